@@ -1,0 +1,117 @@
+"""What we tell the user: findings, and the error for when we cannot go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.source import Location
+
+Severity = Literal["error", "warning", "note"]
+
+CODES: dict[str, tuple[str, Severity]] = {
+    # 1xx: files and schema
+    "LDO101": ("invalid-syntax", "error"),
+    "LDO102": ("unknown-key", "error"),
+    "LDO103": ("invalid-value", "error"),
+    "LDO104": ("missing-key", "error"),
+    "LDO105": ("unreadable-file", "error"),
+    "LDO106": ("missing-file", "error"),
+    "LDO107": ("path-escape", "error"),
+    "LDO108": ("case-collision", "error"),
+    "LDO109": ("missing-header", "error"),
+    "LDO110": ("unsupported-llmdo", "error"),
+    "LDO111": ("pattern-without-match", "warning"),
+    # 2xx: names
+    "LDO201": ("name-collision", "error"),
+    "LDO202": ("unknown-toolset", "error"),
+    "LDO203": ("unknown-worker", "error"),
+    "LDO204": ("unknown-model", "error"),
+    "LDO205": ("missing-attribute", "error"),
+    "LDO206": ("tool-collision", "error"),
+    "LDO207": ("unknown-capability", "error"),
+    # 3xx: graph
+    "LDO301": ("delegation-cycle", "error"),
+    # 4xx: lock
+    "LDO401": ("stale-lock", "error"),
+    "LDO402": ("missing-lock", "error"),
+    "LDO403": ("conflicted-lock", "error"),
+    "LDO404": ("newer-lock", "error"),
+    "LDO405": ("unreadable-lock", "error"),
+}
+"""Every code, its name and its severity. A code never changes its meaning and is never used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that helps to understand a finding."""
+
+    at: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding: what is wrong, exactly where, and how to mend it."""
+
+    code: str
+    at: Location
+    message: str
+    """One sentence that stands alone: no capital, no full stop, names in backticks."""
+    hint: str | None = None
+    related: tuple[Related, ...] = ()
+    severity: Severity = "error"
+
+    @property
+    def name(self) -> str:
+        """The code in words, such as `unknown-key`."""
+        return CODES[self.code][0]
+
+    @property
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Sort key: path, line, column, code, message; a finding about a whole file comes first."""
+        span = self.at.span
+        return (self.at.path, span.line if span else 0, span.column if span else 0, self.code, self.message)
+
+
+def finding(
+    code: str,
+    at: Location,
+    message: str,
+    *,
+    hint: str | None = None,
+    related: Iterable[Related] = (),
+) -> Diagnostic:
+    """A finding with the severity that its code has."""
+    return Diagnostic(
+        code=code, at=at, message=message, hint=hint, related=tuple(related), severity=CODES[code][1]
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the one known name nearest to `name`; None where nothing is near enough."""
+    match = nearest(name, known)
+    return f"did you mean `{match}`?" if match else None
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, ties by alphabet; None where nothing is near enough."""
+    matches = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
+    return matches[0] if matches else None
+
+
+class LlmdoError(Exception):
+    """The command cannot go on. Carries its own hint and, where there is one, the place."""
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, at: Location | None = None, exit_code: int = 2
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.at = at
+        self.exit_code = exit_code

@@ -1,0 +1,465 @@
+"""What a manifest, a worker header and a lock may say: each format written once.
+
+`schema.py` generates the JSON Schemas from these types, with every description, and the judge of the user's
+files from the schemas. The check path imports this module for type checking only: a document that the
+judge accepted *is* one of these types, so nothing is converted and nothing heavy is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, MinLen
+from typing_extensions import NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """The description of a field: the schema's `description`, which editors show."""
+
+    text: str
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The field's JSON Schema with this description."""
+        return {**handler(core), "description": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A text field matches this pattern: anchored, without look-around, and `$` is the very end."""
+
+    pattern: str
+    meaning: str
+    """What such a text is, to follow "is not": the schema's `title`."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The field's JSON Schema with the meaning as its title."""
+        return {**handler(core), "title": self.meaning}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The field's validator with this pattern."""
+        return {**handler(source), "pattern": self.pattern}  # type: ignore[return-value,misc]
+
+
+_SPECIAL = r"*?\[\]\\:\x00-\x1f\x7f"
+_SEGMENT = rf"(?:[^./{_SPECIAL}][^/{_SPECIAL}]*|\.[^./{_SPECIAL}][^/{_SPECIAL}]*|\.\.[^/{_SPECIAL}]+)"
+_PATH = rf"{_SEGMENT}(?:/{_SEGMENT})*"
+_SCOPE = rf"(?:\*\*|{_PATH}(?:/\*\*)?)"
+_CAPABILITY = r"[a-z][a-z0-9]*(?:\.[A-Za-z0-9_-]+)*"
+
+Name = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
+    ),
+]
+Path = Annotated[str, Matches(rf"^{_PATH}$", "a path inside the workspace")]
+PathOrFolder = Annotated[str, Matches(rf"^{_PATH}/?$", "a path inside the workspace")]
+Scope = Annotated[str, Matches(rf"^{_SCOPE}$", "a path inside the workspace or `folder/**`")]
+ScopedCapability = Annotated[
+    str, Matches(rf"^{_CAPABILITY}(?::{_SCOPE})?$", "a capability, perhaps with `:path` or `:folder/**`")
+]
+FileAttribute = Annotated[
+    str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$", "of the form FILE.py:NAME, inside the workspace")
+]
+Attribute = Annotated[
+    str,
+    Matches(
+        rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$",
+        "of the form FILE.py:NAME, inside the workspace, or package.module:NAME",
+    ),
+]
+Text = Annotated[str, Matches(rf"^{_CAPABILITY}$")]
+ScopedCapability = Annotated[str, Matches(rf"^{_CAPABILITY}(?::{_SCOPE})?$")]
+FileAttribute = Annotated[str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$")]
+Attribute = Annotated[
+    str,
+    Matches(
+        rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$"
+    ),
+]
+Text = Annotated[str, MinLen(1)]
+Positive = Annotated[int, Ge(1)]
+Decision = Literal["allowed", "needs_approval", "blocked"]
+Digest = Annotated[str, Matches(r"^sha256:[0-9a-f]{64}$", "a digest")]
+Chain = str | Annotated[list[str], MinLen(1)]
+
+WorkspaceTable = TypedDict(
+    "WorkspaceTable",
+    {
+        "name": Annotated[Name, Doc("The workspace's name.")],
+        "requires-llmdo": NotRequired[
+            Annotated[str, Doc('Which versions of llmdo may read this workspace, such as ">=0.1".')]
+        ],
+        "workers": NotRequired[
+            Annotated[
+                list[Text],
+                Doc("Globs of worker files, relative to this file. Hidden and git-ignored files are skipped."),
+            ]
+        ],
+        "toolset-modules": NotRequired[
+            Annotated[
+                list[Text],
+                Doc("Globs of Python files; every toolset in them is one of this workspace, named by its attribute."),
+            ]
+        ],
+        "model": NotRequired[
+            Annotated[
+                str,
+                Doc("The model of workers that name none: provider:model, python:FILE:NAME or an alias of [models]."),
+            ]
+        ],
+        "max-depth": NotRequired[
+            Annotated[int, Ge(0), Doc("The longest chain of delegations; 5 where left out.")]
+        ],
+    },
+)
+
+McpServer = TypedDict(
+    "McpServer",
+    {
+        "command": NotRequired[Annotated[Text, Doc("The program that is the server.")]],
+        "args": NotRequired[Annotated[list[str], Doc("Its arguments.")]],
+        "env": NotRequired[Annotated[list[Text], Doc("Names of environment variables that it is given.")]],
+        "url": NotRequired[Annotated[Text, Doc("The address of a remote server, instead of a command.")]],
+    },
+)
+
+ToolsetTable = TypedDict(
+    "ToolsetTable",
+    {
+        "python": NotRequired[
+            Annotated[
+                Attribute,
+                Doc("FILE.py:ATTRIBUTE or package.module:ATTRIBUTE; a toolset, or a class of one."),
+            ]
+        ],
+        "mcp": NotRequired[Annotated[McpServer, Doc("An MCP server as a toolset.")]],
+        "capabilities": NotRequired[
+            Annotated[
+                dict[Text, list[ScopedCapability]],
+                Doc('The capabilities that each tool raises; "*" stands for every tool not named.'),
+            ]
+        ],
+    },
+)
+
+ApprovalsTable = TypedDict(
+    "ApprovalsTable",
+    {
+        "default": NotRequired[
+            Annotated[
+                Decision,
+                Doc("The decision about a capability that no rule names; needs_approval where left out."),
+            ]
+        ],
+        "rules": NotRequired[
+            Annotated[
+                dict[ScopedCapability, Decision],
+                Doc("Capability, perhaps with :scope, to decision. The strictest of all that match wins."),
+            ]
+        ],
+    },
+)
+
+Limits = TypedDict(
+    "Limits",
+    {
+        "requests": NotRequired[Annotated[Positive, Doc("Model requests of the whole tree.")]],
+        "input-tokens": NotRequired[Annotated[Positive, Doc("Tokens sent, of the whole tree.")]],
+        "output-tokens": NotRequired[Annotated[Positive, Doc("Tokens received, of the whole tree.")]],
+        "total-tokens": NotRequired[Annotated[Positive, Doc("Tokens of the whole tree.")]],
+        "tool-calls": NotRequired[Annotated[Positive, Doc("Tool calls of the whole tree.")]],
+        "cost-usd": NotRequired[Annotated[float, Gt(0), Doc("Cost of the whole tree in US dollars.")]],
+        "seconds": NotRequired[Annotated[float, Gt(0), Doc("Time for the whole run.")]],
+        "requests-per-minute": NotRequired[Annotated[Positive, Doc("Model requests a minute.")]],
+    },
+)
+
+EntryTable = TypedDict(
+    "EntryTable",
+    {
+        "worker": NotRequired[Annotated[Name, Doc("The worker that this entry starts.")]],
+        "function": NotRequired[
+            Annotated[FileAttribute, Doc("FILE.py:NAME, an async function (runtime, input) that calls workers.")]
+        ],
+        "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function may call.")]],
+        "input": NotRequired[Annotated[str, Doc("The input where `llmdo run` is given none.")]],
+        "model": NotRequired[Annotated[str, Doc("The model for workers of this entry that name none.")]],
+        "may": NotRequired[
+            Annotated[
+                list[ScopedCapability],
+                Doc("The ceiling: the most that this entry may ever reach, through any delegation."),
+            ]
+        ],
+        "limits": NotRequired[Annotated[Limits, Doc("Budgets that the whole tree of this entry shares.")]],
+        "approvals": NotRequired[
+            Annotated[
+                dict[ScopedCapability, Decision],
+                Doc("Rules for the whole tree of this entry. They may only tighten."),
+            ]
+        ],
+    },
+)
+
+Acceptance = TypedDict(
+    "Acceptance",
+    {
+        "code": NotRequired[
+            Annotated[str, Matches(r"^LDO[0-9]{3}$", "a code such as LDO510"), Doc("The code of the finding that is accepted.")]
+        ],
+        "capability": NotRequired[Annotated[ScopedCapability, Doc("The widening that is accepted.")]],
+        "entry": NotRequired[Annotated[Name, Doc("The entry that it is accepted for.")]],
+        "reason": Annotated[Text, Doc("Why people accept it.")],
+    },
+)
+
+CheckTable = TypedDict(
+    "CheckTable",
+    {"accept": NotRequired[Annotated[list[Acceptance], Doc("Findings that people have accepted.")]]},
+)
+
+ManifestFile = TypedDict(
+    "ManifestFile",
+    {
+        "schema": Annotated[Literal[1], Doc("The version of this file's format.")],
+        "workspace": Annotated[WorkspaceTable, Doc("The workspace and where its files are.")],
+        "models": NotRequired[
+            Annotated[
+                dict[Name, Chain],
+                Doc("Aliases that workers may use for models; a list is a fallback chain."),
+            ]
+        ],
+        "toolsets": NotRequired[
+            Annotated[dict[Name, ToolsetTable], Doc("What globs cannot say about toolsets.")]
+        ],
+        "approvals": NotRequired[Annotated[ApprovalsTable, Doc("The rules of this workspace.")]],
+        "paths": NotRequired[
+            Annotated[
+                dict[PathOrFolder, PathOrFolder],
+                Doc("The path map: alias to file, or folder/ to folder/, relative to this file."),
+            ]
+        ],
+        "entries": NotRequired[
+            Annotated[dict[Name, EntryTable], Doc("What `llmdo run NAME` can start.")]
+        ],
+        "check": NotRequired[Annotated[CheckTable, Doc("How `llmdo check` judges this workspace.")]],
+        "tool": NotRequired[
+            Annotated[dict[str, Any], Doc("Free for other tools; llmdo does not read it.")]
+        ],
+    },
+)
+"""`llmdo.toml`."""
+
+FilesystemConfig = TypedDict(
+    "FilesystemConfig",
+    {
+        "read": NotRequired[
+            Annotated[
+                list[Scope],
+                Doc("The files it may read and list: paths or folder/**. Left out, the whole workspace."),
+            ]
+        ],
+        "write": NotRequired[
+            Annotated[list[Scope], Doc("The files it may write: paths or folder/**. Left out, none.")]
+        ],
+    },
+)
+
+AttachmentLimits = TypedDict(
+    "AttachmentLimits",
+    {
+        "max": NotRequired[Annotated[int, Ge(0), Doc("How many files one call may hand over.")]],
+        "max-bytes": NotRequired[Annotated[Positive, Doc("The largest file, in bytes.")]],
+        "suffixes": NotRequired[
+            Annotated[
+                list[Annotated[str, Matches(r"^\.[A-Za-z0-9]+$", "a file name ending such as .pdf")]],
+                Doc("Which file name endings are accepted, such as .pdf."),
+            ]
+        ],
+    },
+)
+
+WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_items yet
+    "WorkerToolsets",
+    {
+        "filesystem": NotRequired[
+            Annotated[FilesystemConfig, Doc("The built-in tools for files of the workspace.")]
+        ]
+    },
+    extra_items=dict[str, Any],
+)
+
+WorkerHeader = TypedDict(
+    "WorkerHeader",
+    {
+        "name": Annotated[Name, Doc("The worker's only name, everywhere.")],
+        "entry": NotRequired[Annotated[bool, Doc("Whether `llmdo run NAME` may start it.")]],
+        "description": NotRequired[
+            Annotated[str, Doc("What the worker does: the tool description that its callers' models see.")]
+        ],
+        "model": NotRequired[
+            Annotated[Text, Doc("provider:model, python:FILE:NAME or an alias of [models].")]
+        ],
+        "compatible_models": NotRequired[
+            Annotated[list[Text], Doc("Patterns of models that it works with, such as openai:*.")]
+        ],
+        "toolsets": NotRequired[
+            Annotated[
+                WorkerToolsets | list[Name],
+                Doc("Toolsets and workers that it may use: name to configuration, or a plain list of names."),
+            ]
+        ],
+        "may": NotRequired[
+            Annotated[list[ScopedCapability], Doc("The ceiling of this worker and of everything below it.")]
+        ],
+        "approvals": NotRequired[
+            Annotated[
+                dict[ScopedCapability, Decision],
+                Doc("Rules for this worker's own calls. They may only tighten."),
+            ]
+        ],
+        "schema_in_ref": NotRequired[
+            Annotated[FileAttribute, Doc("FILE.py:MODEL, a pydantic model: its typed input.")]
+        ],
+        "schema_out_ref": NotRequired[
+            Annotated[FileAttribute, Doc("FILE.py:MODEL, a pydantic model: its typed output.")]
+        ],
+        "recursive": NotRequired[
+            Annotated[bool, Doc("Whether it may reach itself; max-depth then bounds the run.")]
+        ],
+        "attachments": NotRequired[
+            Annotated[AttachmentLimits, Doc("Which files its callers may hand over.")]
+        ],
+    },
+)
+"""The YAML header of a `.worker` file."""
+
+LockedSettings = TypedDict(
+    "LockedSettings",
+    {
+        "name": Annotated[Name, Doc("The workspace's name.")],
+        "built-in-rules": Annotated[int, Ge(1), Doc("The version of the built-in rules.")],
+        "default": Annotated[Decision, Doc("The decision about a capability that no rule names.")],
+        "max-depth": Annotated[int, Ge(0), Doc("The longest chain of delegations.")],
+        "model": NotRequired[Annotated[str, Doc("The model of workers that name none.")]],
+    },
+)
+
+LockedModel = TypedDict(
+    "LockedModel",
+    {"chain": Annotated[list[str], MinLen(1), Doc("The models, in the order in which they are tried.")]},
+)
+
+LockedSource = TypedDict(
+    "LockedSource",
+    {"source": Annotated[Digest, Doc("The file and the workspace modules that it imports.")]},
+)
+
+LockedEntry = TypedDict(
+    "LockedEntry",
+    {
+        "worker": NotRequired[Annotated[Name, Doc("The worker that it starts.")]],
+        "function": NotRequired[Annotated[FileAttribute, Doc("The function that it runs.")]],
+        "source": NotRequired[Annotated[Digest, Doc("Of the function's file and what it imports.")]],
+        "input": NotRequired[Annotated[str, Doc("The input where none is given.")]],
+        "model": NotRequired[Annotated[str, Doc("The model of its workers that name none.")]],
+        "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function may call.")]],
+        "may": NotRequired[Annotated[list[ScopedCapability], Doc("Its ceiling.")]],
+        "approvals": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("Its rules.")]],
+        "limits": NotRequired[Annotated[Limits, Doc("Its budgets.")]],
+    },
+)
+
+LockedWorker = TypedDict(
+    "LockedWorker",
+    {
+        "path": Annotated[Path, Doc("The worker's file.")],
+        "config": Annotated[Digest, Doc("Of the canonical header: what decides authority.")],
+        "prompt": Annotated[Digest, Doc("Of the prompt, with LF line ends.")],
+        "description": NotRequired[Annotated[str, Doc("What its callers' models see.")]],
+        "model": NotRequired[Annotated[str, Doc("The model that it names.")]],
+        "entry": NotRequired[Annotated[bool, Doc("Whether it may be started by its own name.")]],
+        "recursive": NotRequired[Annotated[bool, Doc("Whether it may reach itself.")]],
+        "schema-in": NotRequired[Annotated[FileAttribute, Doc("Its typed input.")]],
+        "schema-out": NotRequired[Annotated[FileAttribute, Doc("Its typed output.")]],
+        "compatible-models": NotRequired[Annotated[list[str], Doc("The models that it works with.")]],
+        "delegates": NotRequired[Annotated[list[Name], Doc("The workers that it may call.")]],
+        "toolsets": NotRequired[Annotated[list[Name], Doc("The toolsets that it has.")]],
+        "may": NotRequired[Annotated[list[ScopedCapability], Doc("Its ceiling.")]],
+        "approvals": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("Its rules.")]],
+        "attachments": NotRequired[Annotated[AttachmentLimits, Doc("The files that callers may hand over.")]],
+        "filesystem": NotRequired[Annotated[FilesystemConfig, Doc("Its configuration of `filesystem`.")]],
+        "configure": NotRequired[
+            Annotated[dict[Name, str], Doc("Its configuration of other toolsets, as canonical JSON.")]
+        ],
+    },
+)
+
+LockedTool = TypedDict(
+    "LockedTool",
+    {
+        "digest": Annotated[
+            Digest, Doc("Of the canonical JSON of name, description and parameter schema.")
+        ],
+        "hook": NotRequired[Annotated[bool, Doc("Whether get_capabilities narrows what a call raises.")]],
+        "capabilities": NotRequired[
+            Annotated[list[ScopedCapability], Doc("What a call may raise; left out, nothing.")]
+        ],
+        "metadata": NotRequired[
+            Annotated[
+                list[ScopedCapability], Doc("The part of it that the tool's own metadata declares.")
+            ]
+        ],
+    },
+)
+
+LockedToolset = TypedDict(
+    "LockedToolset",
+    {
+        "python": Annotated[Attribute, Doc("The module and the attribute.")],
+        "source": NotRequired[
+            Annotated[Digest, Doc("Of the module and the workspace modules that it imports.")]
+        ],
+        "class": NotRequired[Annotated[bool, Doc("Whether it is a class, made anew for every call.")]],
+        "dynamic": NotRequired[Annotated[bool, Doc("Whether its tools are known only in a run.")]],
+        "tool": NotRequired[Annotated[dict[str, LockedTool], Doc("Its tools.")]],
+    },
+)
+
+LockFile = TypedDict(
+    "LockFile",
+    {
+        "version": Annotated[int, Ge(1), Doc("A reader that knows only older ones must refuse.")],
+        "revision": Annotated[int, Ge(1), Doc("A reader that knows only older ones may read.")],
+        "settings": Annotated[LockedSettings, Doc("What holds for the whole workspace.")],
+        "rules": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("The manifest's rules.")]],
+        "paths": NotRequired[Annotated[dict[str, str], Doc("The path map.")]],
+        "model": NotRequired[Annotated[dict[Name, LockedModel], Doc("The model aliases.")]],
+        "python-model": NotRequired[
+            Annotated[dict[str, LockedSource], Doc("Models that the workspace's own code makes.")]
+        ],
+        "schema-source": NotRequired[
+            Annotated[dict[str, LockedSource], Doc("The modules of typed inputs and outputs.")]
+        ],
+        "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
+        "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
+        "toolset": NotRequired[Annotated[dict[Name, LockedToolset], Doc("The Python toolsets.")]],
+        "accept": NotRequired[Annotated[list[Acceptance], Doc("What people have accepted.")]],
+    },
+)
+"""`llmdo.lock`."""
+
+STRICT = {"extra": "forbid", "strict": True}
+
+for _table in (
+    WorkspaceTable, McpServer, ToolsetTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable,
+    ManifestFile, FilesystemConfig, AttachmentLimits, WorkerHeader, LockedSettings, LockedModel, LockedSource,
+    LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
+):  # fmt: skip
+    _table.__pydantic_config__ = STRICT  # type: ignore[attr-defined]

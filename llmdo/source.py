@@ -1,0 +1,45 @@
+"""A file as it was read, and places in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of text: 1-based lines and columns in code points, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place to show the user: a file and, where one exists, the stretch of text in it."""
+
+    path: str
+    """POSIX path relative to the workspace root."""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text file of the workspace: UTF-8 without its byte-order mark, every CRLF turned into LF."""
+
+    path: str
+    """POSIX path relative to the workspace root."""
+    text: str
+
+    def location(self, span: Span | None = None) -> Location:
+        """The place of `span` in this file; of the whole file without one."""
+        return Location(self.path, span)
+
+    def span_between(self, start: int, end: int) -> Span:
+        """The span of `text[start:end]`, both offsets in code points."""
+        line = self.text.count("\n", 0, start) + 1
+        column = start - (self.text.rfind("\n", 0, start) + 1) + 1
+        end_line = self.text.count("\n", 0, end) + 1
+        end_column = end - (self.text.rfind("\n", 0, end) + 1) + 1
+        return Span(line, column, end_line, end_column)

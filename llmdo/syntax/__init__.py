@@ -1,0 +1,1 @@
+"""Text to `Document`: plain data, a place for every key and value, and problems."""
