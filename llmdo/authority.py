@@ -124,7 +124,7 @@ class Rule:
     at: Location | None = field(default=None, compare=False)
 
     def applies(self, raised: Capability) -> bool:
-        """Whether this rule has a say: an `allowed` one only over all that may be raised, a strict one over any part."""
+        """Whether this rule has a say: an `allowed` one over all that may be raised, a strict one over any part."""
         if self.decision == "allowed":
             return self.capability.contains(raised)
         return self.capability.touches(raised)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
+from unicodedata import category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO205": ("missing-attribute", "error"),
     "LDO206": ("tool-collision", "error"),
     "LDO207": ("unknown-capability", "error"),
+    "LDO208": ("unknown-tool", "error"),
     # 3xx: graph
     "LDO301": ("delegation-cycle", "error"),
     # 4xx: lock
@@ -100,8 +101,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, ties by alphabet; None where nothing is near enough."""
+    from difflib import get_close_matches  # slow to load, and a clean file never needs it
+
     matches = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
     return matches[0] if matches else None
+
+
+SHOWN = 40  # characters: enough to know a value again, and a message stays one line
+
+
+def shown(text: str) -> str:
+    """The text as a message may hold it: shortened, and every character without a shape of its own spelt out."""
+    kept = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return "".join(
+        character if character.isprintable() else f"\\u{{{ord(character):x}}}" for character in kept
+    )
 
 
 class LlmdoError(Exception):

@@ -4,14 +4,15 @@
 files from the schemas. The check path imports this module for type checking only: a document that the
 judge accepted *is* one of these types, so nothing is converted and nothing heavy is loaded.
 """
+# ruff: noqa: UP013  # keys with hyphens cannot be written as a class, and one form for all reads better
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from annotated_types import Ge, Gt, MinLen
-from typing_extensions import NotRequired, TypedDict
+from annotated_types import Ge, Gt, Le, MinLen
+from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -43,12 +44,14 @@ class Matches:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The field's validator with this pattern."""
-        return {**handler(source), "pattern": self.pattern}  # type: ignore[return-value,misc]
+        return {**handler(source), "pattern": self.pattern}
 
 
 _SPECIAL = r"*?\[\]\\:\x00-\x1f\x7f"
-_SEGMENT = rf"(?:[^./{_SPECIAL}][^/{_SPECIAL}]*|\.[^./{_SPECIAL}][^/{_SPECIAL}]*|\.\.[^/{_SPECIAL}]+)"
-_PATH = rf"{_SEGMENT}(?:/{_SEGMENT})*"
+_REST = rf"[^/{_SPECIAL}]*"
+_DOTTED = rf"\.[^./{_SPECIAL}]{_REST}|\.\.[^/{_SPECIAL}]+"
+_SEGMENT = rf"(?:[^./{_SPECIAL}]{_REST}|{_DOTTED})"
+_PATH = rf"(?:[^~./{_SPECIAL}]{_REST}|{_DOTTED})(?:/{_SEGMENT})*"  # `~` first would look like a home folder
 _SCOPE = rf"(?:\*\*|{_PATH}(?:/\*\*)?)"
 _CAPABILITY = r"[a-z][a-z0-9]*(?:\.[A-Za-z0-9_-]+)*"
 
@@ -62,7 +65,11 @@ Path = Annotated[str, Matches(rf"^{_PATH}$", "a path inside the workspace")]
 PathOrFolder = Annotated[str, Matches(rf"^{_PATH}/?$", "a path inside the workspace")]
 Scope = Annotated[str, Matches(rf"^{_SCOPE}$", "a path inside the workspace or `folder/**`")]
 ScopedCapability = Annotated[
-    str, Matches(rf"^{_CAPABILITY}(?::{_SCOPE})?$", "a capability, perhaps with `:path` or `:folder/**`")
+    str,
+    Matches(
+        rf"^{_CAPABILITY}(?::{_SCOPE})?$",
+        "a capability, perhaps with `:path` or `:folder/**` inside the workspace",
+    ),
 ]
 FileAttribute = Annotated[
     str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$", "of the form FILE.py:NAME, inside the workspace")
@@ -72,15 +79,6 @@ Attribute = Annotated[
     Matches(
         rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$",
         "of the form FILE.py:NAME, inside the workspace, or package.module:NAME",
-    ),
-]
-Text = Annotated[str, Matches(rf"^{_CAPABILITY}$")]
-ScopedCapability = Annotated[str, Matches(rf"^{_CAPABILITY}(?::{_SCOPE})?$")]
-FileAttribute = Annotated[str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$")]
-Attribute = Annotated[
-    str,
-    Matches(
-        rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$"
     ),
 ]
 Text = Annotated[str, MinLen(1)]
@@ -94,24 +92,31 @@ WorkspaceTable = TypedDict(
     {
         "name": Annotated[Name, Doc("The workspace's name.")],
         "requires-llmdo": NotRequired[
-            Annotated[str, Doc('Which versions of llmdo may read this workspace, such as ">=0.1".')]
+            Annotated[
+                str,
+                Matches(
+                    r"^(?:>=|<)[0-9]{1,4}(?:\.[0-9]{1,4}){0,2}(?:, ?(?:>=|<)[0-9]{1,4}(?:\.[0-9]{1,4}){0,2})*$",
+                    "a range of versions such as `>=0.1` or `>=0.1,<2`",
+                ),
+                Doc('Which versions of llmdo may read this workspace, such as ">=0.1".'),
+            ]
         ],
         "workers": NotRequired[
             Annotated[
                 list[Text],
-                Doc("Globs of worker files, relative to this file. Hidden and git-ignored files are skipped."),
+                Doc("Globs of worker files, relative to this file. Hidden and ignored ones are skipped."),
             ]
         ],
         "toolset-modules": NotRequired[
             Annotated[
                 list[Text],
-                Doc("Globs of Python files; every toolset in them is one of this workspace, named by its attribute."),
+                Doc("Globs of Python files; every toolset in them is offered, named by its attribute."),
             ]
         ],
         "model": NotRequired[
             Annotated[
                 str,
-                Doc("The model of workers that name none: provider:model, python:FILE:NAME or an alias of [models]."),
+                Doc("Of workers that name none: provider:model, python:FILE:NAME or an alias of [models]."),
             ]
         ],
         "max-depth": NotRequired[
@@ -186,7 +191,9 @@ EntryTable = TypedDict(
     {
         "worker": NotRequired[Annotated[Name, Doc("The worker that this entry starts.")]],
         "function": NotRequired[
-            Annotated[FileAttribute, Doc("FILE.py:NAME, an async function (runtime, input) that calls workers.")]
+            Annotated[
+                FileAttribute, Doc("FILE.py:NAME, an async function (runtime, input) that calls workers.")
+            ]
         ],
         "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function may call.")]],
         "input": NotRequired[Annotated[str, Doc("The input where `llmdo run` is given none.")]],
@@ -211,7 +218,11 @@ Acceptance = TypedDict(
     "Acceptance",
     {
         "code": NotRequired[
-            Annotated[str, Matches(r"^LDO[0-9]{3}$", "a code such as LDO510"), Doc("The code of the finding that is accepted.")]
+            Annotated[
+                str,
+                Matches(r"^LDO[0-9]{3}$", "a code such as LDO510"),
+                Doc("The code of the finding that is accepted."),
+            ]
         ],
         "capability": NotRequired[Annotated[ScopedCapability, Doc("The widening that is accepted.")]],
         "entry": NotRequired[Annotated[Name, Doc("The entry that it is accepted for.")]],
@@ -227,7 +238,7 @@ CheckTable = TypedDict(
 ManifestFile = TypedDict(
     "ManifestFile",
     {
-        "schema": Annotated[Literal[1], Doc("The version of this file's format.")],
+        "schema": Annotated[int, Ge(1), Le(1), Doc("The version of this file's format.")],
         "workspace": Annotated[WorkspaceTable, Doc("The workspace and where its files are.")],
         "models": NotRequired[
             Annotated[
@@ -245,13 +256,9 @@ ManifestFile = TypedDict(
                 Doc("The path map: alias to file, or folder/ to folder/, relative to this file."),
             ]
         ],
-        "entries": NotRequired[
-            Annotated[dict[Name, EntryTable], Doc("What `llmdo run NAME` can start.")]
-        ],
+        "entries": NotRequired[Annotated[dict[Name, EntryTable], Doc("What `llmdo run NAME` can start.")]],
         "check": NotRequired[Annotated[CheckTable, Doc("How `llmdo check` judges this workspace.")]],
-        "tool": NotRequired[
-            Annotated[dict[str, Any], Doc("Free for other tools; llmdo does not read it.")]
-        ],
+        "tool": NotRequired[Annotated[dict[str, Any], Doc("Free for other tools; llmdo does not read it.")]],
     },
 )
 """`llmdo.toml`."""
@@ -294,6 +301,7 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
     },
     extra_items=dict[str, Any],
 )
+WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
 
 WorkerHeader = TypedDict(
     "WorkerHeader",
@@ -404,17 +412,13 @@ LockedWorker = TypedDict(
 LockedTool = TypedDict(
     "LockedTool",
     {
-        "digest": Annotated[
-            Digest, Doc("Of the canonical JSON of name, description and parameter schema.")
-        ],
+        "digest": Annotated[Digest, Doc("Of the canonical JSON of name, description and parameter schema.")],
         "hook": NotRequired[Annotated[bool, Doc("Whether get_capabilities narrows what a call raises.")]],
         "capabilities": NotRequired[
             Annotated[list[ScopedCapability], Doc("What a call may raise; left out, nothing.")]
         ],
         "metadata": NotRequired[
-            Annotated[
-                list[ScopedCapability], Doc("The part of it that the tool's own metadata declares.")
-            ]
+            Annotated[list[ScopedCapability], Doc("The part of it that the tool's own metadata declares.")]
         ],
     },
 )
@@ -422,7 +426,8 @@ LockedTool = TypedDict(
 LockedToolset = TypedDict(
     "LockedToolset",
     {
-        "python": Annotated[Attribute, Doc("The module and the attribute.")],
+        "python": NotRequired[Annotated[Attribute, Doc("The module and the attribute.")]],
+        "mcp": NotRequired[Annotated[McpServer, Doc("How the MCP server is reached.")]],
         "source": NotRequired[
             Annotated[Digest, Doc("Of the module and the workspace modules that it imports.")]
         ],
@@ -447,6 +452,9 @@ LockFile = TypedDict(
         "schema-source": NotRequired[
             Annotated[dict[str, LockedSource], Doc("The modules of typed inputs and outputs.")]
         ],
+        "module": NotRequired[
+            Annotated[dict[str, LockedSource], Doc("The listed toolset modules, also those without a toolset.")]
+        ],
         "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
         "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
         "toolset": NotRequired[Annotated[dict[Name, LockedToolset], Doc("The Python toolsets.")]],
@@ -455,11 +463,12 @@ LockFile = TypedDict(
 )
 """`llmdo.lock`."""
 
-STRICT = {"extra": "forbid", "strict": True}
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""Nothing is converted, nothing is dropped, and a number is a finite one: as the schemas judge."""
 
 for _table in (
     WorkspaceTable, McpServer, ToolsetTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable,
     ManifestFile, FilesystemConfig, AttachmentLimits, WorkerHeader, LockedSettings, LockedModel, LockedSource,
     LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
 ):  # fmt: skip
-    _table.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+    _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

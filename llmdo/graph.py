@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from llmdo.authority import Capability, Decision, Rule
     from llmdo.syntax.document import Place
-
-NameKind = Literal["worker", "toolset"]
 
 DEFAULT_MAX_DEPTH = 5
 
@@ -72,6 +70,7 @@ class Entry:
     input: str | None = None
     model: Reference | None = None
     may: tuple[Capability, ...] | None = None
+    may_at: Place | None = field(default=None, compare=False)
     approvals: tuple[Rule, ...] = ()
     limits: Limits = Limits()
 
@@ -118,6 +117,7 @@ class Worker:
     uses: tuple[Use, ...] = ()
     """Sorted by name."""
     may: tuple[Capability, ...] | None = None
+    may_at: Place | None = field(default=None, compare=False)
     approvals: tuple[Rule, ...] = ()
     schema_in: Reference | None = None
     schema_out: Reference | None = None
@@ -140,17 +140,28 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """How an MCP server is reached: a program to start, or an address."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    """Names of the environment variables that it is given."""
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Toolset:
-    """A group of tools, built in or made by the workspace's Python code."""
+    """A group of tools of the workspace's own: made by its Python code, or those of an MCP server."""
 
     name: str
-    kind: Literal["builtin", "python", "mcp"]
-    at: Place | None = field(default=None, compare=False)
-    """None for a built-in one."""
+    kind: Literal["python", "mcp"]
+    at: Place = field(compare=False)
     python: str | None = None
     """FILE.py:ATTRIBUTE or package.module:ATTRIBUTE."""
     source: str | None = None
     """Digest of the module and the workspace modules that it imports."""
+    server: Server | None = None
     is_class: bool = False
     dynamic: bool = False
     """Whether its tools are known only in a run; what the lock does not name is then undeclared."""
@@ -181,6 +192,8 @@ class Graph:
     """`FILE.py:NAME` to the digest of the file and the workspace modules that it imports."""
     schema_sources: Mapping[str, str] = field(default_factory=dict)
     """`FILE.py` of typed inputs and outputs to a digest of the same kind."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Each listed toolset module, with or without a toolset in it, to a digest of the same kind."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """The path map."""
     entries: Mapping[str, Entry] = field(default_factory=dict)

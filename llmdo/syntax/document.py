@@ -53,3 +53,14 @@ class Place(NamedTuple):
     def location(self) -> Location:
         """The place in the text."""
         return self.document.key(*self.route) if self.of_key else self.document.value(*self.route)
+
+    @property
+    def data(self) -> Any:
+        """What the document says there; None where it says nothing."""
+        at: Any = self.document.data
+        for step in self.route:
+            try:
+                at = at[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return at

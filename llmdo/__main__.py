@@ -1,0 +1,63 @@
+"""The entry point. `check` and shell completion are dispatched before anything heavy is imported."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main() -> int:
+    """Runs the command line and returns its exit code.
+
+    0 fine, 1 findings or a failed run, 2 could not go on, 130 interrupted.
+    """
+    words = sys.argv[1:]
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does: there is nobody left to tell.
+        sys.stdout = None  # type: ignore[assignment]
+        return 141
+    except Exception as error:
+        from llmdo.cli.console import say_error
+        from llmdo.diagnostic import LlmdoError
+
+        if not isinstance(error, LlmdoError):
+            raise
+        say_error(error)
+        return error.exit_code
+
+
+def _dispatch(words: Sequence[str]) -> int:
+    if list(words) == ["--version"]:
+        from llmdo.version import __version__
+
+        print(f"llmdo {__version__}")
+        return 0
+    if words[:1] == ["__complete"]:
+        from pathlib import Path
+
+        from llmdo.completion import complete
+
+        print("\n".join(complete(words[1:], Path.cwd())))
+        return 0
+    if words[:1] == ["check"]:
+        from llmdo.cli import check
+
+        if options := check.parse(words[1:]):
+            return check.run(options)
+    from llmdo.cli.app import run
+
+    return run(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

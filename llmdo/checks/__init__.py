@@ -1,0 +1,81 @@
+"""What `llmdo check` looks for: one function a check, whose docstring is what `llmdo explain` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmdo.checks import delegation, files, lock, names
+from llmdo.diagnostic import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.project import Project
+
+    Check = Callable[[Project], Iterator[Diagnostic]]
+
+ALL: tuple[Check, ...] = (
+    files.invalid_syntax,
+    files.unknown_key,
+    files.invalid_value,
+    files.missing_key,
+    files.unreadable_file,
+    files.missing_file,
+    files.path_escape,
+    files.case_collision,
+    files.missing_header,
+    files.unsupported_llmdo,
+    files.pattern_without_match,
+    names.name_collision,
+    names.unknown_toolset,
+    names.unknown_worker,
+    names.unknown_model,
+    names.missing_attribute,
+    names.tool_collision,
+    names.unknown_capability,
+    names.unknown_tool,
+    delegation.delegation_cycle,
+    lock.stale_lock,
+    lock.missing_lock,
+    lock.conflicted_lock,
+    lock.newer_lock,
+    lock.unreadable_lock,
+)
+"""Every check, in the order of its code."""
+
+
+def name_of(check: Check) -> str:
+    """The check's name, such as `unknown-key`."""
+    return check.__name__.replace("_", "-")
+
+
+def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
+    """Every finding about `project`, in order of place.
+
+    Without `locked`, a lock that is stale is a warning and a missing one a note: the work goes on. With it
+    both are errors.
+    """
+    found = {finding for one in ALL for finding in one(project)}
+    if not locked:
+        found = {_relaxed(finding) for finding in found}
+    return tuple(sorted(found, key=lambda finding: finding.order))
+
+
+def _relaxed(finding: Diagnostic) -> Diagnostic:
+    if finding.code == "LDO401":
+        return replace(finding, severity="warning")
+    return replace(finding, severity="note") if finding.code == "LDO402" else finding
+
+
+def explanation(query: str) -> str | None:
+    """What `llmdo explain` prints about a code or a name; None where there is no such check."""
+    import inspect  # slow to load, and only needed here
+
+    for one in ALL:
+        name = name_of(one)
+        code = next(code for code, (known, _) in CODES.items() if known == name)
+        if query.upper() == code or query.lower() == name:
+            return f"{code} {name} ({CODES[code][1]})\n\n{inspect.getdoc(one)}\n"
+    return None

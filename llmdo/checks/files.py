@@ -1,0 +1,238 @@
+"""1xx: what reading the files found, and what the format alone cannot say about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import finding
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.project import Project
+
+
+def _reported(project: Project, code: str) -> Iterator[Diagnostic]:
+    yield from (problem for problem in project.workspace.problems if problem.code == code)
+
+
+def invalid_syntax(project: Project) -> Iterator[Diagnostic]:
+    """A file cannot be parsed.
+
+    `llmdo.toml` is TOML, the header of a worker file is YAML between two lines of `---`, toolset modules are
+    Python. Headers are read as YAML 1.2 and strictly: a key written twice, anchors, aliases, tags and merge keys
+    are refused, because a reviewer would not see what they mean.
+
+    Fails:
+
+        model: fast
+        model: strong
+
+    Mended:
+
+        model: strong
+    """
+    yield from _reported(project, "LDO101")
+
+
+def unknown_key(project: Project) -> Iterator[Diagnostic]:
+    """A key that the format does not have.
+
+    A key that nobody reads is worse than an error: the author believes that it holds. Keys of other tools
+    belong under `[tool.NAME]`.
+
+    Fails:
+
+        [workspace]
+        wokers = ["workers/*.worker"]
+
+    Mended:
+
+        [workspace]
+        workers = ["workers/*.worker"]
+    """
+    yield from _reported(project, "LDO102")
+
+
+def invalid_value(project: Project) -> Iterator[Diagnostic]:
+    """A value of the wrong kind, or two that do not go together.
+
+    Fails:
+
+        [workspace]
+        max-depth = "five"
+
+    Mended:
+
+        [workspace]
+        max-depth = 5
+    """
+    yield from _reported(project, "LDO103")
+    document = project.workspace.document
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("toolsets", {}).items():
+        server = table.get("mcp")
+        if "python" in table and server is not None:
+            yield finding(
+                "LDO103",
+                document.key("toolsets", name),
+                f"`{name}` has both `python` and `mcp`, and is one or the other",
+            )
+        elif server is not None and ("command" in server) == ("url" in server):
+            yield finding(
+                "LDO103",
+                document.key("toolsets", name, "mcp"),
+                f"the MCP server of `{name}` needs either `command` or `url`",
+            )
+    for name, table in manifest.get("entries", {}).items():
+        if "worker" in table and "function" in table:
+            yield finding(
+                "LDO103",
+                document.key("entries", name, "function"),
+                f"`{name}` has both `worker` and `function`, and starts one or the other",
+            )
+        elif "calls" in table and "function" not in table:
+            yield finding(
+                "LDO103",
+                document.key("entries", name, "calls"),
+                f"`{name}` has `calls` without a `function`: a worker's delegates are in its own `toolsets`",
+            )
+
+
+def missing_key(project: Project) -> Iterator[Diagnostic]:
+    """A key that has to be there is not.
+
+    Fails:
+
+        [entries.nightly]
+        input = "Evaluate every deck."
+
+    Mended:
+
+        [entries.nightly]
+        worker = "main"
+        input = "Evaluate every deck."
+    """
+    yield from _reported(project, "LDO104")
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("entries", {}).items():
+        if "worker" not in table and "function" not in table:
+            yield finding(
+                "LDO104",
+                project.workspace.document.key("entries", name),
+                f"`[entries.{name}]` starts nothing",
+                hint='add `worker = "NAME"` or `function = "FILE.py:NAME"`',
+            )
+
+
+def unreadable_file(project: Project) -> Iterator[Diagnostic]:
+    """A file cannot be read as text.
+
+    Files are UTF-8, with or without a byte-order mark, with LF or CRLF line ends, and at most 1 MiB; the header
+    of a worker is at most 64 KiB. Devices, pipes and folders are not files.
+    """
+    yield from _reported(project, "LDO105")
+
+
+def missing_file(project: Project) -> Iterator[Diagnostic]:
+    """A file that the workspace names does not exist.
+
+    Fails:
+
+        [toolsets.calc]
+        python = "tool/calc.py:calc_tools"     # the folder is called tools
+
+    Mended:
+
+        [toolsets.calc]
+        python = "tools/calc.py:calc_tools"
+    """
+    yield from _reported(project, "LDO106")
+
+
+def path_escape(project: Project) -> Iterator[Diagnostic]:
+    """A path leaves the workspace, or passes through a link.
+
+    What `check` proves it proves from the files of the workspace. A path to elsewhere, or a link that may point
+    there tomorrow, would make that proof worthless, so both are refused and nothing outside is opened.
+
+    Fails:
+
+        [paths]
+        "deck.txt" = "../private/deck.txt"
+
+    Mended: move the file into the workspace.
+
+        [paths]
+        "deck.txt" = "input/deck.txt"
+    """
+    yield from _reported(project, "LDO107")
+
+
+def case_collision(project: Project) -> Iterator[Diagnostic]:
+    """Two files have names that are equal but for upper and lower case.
+
+    Some file systems hold only one of them, so a checkout there would silently lose the other.
+    """
+    yield from _reported(project, "LDO108")
+
+
+def missing_header(project: Project) -> Iterator[Diagnostic]:
+    """A worker file does not begin with a header.
+
+    Without one the whole file would become a prompt, with no name and no limits.
+
+    Fails:
+
+        You are a pitch deck evaluator.
+
+    Mended:
+
+        ---
+        name: pitch_evaluator
+        ---
+        You are a pitch deck evaluator.
+    """
+    yield from _reported(project, "LDO109")
+
+
+def unsupported_llmdo(project: Project) -> Iterator[Diagnostic]:
+    """The workspace asks for another version of llmdo.
+
+    `requires-llmdo` says which versions may read it; this one is not among them.
+    """
+    manifest: Any = project.workspace.manifest or {}
+    wanted = manifest.get("workspace", {}).get("requires-llmdo")
+    if wanted and not _admits(wanted, __version__):
+        yield finding(
+            "LDO110",
+            project.workspace.document.value("workspace", "requires-llmdo"),
+            f"this workspace requires llmdo {wanted}, and this is {__version__}",
+        )
+
+
+def _admits(wanted: str, version: str) -> bool:
+    """Whether `version` lies in a range such as `>=0.1,<2`."""
+    have = _numbers(version)
+    for part in wanted.replace(" ", "").split(","):
+        if part.startswith(">=") and have < _numbers(part[2:]):
+            return False
+        if part.startswith("<") and have >= _numbers(part[1:]):
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in version.split(".")]
+    return (*numbers, *[0] * (3 - len(numbers)))
+
+
+def pattern_without_match(project: Project) -> Iterator[Diagnostic]:
+    """A glob matches no file.
+
+    `*` and `?` stay within one folder; `**` stands for any number of folders. Hidden files and those that the
+    workspace's `.gitignore` names are skipped.
+    """
+    yield from _reported(project, "LDO111")

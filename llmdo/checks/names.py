@@ -1,0 +1,343 @@
+"""2xx: every name resolves, and no two things share one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo import builtin, models
+from llmdo.authority import VOCABULARY, Capability
+from llmdo.diagnostic import Related, did_you_mean, finding
+from llmdo.graph import Reference
+from llmdo.resolve import toolset_references
+from llmdo.syntax.document import Place
+from llmdo.workspace import python_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.graph import Graph, Tool, Use
+    from llmdo.project import Project
+
+
+def name_collision(project: Project) -> Iterator[Diagnostic]:
+    """Two things have one name.
+
+    Workers and toolsets share one flat namespace, so that a name means one thing everywhere. Rename one of them;
+    a toolset gets another name under `[toolsets.NAME] python = "FILE.py:ATTRIBUTE"`.
+
+    Fails: `workers/a.worker` and `workers/b.worker` both say
+
+        name: reviewer
+    """
+    holders: dict[str, list[tuple[str, Place]]] = {}
+    for file in project.workspace.workers:
+        holders.setdefault(file.header["name"], []).append(("worker", Place(file.document, ("name",))))
+    for name, _, place in toolset_references(project.workspace):
+        holders.setdefault(name, []).append(("toolset", place))
+    for name, toolset in project.graph.toolsets.items():
+        if toolset.kind == "mcp":
+            holders.setdefault(name, []).append(("toolset", toolset.at))
+    for name, found in sorted(holders.items()):
+        if name in builtin.NAMES:
+            for kind, place in found:
+                yield finding(
+                    "LDO201",
+                    place.location,
+                    f"the {kind} `{name}` has the name of a built-in toolset",
+                    hint="give it another name",
+                )
+        for kind, place in found[1:]:
+            yield finding(
+                "LDO201",
+                place.location,
+                f"the {kind} `{name}` has the name of another {found[0][0]}",
+                hint="rename one of them: workers and toolsets share one namespace",
+                related=[Related(found[0][1].location, f"the other `{name}`")],
+            )
+    yield from _entry_collisions(project.graph)
+
+
+def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
+    for name, entry in graph.entries.items():
+        worker = graph.workers.get(name)
+        if entry.declared and worker and worker.entry and (not entry.worker or entry.worker.name != name):
+            yield finding(
+                "LDO201",
+                entry.at.location,
+                f"the entry `{name}` starts something else than the worker `{name}`, which is an entry itself",
+                hint="rename the entry, or remove `entry: true` from the worker",
+                related=[Related(worker.at.location, f"the worker `{name}`")],
+            )
+
+
+def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
+    """A worker uses a name that is neither a toolset nor a worker.
+
+    Fails:
+
+        toolsets: [filesytem]
+
+    Mended:
+
+        toolsets: [filesystem]
+    """
+    graph = project.graph
+    known = {*graph.workers, *graph.toolsets, *builtin.NAMES}
+    for worker in graph.workers.values():
+        for use in worker.uses:
+            if use.name not in known:
+                yield finding(
+                    "LDO202",
+                    use.at.location,
+                    f"`{worker.name}` uses `{use.name}`, which is neither a toolset nor a worker",
+                    hint=did_you_mean(use.name, known),
+                )
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("toolsets", {}).items():
+        if "python" not in table and "mcp" not in table and name not in graph.toolsets:
+            yield finding(
+                "LDO202",
+                project.workspace.document.key("toolsets", name),
+                f"`[toolsets.{name}]` configures a toolset that no listed module has",
+                hint=did_you_mean(name, graph.toolsets) or 'say where it is: `python = "FILE.py:ATTRIBUTE"`',
+            )
+
+
+def unknown_worker(project: Project) -> Iterator[Diagnostic]:
+    """An entry names a worker that does not exist.
+
+    Fails:
+
+        [entries.pitchdeck]
+        worker = "mian"
+
+    Mended:
+
+        [entries.pitchdeck]
+        worker = "main"
+    """
+    graph = project.graph
+    for entry in graph.entries.values():
+        for started in entry.starts:
+            if started.name not in graph.workers:
+                yield finding(
+                    "LDO203",
+                    started.at.location,
+                    f"the entry `{entry.name}` calls `{started.name}`, which is not a worker",
+                    hint=did_you_mean(started.name, graph.workers),
+                )
+
+
+def unknown_model(project: Project) -> Iterator[Diagnostic]:
+    """A model that is neither an alias of `[models]`, nor `provider:model`, nor `python:FILE.py:NAME`.
+
+    The provider has to be one that llmdo knows. Whether it has such a model cannot be known from files, so that
+    is not judged.
+
+    Fails:
+
+        model: gpt-5
+
+    Mended:
+
+        model: openai:gpt-5
+    """
+    for reference in _models(project):
+        if problem := models.problem_of(reference.name, project.graph.models):
+            yield finding("LDO204", reference.at.location, problem)
+
+
+def _models(project: Project) -> Iterator[Reference]:
+    graph = project.graph
+    named = [graph.settings.model, *(entry.model for entry in graph.entries.values())]
+    yield from (one for one in [*named, *(worker.model for worker in graph.workers.values())] if one)
+    document = project.workspace.document
+    manifest: Any = project.workspace.manifest or {}
+    for alias, chain in manifest.get("models", {}).items():
+        if isinstance(chain, str):
+            yield Reference(chain, Place(document, ("models", alias)))
+        else:
+            for number, name in enumerate(chain):
+                yield Reference(name, Place(document, ("models", alias, number)))
+
+
+def missing_attribute(project: Project) -> Iterator[Diagnostic]:
+    """A Python file does not have the name that is asked of it.
+
+    The file is read, never run, so a name that only running it would make is not seen: bind it plainly at the top
+    level of the module.
+
+    Fails: `tools/calc.py` binds `calc_tools`.
+
+        [toolsets.calc]
+        python = "tools/calc.py:calc_tool"
+
+    Mended:
+
+        [toolsets.calc]
+        python = "tools/calc.py:calc_tools"
+    """
+    for text, place in _python_references(project):
+        path, _, name = text.rpartition(":")
+        module = project.workspace.modules.get(python_file(text) or "")
+        if module is None or module.outline.open or module.outline.problems:
+            continue
+        if name not in module.outline.names:
+            yield finding(
+                "LDO205",
+                place.location,
+                f"`{path}` has no `{name}`",
+                hint=did_you_mean(name, module.outline.names),
+            )
+
+
+def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
+    graph = project.graph
+    for toolset in graph.toolsets.values():
+        if toolset.python:
+            yield toolset.python, Place(toolset.at.document, (*toolset.at.route, "python"))
+    for entry in graph.entries.values():
+        if entry.function:
+            yield entry.function.name, entry.function.at
+    for worker in graph.workers.values():
+        yield from ((one.name, one.at) for one in (worker.schema_in, worker.schema_out) if one)
+    for model in _models(project):
+        if model.name.startswith("python:"):
+            yield model.name.removeprefix("python:"), model.at
+
+
+def tool_collision(project: Project) -> Iterator[Diagnostic]:
+    """Two tools of one worker have the same name.
+
+    A model could not tell them apart, and the run would fail at its first request. A delegate is a tool as well:
+    its name is the worker's.
+    """
+    graph = project.graph
+    for worker in graph.workers.values():
+        first: dict[str, Use] = {}
+        for use in worker.uses:
+            for tool in _tool_names(graph, use):
+                other = first.setdefault(tool, use)
+                if other is not use:
+                    yield finding(
+                        "LDO206",
+                        use.at.location,
+                        f"`{worker.name}` has two tools called `{tool}`, of `{other.name}` and of `{use.name}`",
+                        related=[Related(other.at.location, f"`{other.name}` is used here")],
+                    )
+
+
+def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
+    if use.name in graph.workers:
+        return (use.name,)
+    if use.name in graph.toolsets:
+        return graph.toolsets[use.name].tools
+    return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else ()
+
+
+def unknown_capability(project: Project) -> Iterator[Diagnostic]:
+    """A capability that the vocabulary does not have.
+
+    A misspelt rule would never fire, so it is an error wherever it is written: in rules, ceilings and
+    declarations. A project's own capabilities are called `x.TOOLSET.NAME`, where the toolset exists and one of
+    its tools declares the name.
+
+    Fails:
+
+        [approvals.rules]
+        "proc.exce" = "blocked"
+
+    Mended:
+
+        [approvals.rules]
+        "proc.exec" = "blocked"
+    """
+    graph = project.graph
+    known = known_capabilities(graph)
+    for capability, place in _capabilities(project):
+        if capability.name not in known:
+            yield finding(
+                "LDO207",
+                place.location,
+                f"`{capability.name}` is not a capability",
+                hint=did_you_mean(capability.name, known),
+            )
+        elif capability.scope is not None and not capability.name.startswith(("fs", "x")):
+            yield finding(
+                "LDO207",
+                place.location,
+                f"`{capability.name}` has no scopes, so `{capability}` would never match",
+                hint=f"write `{capability.name}`",
+            )
+
+
+def known_capabilities(graph: Graph) -> frozenset[str]:
+    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families."""
+    names = set(VOCABULARY)
+    for toolset in graph.toolsets.values():
+        names.add(f"x.{toolset.name}.any")
+        prefix = f"x.{toolset.name}."
+        for tool in toolset.tools.values():
+            names.update(one.name for one in tool.capabilities if one.name.startswith(prefix))
+    for name in list(names):
+        labels = name.split(".")
+        names.update(".".join(labels[:length]) for length in range(1, len(labels)))
+    return frozenset(names)
+
+
+def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
+    graph = project.graph
+    for rule in graph.rules:
+        if rule.at:
+            yield rule.capability, rule.at
+    for holder in (*graph.entries.values(), *graph.workers.values()):
+        yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
+        yield from _ceiling(holder.may, holder.may_at)
+    manifest: Any = project.workspace.manifest or {}
+    document = project.workspace.document
+    for name, table in manifest.get("toolsets", {}).items():
+        for tool, texts in table.get("capabilities", {}).items():
+            for number, text in enumerate(texts):
+                place = Place(document, ("toolsets", name, "capabilities", tool, number))
+                capability = Capability.parse(text)
+                if not capability.name.startswith(f"x.{name}."):
+                    yield capability, place
+    for toolset in graph.toolsets.values():
+        for one in toolset.tools.values():
+            yield from _metadata(one, toolset.name, toolset.at)
+
+
+def _metadata(tool: Tool, toolset: str, place: Place) -> Iterator[tuple[Capability, Place]]:
+    for capability in tool.metadata or ():
+        if not capability.name.startswith(f"x.{toolset}."):
+            yield capability, place
+
+
+def _ceiling(may: Iterable[Capability] | None, at: Place | None) -> Iterator[tuple[Capability, Place]]:
+    if may is None or at is None:
+        return
+    known = {str(capability): capability for capability in may}
+    for number, text in enumerate(at.data or ()):
+        if text in known:
+            yield known[text], Place(at.document, (*at.route, number))
+
+
+def unknown_tool(project: Project) -> Iterator[Diagnostic]:
+    """The manifest gives capabilities to a tool that its toolset does not have.
+
+    The tool that was meant then has none of them declared. `"*"` stands for every tool that is not named.
+    """
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("toolsets", {}).items():
+        toolset = project.graph.toolsets.get(name)
+        if toolset is None or toolset.dynamic:
+            continue
+        for tool in table.get("capabilities", {}):
+            if tool != "*" and tool not in toolset.tools:
+                yield finding(
+                    "LDO208",
+                    project.workspace.document.key("toolsets", name, "capabilities", tool),
+                    f"`{name}` has no tool `{tool}`",
+                    hint=did_you_mean(tool, toolset.tools),
+                )

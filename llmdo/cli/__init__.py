@@ -1,0 +1,1 @@
+"""The command line. Each command parses, makes one library call, renders and returns an exit code."""

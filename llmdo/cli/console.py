@@ -1,0 +1,63 @@
+"""Where the command line finds its workspace and how it talks: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from llmdo.diagnostic import LlmdoError, shown
+from llmdo.workspace import MANIFEST, find_root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FINE = 0
+FINDINGS = 1
+CANNOT_GO_ON = 2
+INTERRUPTED = 130
+
+
+def root_folder(project: str | None) -> Path:
+    """The workspace's root: `--project`, else `LLMDO_PROJECT`, else found by walking up from here.
+
+    Raises:
+        LlmdoError: there is none.
+    """
+    given = project or os.environ.get("LLMDO_PROJECT")
+    if not given:
+        return find_root(Path.cwd())
+    folder = Path(given)
+    if not (folder / MANIFEST).is_file():
+        raise LlmdoError(f"`{given}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
+    return folder.absolute()
+
+
+def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
+    """Whether the lock has to be current: asked for, or by default where `CI` or `LLMDO_LOCKED` is set."""
+    return flag or any(environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED"))
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal that wants colour."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """Tells the person something that is not the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def say_error(error: LlmdoError) -> None:
+    """Tells the person why the command cannot go on, and what to do about it."""
+    at = error.at
+    where = f" ({at.path}:{at.span.line}:{at.span.column})" if at and at.span else f" ({at.path})" if at else ""
+    say(f"error: {shown_lines(error.message)}{where}")
+    if error.hint:
+        say(f"  hint: {shown_lines(error.hint)}")
+
+
+def shown_lines(text: str) -> str:
+    """`text` with what is invisible spelled out, its line breaks kept."""
+    return "\n".join(map(shown, text.split("\n")))

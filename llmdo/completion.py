@@ -1,0 +1,255 @@
+"""Shell completion: a static script for each shell, and the words that it asks for.
+
+Every press of a key waits for `complete`, so it reads the files as plain text and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from llmdo import builtin, discovery, resources
+from llmdo.authority import STRICTNESS, VOCABULARY
+from llmdo.diagnostic import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Shell = Literal["bash", "zsh", "fish"]
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "init": ("--template", "--force"),
+    "add worker": ("--toolset", "--description", "--entry", "--path", "--project"),
+    "add toolset": ("--python", "--project"),
+    "add entry": ("--worker", "--input", "--project"),
+    "add path": ("--project",),
+    "add rule": ("--project",),
+    "remove worker": ("--project",),
+    "remove toolset": ("--project",),
+    "remove entry": ("--project",),
+    "remove path": ("--project",),
+    "remove rule": ("--project",),
+    "check": ("--project", "--locked", "--format"),
+    "lock": ("--project", "--check"),
+    "explain": (),
+    "run": (
+        "--project",
+        "--input",
+        "--path",
+        "--model",
+        "--max-depth",
+        "--locked",
+        "--approve-all",
+        "--reject-all",
+        "--all-tools",
+        "--format",
+    ),
+    "schema": (),
+    "completion": (),
+}
+"""Every command and its long options, without `--help`."""
+
+FLAGS = frozenset(
+    {"--help", "--version", "--force", "--entry", "--locked", "--check"}
+    | {"--approve-all", "--reject-all", "--all-tools"}
+)
+"""The options that take no value."""
+
+MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
+
+_LOCKED_WORKER = re.compile(r"^\[worker\.([\w-]+)\]$((?:\n(?!\[).*)*)", re.MULTILINE)
+_HEADER_NAME = re.compile(r"^name:[ \t]*[\"']?([\w-]+)", re.MULTILINE)
+_HEADER_ENTRY = re.compile(r"^entry:[ \t]*true\b", re.MULTILINE)
+
+_BASH = """\
+_llmdo() {
+    local line=${COMP_LINE:0:COMP_POINT} part=${COMP_WORDS[COMP_CWORD]} word
+    local -a words
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    local current=${words[${#words[@]} - 1]}
+    [[ $part == [:=] ]] && part=
+    local kept=${current%"$part"}
+    COMPREPLY=()
+    while IFS= read -r word; do
+        COMPREPLY+=("${word#"$kept"}")
+    done < <(llmdo __complete "${words[@]:1}" 2>/dev/null)
+}
+complete -o default -F _llmdo llmdo
+"""
+
+_ZSH = """\
+#compdef llmdo
+_llmdo() {
+    local -a candidates
+    candidates=("${(@f)$(llmdo __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n $candidates[1] ]]; then
+        compadd -a candidates
+    else
+        _files
+    fi
+}
+if [[ $funcstack[1] == _llmdo ]]; then
+    _llmdo "$@"
+else
+    compdef _llmdo llmdo
+fi
+"""
+
+_FISH = """\
+function __llmdo_complete
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l current (commandline -ct)
+    llmdo __complete $words "$current" 2>/dev/null
+end
+complete -c llmdo -a '(__llmdo_complete)'
+"""
+
+_SCRIPTS: Mapping[str, str] = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+def script(shell: Shell) -> str:
+    """The script that makes `shell` complete the words of `llmdo`."""
+    return _SCRIPTS[shell]
+
+
+def complete(words: Sequence[str], cwd: Path) -> list[str]:
+    """What the last of `words` may become, sorted; `words` are what follows `llmdo` up to the cursor.
+
+    Empty where nothing is known, and for any error: the shell then offers files.
+    """
+    try:
+        *before, current = words
+        option, equals, value = current.partition("=")
+        if option.startswith("--") and equals:
+            return [f"{option}={word}" for word in _candidates([*before, option], value, cwd)]
+        return _candidates(before, current, cwd)
+    except Exception:  # whatever is wrong, nothing may print into the line that the user is typing
+        return []
+
+
+def _candidates(before: Sequence[str], current: str, cwd: Path) -> list[str]:
+    command, arguments, options = _parse(before)
+    root = _root(cwd / options.get("--project", ""))
+    known: Iterable[str]
+    if before and _awaits_value(before[-1]):
+        known = _option_values(before[-1], root)
+    elif current.startswith("-"):
+        known = (*COMMANDS.get(command, ()), "--help") if command else ("--help", "--version")
+    elif command in COMMANDS:
+        known = _arguments(command, len(arguments), root)
+    else:
+        known = _next_words(command)
+    return sorted({word for word in known if word.startswith(current)})
+
+
+def _parse(before: Sequence[str]) -> tuple[str, list[str], dict[str, str]]:
+    """The command so far, `add` and `add worker` alike, its arguments, and the options that have values."""
+    command = ""
+    arguments: list[str] = []
+    options: dict[str, str] = {}
+    words = iter(before)
+    for word in words:
+        if word.startswith("--"):
+            option, equals, value = word.partition("=")
+            if option not in FLAGS:
+                options[option] = value if equals else next(words, "")
+        elif command in COMMANDS:
+            arguments.append(word)
+        else:
+            command = f"{command} {word}".lstrip()
+    return command, arguments, options
+
+
+def _awaits_value(word: str) -> bool:
+    return word.startswith("--") and "=" not in word and word not in FLAGS
+
+
+def _next_words(command: str) -> Iterator[str]:
+    """What may follow `command` to make it longer."""
+    start = command.split()
+    for name in COMMANDS:
+        if name.split()[: len(start)] == start:
+            yield name.split()[len(start)]
+
+
+def _option_values(option: str, root: Path) -> Iterable[str]:
+    match option:
+        case "--format":
+            return ("text", "json")
+        case "--template":
+            return (folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir())
+        case "--worker":
+            return (worker.name for worker in _workers(root))
+        case "--toolset":
+            return [*builtin.NAMES, *_manifest(root).get("toolsets", {}), *(w.name for w in _workers(root))]
+        case "--model":
+            return _manifest(root).get("models", ())
+        case _:
+            return ()
+
+
+def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
+    """What the argument at `position` of `command` may be."""
+    match command, position:
+        case "run", 0:
+            return [*_manifest(root).get("entries", {}), *(w.name for w in _workers(root) if w.entry)]
+        case "explain", 0:
+            return [*CODES, *(name for name, _severity in CODES.values())]
+        case "schema", 0:
+            return ("manifest", "worker", "lock")
+        case "completion", 0:
+            return _SCRIPTS
+        case "add rule", 0:
+            return VOCABULARY
+        case "add rule", 1:
+            return STRICTNESS
+        case "remove worker", 0:
+            return (worker.name for worker in _workers(root))
+        case "remove toolset", 0:
+            return _manifest(root).get("toolsets", ())
+        case "remove entry", 0:
+            return _manifest(root).get("entries", ())
+        case "remove path", 0:
+            return _manifest(root).get("paths", ())
+        case "remove rule", 0:
+            return _manifest(root).get("approvals", {}).get("rules", ())
+        case _:
+            return ()
+
+
+class _Worker(NamedTuple):
+    name: str
+    entry: bool
+    """Whether it can be started by its own name."""
+
+
+def _root(start: Path) -> Path:
+    """The workspace around `start`; `start` itself where there is none."""
+    return next((folder for folder in (start, *start.parents) if (folder / "llmdo.toml").is_file()), start)
+
+
+def _manifest(root: Path) -> dict[str, Any]:
+    return tomllib.loads(_text(root, "llmdo.toml"))
+
+
+def _text(root: Path, path: str) -> str:
+    content = discovery.read(root, path, limit=MAX_LOCK)
+    return "" if isinstance(content, discovery.Refused) else content.decode("utf-8-sig", errors="replace")
+
+
+def _workers(root: Path) -> list[_Worker]:
+    """The workers that the lock names, or those of the worker files where there is no lock."""
+    if lock := _text(root, "llmdo.lock"):
+        return [_Worker(table[1], "\nentry = true" in table[2]) for table in _LOCKED_WORKER.finditer(lock)]
+    patterns = _manifest(root).get("workspace", {}).get("workers", ())
+    paths = {path for pattern in patterns for path in discovery.find(root, pattern, lambda _path: False)}
+    headers = (_text(root, path).partition("\n---")[0] for path in paths)
+    return [
+        _Worker(name[1], _HEADER_ENTRY.search(header) is not None)
+        for header in headers
+        if (name := _HEADER_NAME.search(header))
+    ]

@@ -1,0 +1,21 @@
+"""Digests: of text, and of data in its canonical form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+
+def of_text(text: str) -> str:
+    """The digest of `text`, such as `sha256:9f86...`; it says its algorithm, so that another may follow."""
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def of_data(value: object) -> str:
+    """The digest of JSON-like data; neither the order of keys nor the layout of its file matters."""
+    return of_text(canonical(value))
+
+
+def canonical(value: object) -> str:
+    """JSON-like data as one line of JSON with sorted keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,101 @@
+"""What the workers of a graph could call: every tool and what it declares, from the graph alone.
+
+The gate and `llmdo run --all-tools` both read this, so that what is shown is what is enforced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmdo import builtin
+from llmdo.authority import Capability
+from llmdo.graph import Tool
+from llmdo.models import python_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.graph import Entry, Graph, Use, Worker
+
+DELEGATE = Capability("agent.delegate")
+READ = Capability("fs.read")
+NO_TOOLS: Mapping[str, Tool] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One tool that a worker has."""
+
+    worker: str
+    toolset: str
+    tool: str
+    capabilities: tuple[Capability, ...]
+    """What the tool declares; a call never raises more."""
+
+
+def takes_attachments(worker: Worker) -> bool:
+    """Whether callers may hand files to `worker`; without a limit they may."""
+    return worker.attachments.max != 0
+
+
+def delegation(worker: Worker) -> Tool:
+    """`worker` as its callers' tool.
+
+    It declares every read, because which files a call hands over is known only then.
+    """
+    capabilities = (DELEGATE, READ) if takes_attachments(worker) else (DELEGATE,)
+    return Tool(name=worker.name, capabilities=capabilities, hook=True)
+
+
+def tools_of(graph: Graph, use: Use) -> Mapping[str, Tool]:
+    """The declared tools of one line of a worker's `toolsets`; none where nothing has that name."""
+    if use.name in graph.workers:
+        return {use.name: delegation(graph.workers[use.name])}
+    if use.name in graph.toolsets:
+        return graph.toolsets[use.name].tools
+    return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else NO_TOOLS
+
+
+def delegates(graph: Graph, worker: Worker) -> frozenset[str]:
+    """The workers that `worker` may call."""
+    return frozenset(use.name for use in worker.uses if use.name in graph.workers)
+
+
+def reachable(graph: Graph, entry: Entry) -> tuple[str, ...]:
+    """The workers that `entry` can reach by any chain of delegations, itself included, sorted."""
+    waiting = [start.name for start in entry.starts if start.name in graph.workers]
+    reached = set(waiting)
+    while waiting:
+        for name in delegates(graph, graph.workers[waiting.pop()]) - reached:
+            reached.add(name)
+            waiting.append(name)
+    return tuple(sorted(reached))
+
+
+def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:
+    """Every tool that `entry` could call through any delegation, sorted by worker, toolset and tool."""
+    return tuple(
+        Offer(worker=name, toolset=use.name, tool=tool.name, capabilities=tool.capabilities)
+        for name in reachable(graph, entry)
+        for use in sorted(graph.workers[name].uses, key=lambda use: use.name)
+        for _, tool in sorted(tools_of(graph, use).items())
+    )
+
+
+def governing_files(graph: Graph) -> frozenset[str]:
+    """The files named in `graph` that decide what a run does: the workers and the workspace's own code."""
+    return frozenset(_governing_files(graph))
+
+
+def _governing_files(graph: Graph) -> Iterator[str]:
+    for worker in graph.workers.values():
+        yield worker.path
+    yield from graph.schema_sources
+    functions = (entry.function.name for entry in graph.entries.values() if entry.function)
+    toolsets = (toolset.python for toolset in graph.toolsets.values() if toolset.python)
+    models = (python_reference(name) or name for name in graph.python_models)
+    for reference in (*functions, *toolsets, *models):
+        path = reference.rpartition(":")[0]
+        if path.endswith(".py"):
+            yield path

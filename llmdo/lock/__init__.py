@@ -1,0 +1,14 @@
+"""`Graph` to `llmdo.lock` and back, and what changed between two of them.
+
+The lock holds facts per item and nothing that follows from several, so that merges of it are right: no counts,
+no digest over everything, no reach. It is compared by meaning and written only when its meaning changed.
+
+History of the format, newest first:
+  version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances.
+"""
+
+from llmdo.lock.drift import Drift, drift
+from llmdo.lock.encoding import decode, encode
+from llmdo.lock.state import Locked, dump, facts, read, write
+
+__all__ = ["Drift", "Locked", "decode", "drift", "dump", "encode", "facts", "read", "write"]

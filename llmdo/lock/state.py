@@ -1,0 +1,129 @@
+"""`llmdo.lock` on disk: what it says or why it cannot be used, and its replacement."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.diagnostic import LlmdoError, finding
+from llmdo.facts import ToolFacts, ToolsetFacts
+from llmdo.lock.encoding import REVISION, VERSION, decode, encode
+from llmdo.lock.layout import layout
+from llmdo.schema import judge
+from llmdo.syntax import toml
+from llmdo.workspace import LOCK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.facts import Facts
+    from llmdo.graph import Graph
+    from llmdo.source import Source
+
+_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+_VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
+
+State = Literal["missing", "conflicted", "newer", "unreadable", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What `llmdo.lock` says, or why it cannot be used."""
+
+    state: State
+    graph: Graph | None
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def read(source: Source | None) -> Locked:
+    """The lock in `source`. Merge markers and a newer version are known states, each with its finding."""
+    if source is None:
+        return Locked("missing", None)
+    if marker := _MARKER.search(source.text):
+        span = source.span_between(marker.start(), marker.end())
+        problem = finding(
+            "LDO403",
+            source.location(span),
+            f"`{LOCK}` holds the markers of a merge conflict",
+            hint="run `llmdo lock`: it makes the lock anew from the merged sources",
+        )
+        return Locked("conflicted", None, (problem,))
+    if (version := _VERSION.search(source.text)) and int(version[1]) > VERSION:
+        span = source.span_between(version.start(), version.end())
+        problem = finding(
+            "LDO404",
+            source.location(span),
+            f"`{LOCK}` has version {int(version[1])}, and this llmdo reads up to {VERSION}",
+            hint="use a newer llmdo",
+        )
+        return Locked("newer", None, (problem,))
+    document = toml.parse(source)
+    judged = judge(document, "lock") if not document.problems else None
+    faults = document.problems or (judged.problems if judged else ())
+    newer = judged is not None and document.data.get("revision", 0) > REVISION
+    if judged is None or judged.data is None or (faults and not newer):
+        problem = finding(
+            "LDO405",
+            faults[0].at if faults else source.location(),
+            f"`{LOCK}` cannot be read: {faults[0].message if faults else 'it is empty'}",
+            hint="run `llmdo lock`: it makes the lock anew from the sources",
+        )
+        return Locked("unreadable", None, (problem,))
+    return Locked("read", decode(document, judged.data))
+
+
+def facts(locked: Graph | None, current: Graph) -> Facts:
+    """What the lock knows of the Python toolsets whose source has not changed since."""
+    return {
+        toolset.python: ToolsetFacts(
+            is_class=toolset.is_class,
+            dynamic=toolset.dynamic,
+            tools={
+                tool.name: ToolFacts(
+                    digest=tool.digest,
+                    capabilities=None if tool.metadata is None else tuple(map(str, tool.metadata)),
+                    hook=tool.hook,
+                )
+                for tool in toolset.tools.values()
+            },
+        )
+        for toolset in (locked.toolsets.values() if locked else ())
+        if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python)
+    }
+
+
+def _sources(current: Graph, python: str) -> set[str | None]:
+    """The digests that the sources give the module of a toolset; a listed one has it also when reading it found none."""
+    of_module = current.modules.get(python.rpartition(":")[0])
+    return {of_module, *(one.source for one in current.toolsets.values() if one.python == python)}
+
+
+def dump(graph: Graph) -> str:
+    """The text of the lock of `graph`."""
+    return layout(encode(graph))
+
+
+def write(root: Path, graph: Graph) -> None:
+    """Replaces the lock below `root` by that of `graph`, whole or not at all.
+
+    Raises:
+        LlmdoError: the lock on disk is a link, or the folder cannot be written to.
+    """
+    path = root / LOCK
+    if path.is_symlink():
+        raise LlmdoError(f"`{LOCK}` is a link, which llmdo does not follow", hint="replace it with a file")
+    temporary = root / f".{LOCK}.{os.getpid()}"
+    try:
+        try:
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(dump(graph))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise LlmdoError(f"cannot write `{LOCK}`: {(error.strerror or str(error)).lower()}") from error

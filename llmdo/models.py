@@ -1,0 +1,53 @@
+"""Model references as text: what they may look like. Making a model of one is the runtime's task."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+PROVIDERS = frozenset(
+    {
+        "alibaba", "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cerebras",
+        "cohere", "crusoe", "deepseek", "elevenlabs", "fireworks", "github", "github-copilot", "google",
+        "google-cloud", "google-decisions", "groq", "heroku", "huggingface", "litellm", "meta", "mistral",
+        "moonshotai", "nebius", "ollama", "openai", "openai-chat", "openai-chatgpt", "openai-codex",
+        "openai-decisions", "openai-responses", "openrouter", "ovhcloud", "sambanova", "snowflake",
+        "system-one", "together", "typesafe", "vercel", "vllm", "xai", "zai",
+    }
+)  # fmt: skip
+"""What may stand before the colon of `provider:model`, alone or after `gateway/`."""
+
+WITHOUT_PROVIDER = frozenset({"test"})
+"""Models that go by one word."""
+
+_PYTHON = "python:"
+_HOSTED = re.compile(r"(?:gateway/)?([a-z0-9-]+):.+", re.DOTALL)
+_ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
+
+
+def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
+    """What is wrong with a model reference, in one sentence; None where its form is right.
+
+    Only the form: whether a provider has the model is not known without asking it.
+    """
+    if reference in aliases or reference in WITHOUT_PROVIDER:
+        return None
+    if reference.startswith(_PYTHON):
+        if python_reference(reference) is None:
+            return f"`{reference}` is not of the form python:FILE.py:NAME"
+        return None
+    hosted = _HOSTED.fullmatch(reference)
+    if hosted is None:
+        return f"`{reference}` is neither an alias of [models] nor of the form provider:model"
+    if hosted[1] not in PROVIDERS:
+        return f"`{reference.partition(':')[0]}` is not a model provider that llmdo knows"
+    return None
+
+
+def python_reference(reference: str) -> str | None:
+    """The FILE.py:NAME of a model that the workspace's own code makes; None for every other reference."""
+    attribute = reference.removeprefix(_PYTHON)
+    return attribute if attribute != reference and _ATTRIBUTE.fullmatch(attribute) else None

@@ -1,0 +1,1 @@
+"""Findings to text for people and for machines. Nothing here decides anything."""

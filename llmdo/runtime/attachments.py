@@ -1,0 +1,97 @@
+"""Files that a caller hands to a worker: found through the path map, confined, limited, and made content."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import BinaryContent
+
+from llmdo.authority import Capability
+from llmdo.diagnostic import LlmdoError
+from llmdo.inventory import READ
+from llmdo.toolsets.media import media_type, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_ai.messages import UserContent
+
+    from llmdo.graph import Worker
+    from llmdo.toolsets.confinement import Root
+    from llmdo.toolsets.pathmap import PathMap
+
+DEFAULT_MAX_BYTES = 10_000_000  # a file; what the design gives as the default of `max-bytes`
+
+_DOCUMENTS = {
+    ".txt": "text/plain",
+    ".md": "text/markdown",
+    ".csv": "text/csv",
+    ".htm": "text/html",
+    ".html": "text/html",
+}
+"""Text that providers know as documents; all other text is handed over as part of the prompt."""
+
+
+def read_of(path: str, paths: PathMap) -> Capability:
+    """What handing over `path` raises; of unknown scope where it stands for no file of the workspace."""
+    try:
+        return Capability(READ.name, paths.resolve(path))
+    except LlmdoError:
+        return READ
+
+
+async def load(worker: Worker, given: Sequence[str], paths: PathMap, confined: Root) -> list[UserContent]:
+    """The content of the files that `worker` is handed, each after a line that says its name.
+
+    Raises:
+        ToolFailed: One of them cannot be handed over; says which as the caller named it, and why.
+    """
+    most = worker.attachments.max
+    if most is not None and len(given) > most:
+        raise ToolFailed(f"`{worker.name}` takes at most {most} attachments, not {len(given)}")
+    content: list[UserContent] = []
+    for path in given:
+        content.extend(await load_one(worker, path, paths, confined))
+    return content
+
+
+async def load_one(worker: Worker, path: str, paths: PathMap, confined: Root) -> list[UserContent]:
+    """The content of one file; `path` is what the caller calls it.
+
+    Raises:
+        ToolFailed: As `load`.
+    """
+    limits = worker.attachments
+    try:
+        real = paths.resolve(path)
+        suffix = PurePosixPath(real).suffix.lower()
+        if limits.suffixes is not None and suffix not in {one.lower() for one in limits.suffixes}:
+            accepted = ", ".join(limits.suffixes) or "none"
+            raise ToolFailed(f"`{worker.name}` does not take `{path}`: it accepts {accepted}")
+        most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes
+        data = await asyncio.to_thread(confined.read, real, most)
+    except LlmdoError as error:
+        raise ToolFailed(f"`{path}` cannot be handed over: {_without(error, path)}") from error
+    return _content(path, suffix, data)
+
+
+def _content(path: str, suffix: str, data: bytes) -> list[UserContent]:
+    if not data:
+        return [f"File `{path}` is empty."]  # providers refuse a document of no bytes
+    text = text_of(data)
+    media = media_type(suffix and f"file{suffix}") or (_DOCUMENTS.get(suffix) if text is not None else None)
+    if media is not None:
+        return [f"File `{path}`:", BinaryContent(data, media_type=media, identifier=path)]
+    if text is None:
+        raise ToolFailed(f"`{path}` cannot be handed over: it is neither text nor of a kind that models take")
+    return [f"File `{path}`:\n{text}"]
+
+
+def _without(error: LlmdoError, path: str) -> str:
+    """Why, without the file's real path: the caller knows it by its alias."""
+    from llmdo.toolsets.refusal import PathRefused
+
+    return error.reason if isinstance(error, PathRefused) else error.message

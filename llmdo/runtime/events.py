@@ -1,0 +1,124 @@
+"""What happens in a run, as it happens: one stream for the whole tree, every event with its call path.
+
+The live display, the log, the trace and the journal are consumers of it. Events hold what was said and
+done in full; a consumer that writes them down decides what of it may be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from llmdo.authority import Decision
+
+Status = Literal["completed", "failed", "interrupted"]
+"""How a run ended."""
+
+Outcome = Literal["success", "denied", "failed", "retried", "error"]
+"""How a tool call ended: `denied` by the gate, `failed` or `retried` by the tool; `error` ends the worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened at one place in the tree."""
+
+    kind: ClassVar[str]
+    """The event's name, the same in every version."""
+    path: str
+    """The call path: `main`, `main/summarizer#2`, `main/summarizer#2/read_file#1`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """A run begins; nothing was asked of a model yet."""
+
+    kind: ClassVar[str] = "run_started"
+    run: str
+    entry: str
+    input: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStarted(Event):
+    """A worker begins to work on its input."""
+
+    kind: ClassVar[str] = "worker_started"
+    worker: str
+    depth: int
+    input: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequested(Event):
+    """A worker's model is about to be asked."""
+
+    kind: ClassVar[str] = "model_requested"
+    worker: str
+    model: str
+    """`provider:model`, as the model names itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled(Event):
+    """A model called a tool; the gate has not decided yet."""
+
+    kind: ClassVar[str] = "tool_called"
+    worker: str
+    toolset: str
+    tool: str
+    arguments: Mapping[str, object]
+    """Those that are decided on and, if it comes to that, executed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided(Event):
+    """The gate decided about a call, perhaps after asking."""
+
+    kind: ClassVar[str] = "decided"
+    tool: str
+    decision: Decision
+    """What the rules say."""
+    allowed: bool
+    """Whether the call runs."""
+    by: str
+    """Who had the last word: `rules`, or the approver that was asked."""
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(Event):
+    """A tool call ended, one way or another."""
+
+    kind: ClassVar[str] = "tool_finished"
+    tool: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerFinished(Event):
+    """A worker gave its output, or failed."""
+
+    kind: ClassVar[str] = "worker_finished"
+    worker: str
+    output: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished(Event):
+    """The run is over, however it ended."""
+
+    kind: ClassVar[str] = "run_finished"
+    run: str
+    status: Status
+    error: str | None
+
+
+Sink = Callable[[Event], None]
+"""Where events go. It is called between the steps of the run, so it must be quick and must not fail."""
+
+
+def discard(event: Event) -> None:
+    """Does nothing: the sink of a run that nobody watches."""

@@ -1,0 +1,1 @@
+"""What writes into a workspace on a person's behalf: `init`, `add` and `remove`."""

@@ -1,0 +1,95 @@
+"""Writing into a workspace: every file whole or not at all, and never through a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def obstacle(root: Path, path: str) -> str | None:
+    """Why no file can be written at `path`, a POSIX path below `root`; follows the path in a sentence.
+
+    None where a regular file or nothing stands there and only folders, or nothing, on the way to it.
+    """
+    at = root
+    *folders, _name = path.split("/")
+    for folder in folders:
+        at = at / folder
+        mode = _mode(at)
+        if mode is None:
+            return None
+        if not stat.S_ISDIR(mode):
+            return f"is reached through `{folder}`, which is {_kind(mode)}"
+    mode = _mode(root / path)
+    return None if mode is None or stat.S_ISREG(mode) else f"is {_kind(mode)}"
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """The bytes of the file at `path`, for which there is no `obstacle`; None where there is no file."""
+    try:
+        return (root / path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _failure("read", path, error) from error
+
+
+def write(root: Path, path: str, content: bytes) -> None:
+    """Puts `content` at `path`, which has no `obstacle`, in one step; an existing file keeps its mode.
+
+    Raises:
+        LlmdoError: the file system refuses.
+    """
+    target = root / path
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if (mode := _mode(target)) is not None:
+                temporary.chmod(stat.S_IMODE(mode))
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise _failure("write", path, error) from error
+
+
+def remove(root: Path, path: str) -> None:
+    """Deletes the file at `path`.
+
+    Raises:
+        LlmdoError: the file system refuses.
+    """
+    try:
+        (root / path).unlink()
+    except OSError as error:
+        raise _failure("remove", path, error) from error
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _failure("read", path.name, error) from error
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "a link, which llmdo does not follow"
+    return "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+
+
+def _failure(verb: str, path: str, error: OSError) -> LlmdoError:
+    return LlmdoError(f"cannot {verb} `{path}`: {(error.strerror or str(error)).lower()}")

@@ -1,0 +1,97 @@
+"""`init`: a new workspace from a template."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from llmdo import resources
+from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.scaffold import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_LINES = {".gitattributes": "llmdo.lock text eol=lf", ".gitignore": ".llmdo/"}
+"""Files that others write too: only the line that is missing is appended."""
+
+_SCHEMAS = {"schemas/llmdo-manifest.json": "manifest.json", "schemas/llmdo-worker.json": "worker.json"}
+"""Written beside the workspace, so that the editor lines name a file that exists, offline too."""
+
+
+def templates() -> tuple[str, ...]:
+    """The names of the templates, sorted."""
+    return tuple(sorted(folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir()))
+
+
+def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
+    """Makes `directory` a workspace from a template; returns the POSIX paths of the files written, in order.
+
+    A file that already says the same is left alone. `force` replaces files that say something else; a link
+    or a folder in the way is never replaced, and nothing is written through a link.
+
+    Raises:
+        LlmdoError: there is no such template, something is in the way (then nothing was written), or the
+            file system refuses.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise LlmdoError(f"`{directory}` is not a folder", exit_code=1)
+    contents = _contents(directory, template)
+    blocked = {path: reason for path in contents if (reason := files.obstacle(directory, path))}
+    current = {path: files.read(directory, path) for path in contents if path not in blocked}
+    missing = {path: content for path, content in contents.items() if current.get(path) != content}
+    if not force:
+        different = (path for path in missing if current.get(path) is not None and path not in _LINES)
+        blocked |= dict.fromkeys(different, "exists and says something else")
+    if blocked:
+        raise LlmdoError(
+            "; ".join(f"`{path}` {reason}" for path, reason in sorted(blocked.items())),
+            hint=None if force else "nothing was written; `--force` replaces files, never a link or a folder",
+            exit_code=1,
+        )
+    for path, content in missing.items():
+        files.write(directory, path, content)
+    return tuple(missing)
+
+
+def workspace_name(directory: Path) -> str:
+    """The name of the folder, as near as the rules for names allow."""
+    plain = unicodedata.normalize("NFKD", directory.resolve().name).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)
+    return re.sub(r"^[^A-Za-z]+", "", name)[:64].rstrip("-") or "workspace"
+
+
+def _contents(directory: Path, template: str) -> dict[str, bytes]:
+    """Every file of the new workspace and what it is to say, in order of path."""
+    if template not in templates():
+        raise LlmdoError(
+            f"there is no template `{template}`",
+            hint=did_you_mean(template, templates()) or f"there is {_listed(templates())}",
+        )
+    folder = resources.folder("templates") / template
+    texts = {
+        file.relative_to(folder).as_posix(): file.read_text("utf-8")
+        for file in folder.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts  # installers compile the Python files
+    }
+    name = workspace_name(directory)
+    contents = {path: text.replace("{{name}}", name).encode() for path, text in texts.items()}
+    contents |= {path: resources.read("schemas", schema).encode() for path, schema in _SCHEMAS.items()}
+    contents |= {path: _with_line(directory, path, line) for path, line in _LINES.items()}
+    return dict(sorted(contents.items()))
+
+
+def _with_line(directory: Path, path: str, line: str) -> bytes:
+    """The file at `path` with `line` in it; as it is where it holds the line already."""
+    current = b"" if files.obstacle(directory, path) else files.read(directory, path) or b""
+    if line.encode() in (existing.strip() for existing in current.split(b"\n")):
+        return current
+    end = b"\r\n" if b"\r\n" in current else b"\n"
+    gap = end if current and not current.endswith(b"\n") else b""
+    return current + gap + line.encode() + end
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,97 @@
+"""Document x format -> its data without what is wrong in it, and a finding for all that is.
+
+`schemas/` is generated from `llmdo.formats` by `generation`, `validation` finds what breaks a schema, `wording`
+says so to the user. The three formats are those files', so what an editor shows is what `check` judges.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from llmdo.schema.validation import Format, accepts, faults
+from llmdo.schema.wording import findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.source import Span
+    from llmdo.syntax.document import Document, Route
+
+__all__ = ["Format", "Judged", "accepts", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was found about a document, and what of it can stand."""
+
+    data: dict[str, Any] | None
+    """The data without the faulty parts, which its format accepts; None where the whole cannot stand."""
+    problems: tuple[Diagnostic, ...]
+    """Every fault, in no order; empty exactly where the format accepts the document as it is."""
+    document: Document
+    """The document with `data`, where there is any: its routes lead to the same places in the text."""
+
+
+def judge(document: Document, form: Format) -> Judged:
+    """The document judged by its format.
+
+    A fault takes as little with it as can be: a value goes with its key, an item goes from its list, and a
+    table goes when it lacks a required key. So one mistake does not hide what the rest of the file says.
+    """
+    if accepts(document.data, form):
+        return Judged(document.data, (), document)
+    found = tuple(faults(document.data, form))
+    problems = tuple(findings(document, form, found))
+    rest = document
+    while found:
+        routes = {fault.route for fault in found}
+        if () in routes:
+            return Judged(None, problems, document)
+        rest = _without(rest, routes)
+        found = tuple(faults(rest.data, form))
+    return Judged(rest.data, problems, rest)
+
+
+def _without(document: Document, routes: Iterable[Route]) -> Document:
+    """The document without what the routes lead to."""
+    gone = frozenset(routes)
+    moved = cache(lambda: _moved(document.index(), gone))
+    return replace(document, data=_pruned(document.data, gone), index=moved)
+
+
+def _pruned(value: Any, routes: Iterable[Route]) -> Any:
+    """A copy of a table or list without what the routes lead to; all other parts are shared with it."""
+    below: dict[str | int, set[Route]] = defaultdict(set)
+    for step, *rest in routes:
+        below[step].add(tuple(rest))
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    kept = {
+        step: _pruned(part, below[step]) if step in below else part
+        for step, part in items
+        if () not in below.get(step, ())
+    }
+    return kept if isinstance(value, dict) else list(kept.values())
+
+
+def _moved(
+    index: Mapping[Route, tuple[Span, Span]], gone: frozenset[Route]
+) -> dict[Route, tuple[Span, Span]]:
+    """The index by the routes that are left: items move up where one before them is gone."""
+    lists: dict[Route, list[int]] = defaultdict(list)
+    for *parent, step in gone:
+        if isinstance(step, int):
+            lists[tuple(parent)].append(step)
+    moved = {}
+    for route, spans in index.items():
+        prefixes = [route[:length] for length in range(len(route))]
+        if gone.isdisjoint((*prefixes, route)):
+            steps = (
+                step - sum(item < step for item in lists.get(prefix, ())) if isinstance(step, int) else step
+                for prefix, step in zip(prefixes, route, strict=True)
+            )
+            moved[tuple(steps)] = spans
+    return moved

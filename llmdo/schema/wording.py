@@ -1,0 +1,171 @@
+"""Faults as findings: what is wrong with a file, in the user's words and at its place."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import did_you_mean, finding, nearest, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.schema.validation import Fault, Format
+    from llmdo.syntax.document import Document, Route
+
+_FEW = 8  # keys that a hint may list: more is a wall of words
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+_ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
+"""In what should be a path inside the workspace, perhaps with a capability or an attribute: the way out of it."""
+
+_KINDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a finite number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+def findings(document: Document, form: Format, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
+    """One finding for each fault; one for both where an unknown key is a missing one, misspelt."""
+    faults = tuple(faults)
+    misspelt = _misspelt(faults)
+    for fault in faults:
+        if fault.keyword == "additionalProperties":
+            yield _unknown_key(document, form, fault, misspelt.get(fault.route))
+        elif fault.keyword != "required":
+            yield _wrong_value(document, form, fault)
+        elif fault not in misspelt.values():
+            message = f"missing key `{fault.value}` {_inside(fault.route, form)}"
+            yield finding("LDO104", document.key(*fault.route), message)
+
+
+def _misspelt(faults: Iterable[Fault]) -> dict[Route, Fault]:
+    """The route of each unknown key that is like a missing one of the same table, and the fault of that one."""
+    unknown: dict[Route, list[str]] = defaultdict(list)
+    for fault in faults:
+        if fault.keyword == "additionalProperties":
+            unknown[fault.route[:-1]].append(fault.value)
+    misspelt: dict[Route, Fault] = {}
+    for fault in faults:
+        if fault.keyword == "required" and (near := nearest(fault.value, unknown[fault.route])):
+            unknown[fault.route].remove(near)
+            misspelt[*fault.route, near] = fault
+    return misspelt
+
+
+def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault | None) -> Diagnostic:
+    known = sorted(fault.schema["properties"])
+    message = f"unknown key `{shown(fault.value)}` {_inside(fault.route[:-1], form)}"
+    hint = did_you_mean(fault.value, known)
+    if missing is not None:
+        message += f", where `{missing.value}` is missing"
+        hint = f"did you mean `{missing.value}`?"
+    elif hint is None and len(known) <= _FEW:
+        hint = f"known here: {', '.join(f'`{key}`' for key in known)}"
+    return finding("LDO102", document.key(*fault.route), message, hint=hint)
+
+
+def _wrong_value(document: Document, form: Format, fault: Fault) -> Diagnostic:
+    at = (document.key if fault.of_key else document.value)(*fault.route)
+    escapes = "the workspace" in fault.schema.get("title", "") and _ESCAPE.search(str(fault.value))
+    if fault.keyword == "pattern" and escapes:
+        hint = (
+            "write `/` between the parts of a path"
+            if escapes.group() == "\\"
+            else "a path starts in the folder of `llmdo.toml` and stays below it"
+        )
+        return finding("LDO107", at, f"`{shown(fault.value)}` leaves the workspace", hint=hint)
+    if fault.value in ("", [], {}) and fault.keyword in ("pattern", "minLength", "minItems"):
+        return finding("LDO103", at, f"{_subject(fault)} is empty")
+    if fault.keyword == "pattern":
+        return finding("LDO103", at, f"`{shown(fault.value)}` is not {fault.schema['title']}")
+    message = f"{_subject(fault)} is {_value(fault.value, form)}, {_limit(fault, form)}"
+    return finding("LDO103", at, message, hint=_hint(fault))
+
+
+def _subject(fault: Fault) -> str:
+    """The value's name in a sentence: its key, or the list or table that it is an item of."""
+    *parents, last = fault.route
+    names = [step for step in parents if isinstance(step, str)]
+    if fault.of_key:
+        return f"a key of `{shown(names[-1])}`"
+    return f"`{shown(last)}`" if isinstance(last, str) else f"an item of `{shown(names[-1])}`"
+
+
+def _limit(fault: Fault, form: Format) -> str:
+    limit: Any = fault.schema[fault.keyword]
+    match fault.keyword:
+        case "type":
+            kinds = [limit] if isinstance(limit, str) else limit
+            return f"not {_or(_kind(kind, fault.schema, form) for kind in kinds)}"
+        case "enum":
+            return f"not {_or(f'`{word}`' for word in limit)}"
+        case "const":
+            return f"not {limit}"
+        case "minimum":
+            return f"less than {limit}"
+        case "exclusiveMinimum":
+            return f"not more than {limit}"
+        case _:
+            raise AssertionError(f"no sentence for `{fault.keyword}`")
+
+
+def _kind(kind: str, schema: Any, form: Format) -> str:
+    if kind == "array" and schema["items"].get("type") == "string":
+        return "a list of texts"
+    return "a mapping" if kind == "object" and form == "worker" else _KINDS[kind]
+
+
+def _value(value: object, form: Format) -> str:
+    """A value as a sentence shows it."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{shown(value)}"'
+        case int() if value.bit_length() > 64:
+            return shown(hex(value))  # in decimal it would take long, and Python refuses the longest
+        case list():
+            return "a list"
+        case dict():
+            return _kind("object", {}, form)
+        case _:
+            return shown(str(value))
+
+
+def _hint(fault: Fault) -> str | None:
+    value, limit = fault.value, fault.schema[fault.keyword]
+    if fault.keyword == "enum":
+        return did_you_mean(value, limit)
+    if fault.keyword != "type" or value is None or isinstance(value, (list, dict)):
+        return None
+    if "string" in limit and not isinstance(value, str):
+        return "put quotes around it"
+    if "array" in limit and isinstance(value, str):
+        return "put brackets around it"
+    return None
+
+
+def _inside(route: Route, form: Format) -> str:
+    """Which table it is about: spelt as its format spells it, an item as the list that it is in."""
+    names = [shown(step) for step in route if isinstance(step, str)]
+    if not names:
+        return "in the header" if form == "worker" else "at the top level"
+    if form == "worker":
+        return f"in `{'.'.join(names)}`"
+    table = ".".join(name if _BARE.fullmatch(name) else f'"{name}"' for name in names)
+    return f"in `[[{table}]]`" if isinstance(route[-1], int) else f"in `[{table}]`"
+
+
+def _or(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last

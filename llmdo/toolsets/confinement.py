@@ -1,0 +1,263 @@
+"""Files of the workspace, read, listed and written without ever leaving it.
+
+A path is walked from an open descriptor of the workspace and no link is followed anywhere, so the path that
+was judged is the file that is opened, whatever another program renames meanwhile.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, Self
+
+from llmdo.authority import scope_contains, scopes_meet
+from llmdo.toolsets.folders import open_folder
+from llmdo.toolsets.globs import Pattern, State, parse_pattern
+from llmdo.toolsets.refusal import MAX_DEPTH, PathRefused, file_parts, folder_parts, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from llmdo.toolsets.folders import EntryKind, Folder
+
+MAX_LISTED = 10_000  # files: more is no answer to anybody
+MAX_VISITED = 100_000  # entries: a folder of downloaded packages has some ten thousand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The files that were found."""
+
+    paths: tuple[str, ...]
+    """Relative to the workspace, sorted."""
+    skipped: int = 0
+    """Links, devices, folders that cannot be opened, and names that no path may have."""
+    cut: bool = False
+    """Whether there may be more: a limit ended the search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The open workspace folder: the only way to the files in it."""
+
+    folder: Folder
+
+    @classmethod
+    def open(cls, path: Path) -> Root:
+        """The folder at `path`, opened once; a link at `path` itself is followed, since its name comes from us.
+
+        Raises:
+            OSError: There is no such folder.
+        """
+        return cls(open_folder(path))
+
+    def close(self) -> None:
+        """Ends every use of it."""
+        self.folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open_file(self, path: str) -> int:
+        """A descriptor of the regular file at `path`, open for reading; the caller closes it.
+
+        Raises:
+            PathRefused: There is none, or it is a link, a hard link, a folder or a device.
+        """
+        parts = file_parts(path)
+        with _refusing(path):
+            descriptor = self.folder.file(parts, os.O_RDONLY)
+        try:
+            _require_regular(path, os.fstat(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def read(self, path: str, limit: int) -> bytes:
+        """The content of the file at `path`.
+
+        Raises:
+            PathRefused: As `open_file`, or it has more than `limit` bytes.
+        """
+        with _refusing(path), os.fdopen(self.open_file(path), "rb") as file:
+            if os.fstat(file.fileno()).st_size <= limit and len(content := file.read(limit + 1)) <= limit:
+                return content
+        raise PathRefused(path, f"is larger than {limit:,} bytes", hint="use a smaller file")
+
+    def write_atomic(self, path: str, content: bytes) -> Literal["created", "replaced"]:
+        """Makes `content` the file at `path`, all of it or nothing; folders on the way are made.
+
+        Raises:
+            PathRefused: It cannot be written, or what is there is a link, a hard link, a folder or a device.
+        """
+        *above, name = file_parts(path)
+        with _refusing(path), closing(self._made(above)) as folder:
+            try:
+                mode = _require_regular(path, folder.stat(name))
+            except FileNotFoundError:
+                mode = None
+            _replace(folder, name, content, mode)
+        return "created" if mode is None else "replaced"
+
+    def list_files(
+        self,
+        folder: str = ".",
+        pattern: str = "**/*",
+        *,
+        limit: int = MAX_LISTED,
+        within: Sequence[str] = ("**",),
+    ) -> Listing:
+        """The regular files below `folder` that lie in a scope of `within` and match `pattern`.
+
+        The pattern is relative to the folder. No link is entered. A hidden name is found only by a part of the
+        pattern that begins with a dot too.
+
+        Raises:
+            PathRefused: There is no such folder, or the pattern is none.
+        """
+        top = folder_parts(folder)
+        wanted = parse_pattern(pattern)
+        with _refusing(folder), closing(self.folder.folder(top)):
+            search = _Search(self.folder, limit, tuple(within))
+            return search.run(top, wanted)
+
+    def _made(self, parts: Sequence[str]) -> Folder:
+        """The folder at `parts`, made step by step: each is opened before anything is made in it."""
+        at = self.folder.folder(())
+        for name in parts:
+            with closing(at):
+                at.make(name)
+                below = at.folder((name,))
+            at = below
+        return at
+
+
+class _Search:
+    """One walk over the folders of a listing: what it has found and how much it has seen."""
+
+    def __init__(self, root: Folder, limit: int, within: tuple[str, ...]) -> None:
+        self.root = root
+        self.limit = limit
+        self.within = within
+        self.found: list[str] = []
+        self.skipped = 0
+        self.visited = 0
+        self.cut = False
+
+    def run(self, top: tuple[str, ...], pattern: Pattern) -> Listing:
+        waiting = [(top, pattern.start)]
+        while waiting and len(self.found) <= self.limit and self.visited <= MAX_VISITED:
+            parts, state = waiting.pop()
+            below: list[tuple[tuple[str, ...], State]] = []
+            for name, kind in self._entries(parts):
+                reached = pattern.step(state, name)
+                path = "/".join((*parts, name))
+                if kind == "file":
+                    if pattern.matches(reached) and any(scope_contains(one, path) for one in self.within):
+                        self._take(path)
+                elif reached and any(scopes_meet(one, f"{path}/**") for one in self.within):
+                    if kind == "folder":
+                        below.append(((*parts, name), reached))
+                    else:
+                        self.skipped += 1
+            waiting.extend(reversed(below))
+        self.cut = self.cut or bool(waiting) or len(self.found) > self.limit or self.visited > MAX_VISITED
+        return Listing(paths=tuple(sorted(self.found[: self.limit])), skipped=self.skipped, cut=self.cut)
+
+    def _entries(self, parts: tuple[str, ...]) -> list[tuple[str, EntryKind]]:
+        if len(parts) >= MAX_DEPTH:
+            self.cut = True
+            return []
+        try:
+            with closing(self.root.folder(parts)) as folder:
+                entries = sorted(islice(folder.entries(), MAX_VISITED - self.visited + 1))
+        except OSError:
+            self.skipped += 1
+            return []
+        self.visited += len(entries)
+        return entries
+
+    def _take(self, path: str) -> None:
+        if _is_usable(path):
+            self.found.append(path)
+        else:
+            self.skipped += 1
+
+
+def _is_usable(path: str) -> bool:
+    try:
+        return normalise(path) == path
+    except PathRefused:
+        return False
+
+
+def _replace(folder: Folder, name: str, content: bytes, mode: int | None) -> None:
+    temporary = f".llmdo-{secrets.token_hex(8)}.tmp"
+    try:
+        descriptor = folder.file((temporary,), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        folder.rename(temporary, name)
+    except BaseException:  # Ctrl-C as well must leave nothing behind
+        with suppress(OSError):
+            folder.remove(temporary)
+        raise
+
+
+def _require_regular(path: str, found: os.stat_result) -> int:
+    """The permissions of a file that is no more than a file."""
+    if stat.S_ISLNK(found.st_mode):
+        raise PathRefused(path, "is a link", hint="give the path of the file itself")
+    if stat.S_ISDIR(found.st_mode):
+        raise PathRefused(path, "is a folder", hint="give the path of a file")
+    if not stat.S_ISREG(found.st_mode):
+        raise PathRefused(path, "is not a regular file", hint="give the path of another file")
+    if found.st_nlink > 1:
+        raise PathRefused(path, "is a hard link, perhaps to a file elsewhere", hint="copy the file instead")
+    return stat.S_IMODE(found.st_mode) & 0o777
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Turns what the system says into a refusal of `path`."""
+    try:
+        yield
+    except OSError as error:
+        reason, hint = _REASONS.get(error.errno or 0, (None, None))
+        told = reason or f"cannot be used: {os.strerror(error.errno or 0).lower()}"
+        raise PathRefused(path, told, hint=hint) from error
+
+
+_THROUGH_A_LINK = (
+    "is a link, or leads through a link or a file",
+    "llmdo follows no link; give the path of the file itself",
+)
+_REASONS = {
+    errno.ENOENT: ("does not exist", "list the folder to see what is there"),
+    errno.ELOOP: _THROUGH_A_LINK,
+    errno.ENOTDIR: _THROUGH_A_LINK,
+    errno.EXDEV: _THROUGH_A_LINK,
+    errno.EISDIR: ("is a folder", "give the path of a file"),
+    errno.ENXIO: ("is not a regular file", "give the path of another file"),
+    errno.EACCES: ("may not be used by this user", None),
+    errno.ENAMETOOLONG: ("has a part that is too long", "give a shorter path"),
+    errno.ENOSPC: ("cannot be written: the disk is full", None),
+    errno.EFBIG: ("cannot be written: it is too large", None),
+}

@@ -1,0 +1,82 @@
+"""Which paths we work with at all, and the error for those that we do not."""
+
+from __future__ import annotations
+
+from llmdo.diagnostic import LlmdoError
+
+MAX_PATH = 4096  # bytes: PATH_MAX of Linux
+MAX_DEPTH = 64  # parts: deeper is a mistake or an attack, and a listing stops here too
+MAX_SHOWN = 200  # characters of a refused path that an error repeats
+
+WORKSPACE = "."
+"""The normal form of the workspace itself."""
+
+
+class PathRefused(LlmdoError):  # noqa: N818  # it says what happened to a path, as a decision does
+    """A path that is not read, listed or written, and why; shown as the caller gave it, never with the root."""
+
+    def __init__(self, path: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"`{_shown(path)}` {reason}", hint=hint)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}: {self.hint}"
+
+
+def normalise(path: str) -> str:
+    """`path` without empty and `.` parts and without a slash at its end; `.` for the workspace itself.
+
+    Raises:
+        PathRefused: It is empty, absolute, too long or too deep, or has `..`, `~` or a control character.
+    """
+    if not path:
+        raise PathRefused(path, "is empty", hint="give a path inside the workspace, or `.` for all of it")
+    if any(ord(character) < 32 or ord(character) == 127 for character in path):
+        raise PathRefused(path, "has a control character", hint="give a path without one")
+    if path.startswith(("/", "~")):
+        raise PathRefused(
+            path, "is not inside the workspace", hint="give a path relative to it, such as `input/a.txt`"
+        )
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    if ".." in names:
+        raise PathRefused(path, "has a `..`", hint="give the path as seen from the workspace, without `..`")
+    if len(names) > MAX_DEPTH:
+        raise PathRefused(path, f"has more than {MAX_DEPTH} parts", hint="give a shorter path")
+    if _size(path) > MAX_PATH:
+        raise PathRefused(path, f"is longer than {MAX_PATH} bytes", hint="give a shorter path")
+    return "/".join(names) or WORKSPACE
+
+
+def file_parts(path: str) -> tuple[str, ...]:
+    """The parts of the path of a file.
+
+    Raises:
+        PathRefused: As `normalise`, or it is the workspace itself.
+    """
+    normal = normalise(path)
+    if normal == WORKSPACE:
+        raise PathRefused(path, "is the workspace itself", hint="give the path of a file in it")
+    return tuple(normal.split("/"))
+
+
+def folder_parts(path: str) -> tuple[str, ...]:
+    """The parts of the path of a folder: none for the workspace itself.
+
+    Raises:
+        PathRefused: As `normalise`.
+    """
+    normal = normalise(path)
+    return () if normal == WORKSPACE else tuple(normal.split("/"))
+
+
+def _size(path: str) -> int:
+    try:
+        return len(path.encode())
+    except UnicodeEncodeError as error:
+        raise PathRefused(path, "is not valid Unicode", hint="give another path") from error
+
+
+def _shown(path: str) -> str:
+    cut = path if len(path) <= MAX_SHOWN else path[:MAX_SHOWN] + "..."
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in cut)

@@ -1,0 +1,111 @@
+"""Questions to a directed graph of names: its knots, a shortest cycle, what breaks one."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+def knots(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The strongly connected components that hold a cycle, each sorted, in the order of their first names.
+
+    A name with an edge to itself is one. Tarjan's algorithm without recursion; linear.
+    """
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    found: list[list[str]] = []
+    for root in sorted(edges):
+        if root in index:
+            continue
+        work = [(root, iter(edges[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            name, successors = work[-1]
+            for successor in successors:
+                if successor not in edges:
+                    continue
+                if successor not in index:
+                    index[successor] = low[successor] = len(index)
+                    stack.append(successor)
+                    on_stack.add(successor)
+                    work.append((successor, iter(edges[successor])))
+                    break
+                if successor in on_stack:
+                    low[name] = min(low[name], index[successor])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == index[name]:
+                    found.extend(_component(name, stack, on_stack, edges))
+    return sorted(found)
+
+
+def _component(
+    name: str, stack: list[str], on_stack: set[str], edges: Mapping[str, Sequence[str]]
+) -> Iterator[list[str]]:
+    members = []
+    while True:
+        member = stack.pop()
+        on_stack.discard(member)
+        members.append(member)
+        if member == name:
+            break
+    if len(members) > 1 or name in edges[name]:
+        yield sorted(members)
+
+
+SEARCH_ALL = 300  # members: beyond it a shortest cycle through the first one has to do
+
+
+def shortest_cycle(edges: Mapping[str, Sequence[str]], members: Sequence[str]) -> list[str]:
+    """The names along a shortest cycle within `members`, a sorted knot; ties by name.
+
+    In a knot of more than `SEARCH_ALL` names it is the shortest cycle through the first of them.
+    """
+    inside = set(members)
+    best: list[str] = []
+    for start in members if len(members) <= SEARCH_ALL else members[:1]:
+        cycle = _cycle_through(edges, start, inside)
+        if cycle and (not best or len(cycle) < len(best)):
+            best = cycle
+        if len(best) == 1:
+            break
+    return best
+
+
+def _cycle_through(edges: Mapping[str, Sequence[str]], start: str, inside: set[str]) -> list[str]:
+    came_from: dict[str, str] = {}
+    waiting = deque([start])
+    while waiting:
+        name = waiting.popleft()
+        for successor in sorted(edges[name]):
+            if successor == start:
+                path = [name]
+                while path[-1] != start:
+                    path.append(came_from[path[-1]])
+                return path[::-1]
+            if successor in inside and successor not in came_from:
+                came_from[successor] = name
+                waiting.append(successor)
+    return []
+
+
+def opening_edge(
+    edges: Mapping[str, Sequence[str]], members: Sequence[str], cycle: Sequence[str]
+) -> tuple[str, str] | None:
+    """The first edge of `cycle` without which its knot has no cycle at all; None where no single one does."""
+    inside = set(members)
+    within = {name: [other for other in edges[name] if other in inside] for name in members}
+    for name, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        rest = {**within, name: [successor for successor in within[name] if successor != other]}
+        if not knots(rest):
+            return name, other
+    return None

@@ -1,0 +1,311 @@
+"""Disk to `Workspace`: finds the root, reads and parses every file that the manifest names, judges them all.
+
+The only reader of the check path. Nothing of the workspace is executed and nothing outside it is opened.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmdo import discovery
+from llmdo.diagnostic import LlmdoError, Related, finding
+from llmdo.schema import judge
+from llmdo.source import Location, Source
+from llmdo.syntax import frontmatter, module, toml
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.syntax.module import Outline
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.formats import ManifestFile, WorkerHeader
+
+MANIFEST = "llmdo.toml"
+LOCK = "llmdo.lock"
+MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerFile:
+    """A worker file as read: its header, as far as it is valid, and its prompt."""
+
+    document: Document
+    header: WorkerHeader
+    prompt: str
+    """The body, with LF line ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A Python file that the workspace names or that such a file imports: outlined, never imported."""
+
+    source: Source
+    outline: Outline
+
+    def place(self, name: str) -> Place:
+        """Where the file binds `name`; the file itself where that is not known."""
+        spans = {(bound,): (span, span) for bound, span in self.outline.spans.items()}
+        return Place(Document(self.source, {}, lambda: spans), (name,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Everything that the files of a workspace say, each place known, nothing resolved yet."""
+
+    root: Path
+    document: Document
+    """`llmdo.toml` as parsed."""
+    manifest: ManifestFile | None
+    """The valid part of it; None where nothing can be made of it."""
+    workers: tuple[WorkerFile, ...]
+    """Sorted by path."""
+    toolset_modules: tuple[str, ...]
+    """The Python files whose toolsets belong to this workspace, sorted."""
+    modules: Mapping[str, Module]
+    """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
+    lock: Source | None
+    """`llmdo.lock`; None where there is none."""
+    problems: tuple[Diagnostic, ...]
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder with an `llmdo.toml`, from `start` upwards.
+
+    Raises:
+        LlmdoError: no folder on the way has one.
+    """
+    folder = start.absolute()
+    for candidate in (folder, *folder.parents):
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    raise LlmdoError(
+        f"no `{MANIFEST}` in this folder or in any above it", hint="`llmdo init` starts a workspace here"
+    )
+
+
+def load(root: Path) -> Workspace:
+    """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`."""
+    source, problems = discovery.read_source(root, MANIFEST)
+    document = toml.parse(source)
+    judged = judge(document, "manifest") if not problems and not document.problems else None
+    manifest: Any = judged.data if judged else None
+    reader = _Reader(root, document, [*problems, *document.problems, *(judged.problems if judged else ())])
+    if manifest is None:
+        return reader.workspace(None, (), (), {})
+    table = manifest["workspace"]
+    ignored = discovery.git_ignored(root)
+    paths = reader.matches(("workspace", "workers"), table.get("workers", ()), ignored)
+    workers = tuple(worker for path in paths if (worker := reader.worker(path)))
+    modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
+    packages = reader.packages(manifest)
+    outlines = reader.modules(
+        [*modules, *packages], [*_manifest_references(document, manifest), *_references(workers)]
+    )
+    reader.path_map(manifest.get("paths", {}))
+    reader.case_collisions([*paths, *outlines])
+    return reader.workspace(manifest, workers, tuple(path for path in modules if path in outlines), outlines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One reading of a workspace: collects its problems, and every file is read once."""
+
+    root: Path
+    document: Document
+    problems: list[Diagnostic]
+
+    def workspace(
+        self,
+        manifest: ManifestFile | None,
+        workers: tuple[WorkerFile, ...],
+        toolset_modules: tuple[str, ...],
+        modules: Mapping[str, Module],
+    ) -> Workspace:
+        lock = None
+        if not isinstance(refused := discovery.exists(self.root, LOCK), discovery.Refused):
+            lock, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK)
+            self.problems.extend(problems)
+        elif refused.code != "LDO106":
+            self.problems.append(finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}"))
+        return Workspace(
+            root=self.root,
+            document=self.document,
+            manifest=manifest,
+            workers=workers,
+            toolset_modules=toolset_modules,
+            modules=modules,
+            lock=lock,
+            problems=tuple(self.problems),
+        )
+
+    def matches(self, route: tuple[str, ...], patterns: Iterable[str], ignored: Any) -> list[str]:
+        """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
+        found: set[str] = set()
+        for number, pattern in enumerate(patterns):
+            at = self.document.value(*route, number)
+            if _leaves(pattern):
+                self.problems.append(finding("LDO107", at, f"`{pattern}` leaves the workspace"))
+            elif pattern.split("/").count("**") > discovery.MAX_DEEP:
+                self.problems.append(
+                    finding("LDO103", at, f"`{pattern}` has more than {discovery.MAX_DEEP} `**`")
+                )
+            elif not discovery.is_pattern(pattern):
+                if refused := discovery.exists(self.root, pattern):
+                    self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
+                else:
+                    found.add(pattern)
+            elif paths := discovery.find(self.root, pattern, ignored):
+                found.update(paths)
+            else:
+                self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
+        return sorted(found)
+
+    def worker(self, path: str) -> WorkerFile | None:
+        """The worker file at `path`; None where its header cannot be used."""
+        source, problems = discovery.read_source(self.root, path)
+        self.problems.extend(problems)
+        if problems:
+            return None
+        text = frontmatter.parse(source)
+        self.problems.extend(text.document.problems)
+        if text.document.problems:
+            return None
+        judged = judge(text.document, "worker")
+        self.problems.extend(judged.problems)
+        header: Any = judged.data
+        return WorkerFile(document=text.document, header=header, prompt=text.body) if header else None
+
+    def modules(self, paths: Iterable[str], references: Iterable[tuple[str, Place]]) -> Mapping[str, Module]:
+        """Those Python files, the referenced ones, and the workspace's own files that they import."""
+        modules: dict[str, Module] = {}
+        waiting = list(paths)
+        for path, place in references:
+            if path in modules or path in waiting:
+                continue
+            if refused := discovery.exists(self.root, path):
+                self.problems.append(finding(refused.code, place.location, f"`{path}` {refused.reason}"))
+            else:
+                waiting.append(path)
+        while waiting:
+            path = waiting.pop()
+            source, problems = discovery.read_source(self.root, path)
+            outline = module.outline(source)
+            self.problems.extend((*problems, *outline.problems))
+            modules[path] = Module(source, outline)
+            for imported in self._imported(path, outline):
+                if imported not in modules and imported not in waiting:
+                    waiting.append(imported)
+        return {path: modules[path] for path in sorted(modules)}
+
+    def _imported(self, path: str, outline: Outline) -> Iterator[str]:
+        for candidate in import_candidates(path, outline):
+            if discovery.exists(self.root, candidate) is None:
+                yield candidate
+
+    def packages(self, manifest: ManifestFile) -> Iterator[str]:
+        """The workspace's own files among the toolsets given as `package.module:NAME`."""
+        for table in manifest.get("toolsets", {}).values():
+            reference = table.get("python", "")
+            if reference and not python_file(reference):
+                for path in package_files(reference):
+                    if discovery.exists(self.root, path) is None:
+                        yield path
+
+    def path_map(self, paths: Mapping[str, str]) -> None:
+        """Findings about targets that are missing, outside, or not of the kind that the alias says."""
+        for alias, target in paths.items():
+            at = self.document.value("paths", alias)
+            if alias.endswith("/") != target.endswith("/"):
+                self.problems.append(
+                    finding(
+                        "LDO103",
+                        at,
+                        f"`{alias}` and `{target}` are not both files or both folders",
+                        hint="a folder ends in `/`",
+                    )
+                )
+            elif refused := discovery.exists(self.root, target):
+                self.problems.append(finding(refused.code, at, f"`{target}` {refused.reason}"))
+            elif target.endswith("/") != (self.root / target).is_dir():
+                kind = "a file" if target.endswith("/") else "a folder"
+                self.problems.append(finding("LDO103", at, f"`{target}` is {kind}"))
+
+    def case_collisions(self, paths: Iterable[str]) -> None:
+        """Findings about files that some file systems cannot tell apart."""
+        first: dict[str, str] = {}
+        for path in sorted(set(paths)):
+            folded = unicodedata.normalize("NFC", path).casefold()
+            if (other := first.setdefault(folded, path)) != path:
+                self.problems.append(
+                    finding(
+                        "LDO108",
+                        Location(path),
+                        f"`{path}` and `{other}` are equal but for case, so some systems cannot hold both",
+                        related=[Related(Location(other), "the other file")],
+                    )
+                )
+
+
+def import_candidates(path: str, outline: Outline) -> Iterator[str]:
+    """Where the modules that the file at `path` imports would be if they were files of the workspace."""
+    folder = path.split("/")[:-1]
+    for name in outline.imports:
+        dotted = name.lstrip(".")
+        level = len(name) - len(dotted)
+        if level > len(folder) + 1:
+            continue
+        base = folder[: len(folder) + 1 - level] if level else []
+        parts = dotted.split(".") if dotted else []
+        for length in range(1, len(parts) + 1):
+            stem = "/".join([*base, *parts[:length]])
+            yield f"{stem}.py"
+            yield f"{stem}/__init__.py"
+
+
+def python_file(reference: str) -> str | None:
+    """The workspace file of `FILE.py:NAME`; None for `package.module:NAME`."""
+    path = reference.rpartition(":")[0]
+    return path if path.endswith(".py") else None
+
+
+def package_files(reference: str) -> tuple[str, str]:
+    """Where the module of `package.module:NAME` would be if it were a file of the workspace."""
+    stem = reference.partition(":")[0].replace(".", "/")
+    return f"{stem}.py", f"{stem}/__init__.py"
+
+
+def _leaves(pattern: str) -> bool:
+    return pattern.startswith(("/", "~")) or "\\" in pattern or ".." in pattern.split("/") or "\0" in pattern
+
+
+def _references(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
+    for worker in workers:
+        for key in ("schema_in_ref", "schema_out_ref"):
+            if reference := worker.header.get(key):
+                yield str(reference).rpartition(":")[0], Place(worker.document, (key,))
+        yield from _model_file(worker.header.get("model"), Place(worker.document, ("model",)))
+
+
+def _manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
+    for name, table in manifest.get("toolsets", {}).items():
+        if path := python_file(table.get("python", "")):
+            yield path, Place(document, ("toolsets", name, "python"))
+    for name, entry in manifest.get("entries", {}).items():
+        if path := python_file(entry.get("function", "")):
+            yield path, Place(document, ("entries", name, "function"))
+        yield from _model_file(entry.get("model"), Place(document, ("entries", name, "model")))
+    yield from _model_file(manifest["workspace"].get("model"), Place(document, ("workspace", "model")))
+    for alias, chain in manifest.get("models", {}).items():
+        for number, model in enumerate([chain] if isinstance(chain, str) else chain):
+            route = ("models", alias) if isinstance(chain, str) else ("models", alias, number)
+            yield from _model_file(model, Place(document, route))
+
+
+def _model_file(model: str | None, place: Place) -> Iterator[tuple[str, Place]]:
+    if model and model.startswith("python:") and (path := python_file(model.removeprefix("python:"))):
+        yield path, place
