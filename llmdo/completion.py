@@ -84,7 +84,7 @@ _ZSH = """\
 #compdef llmdo
 _llmdo() {
     local -a candidates
-    candidates=("${(@f)$(llmdo __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    candidates=("${(@f)$(llmdo __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
     if [[ -n $candidates[1] ]]; then
         compadd -a candidates
     else
@@ -185,9 +185,9 @@ def _option_values(option: str, root: Path) -> Iterable[str]:
         case "--worker":
             return (worker.name for worker in _workers(root))
         case "--toolset":
-            return [*builtin.NAMES, *_manifest(root).get("toolsets", {}), *(w.name for w in _workers(root))]
+            return [*builtin.NAMES, *_keys(root, "toolsets"), *(worker.name for worker in _workers(root))]
         case "--model":
-            return _manifest(root).get("models", ())
+            return _keys(root, "models")
         case _:
             return ()
 
@@ -196,7 +196,7 @@ def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
     """What the argument at `position` of `command` may be."""
     match command, position:
         case "run", 0:
-            return [*_manifest(root).get("entries", {}), *(w.name for w in _workers(root) if w.entry)]
+            return [*_keys(root, "entries"), *(worker.name for worker in _workers(root) if worker.entry)]
         case "explain", 0:
             return [*CODES, *(name for name, _severity in CODES.values())]
         case "schema", 0:
@@ -210,13 +210,13 @@ def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
         case "remove worker", 0:
             return (worker.name for worker in _workers(root))
         case "remove toolset", 0:
-            return _manifest(root).get("toolsets", ())
+            return _keys(root, "toolsets")
         case "remove entry", 0:
-            return _manifest(root).get("entries", ())
+            return _keys(root, "entries")
         case "remove path", 0:
-            return _manifest(root).get("paths", ())
+            return _keys(root, "paths")
         case "remove rule", 0:
-            return _manifest(root).get("approvals", {}).get("rules", ())
+            return _keys(root, "approvals", "rules")
         case _:
             return ()
 
@@ -234,6 +234,14 @@ def _root(start: Path) -> Path:
 
 def _manifest(root: Path) -> dict[str, Any]:
     return tomllib.loads(_text(root, "llmdo.toml"))
+
+
+def _keys(root: Path, *route: str) -> list[str]:
+    """The keys of the manifest's table at `route`."""
+    table: Any = _manifest(root)
+    for name in route:
+        table = table.get(name, {})
+    return list(table)
 
 
 def _text(root: Path, path: str) -> str:

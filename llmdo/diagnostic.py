@@ -107,15 +107,27 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-SHOWN = 40  # characters: enough to know a value again, and a message stays one line
+EXCERPT = 40  # characters: enough to know a value again, and a message stays one line
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_BLANK_LETTERS = frozenset("\u3164\u115f\u1160\uffa0\u2800")  # letters by category that draw nothing
 
 
 def shown(text: str) -> str:
-    """The text as a message may hold it: shortened, and every character without a shape of its own spelt out."""
-    kept = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    r"""`text` with every control, bidi and invisible character spelled out, such as `\u{202e}`."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
-        character if character.isprintable() else f"\\u{{{ord(character):x}}}" for character in kept
+        f"\\u{{{ord(character):x}}}"
+        if character != " " and (category(character) in _UNSEEN or character in _BLANK_LETTERS)
+        else character
+        for character in text
     )
+
+
+def excerpt(text: str) -> str:
+    """`text` as a message may quote it: shortened, what is invisible spelled out."""
+    return shown(text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…")
 
 
 class LlmdoError(Exception):

@@ -453,7 +453,9 @@ LockFile = TypedDict(
             Annotated[dict[str, LockedSource], Doc("The modules of typed inputs and outputs.")]
         ],
         "module": NotRequired[
-            Annotated[dict[str, LockedSource], Doc("The listed toolset modules, also those without a toolset.")]
+            Annotated[
+                dict[str, LockedSource], Doc("The listed toolset modules, also those without a toolset.")
+            ]
         ],
         "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
         "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],

@@ -39,19 +39,27 @@ def takes_attachments(worker: Worker) -> bool:
     return worker.attachments.max != 0
 
 
-def delegation(worker: Worker) -> Tool:
-    """`worker` as its callers' tool.
+def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
+    """`callee` as a tool of `caller`; None is the function of an entry.
 
-    It declares every read, because which files a call hands over is known only then.
+    Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
+    names and what the caller's own `filesystem` reads. A caller with neither may name any file.
     """
-    capabilities = (DELEGATE, READ) if takes_attachments(worker) else (DELEGATE,)
-    return Tool(name=worker.name, capabilities=capabilities, hook=True)
+    if not takes_attachments(callee):
+        return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
+    scopes = {f"{target}**" if target.endswith("/") else target for target in graph.paths.values()}
+    for use in caller.uses if caller else ():
+        if use.name == "filesystem":
+            reads = builtin.tools(use.name, use.config).get("read_file")
+            scopes.update(one.scope or "**" for one in (reads.capabilities if reads else ()))
+    reads_of = sorted(Capability(READ.name, scope) for scope in scopes or {"**"})
+    return Tool(name=callee.name, capabilities=(DELEGATE, *reads_of), hook=True)
 
 
-def tools_of(graph: Graph, use: Use) -> Mapping[str, Tool]:
-    """The declared tools of one line of a worker's `toolsets`; none where nothing has that name."""
+def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
+    """The declared tools of one line of `worker`'s `toolsets`; none where nothing has that name."""
     if use.name in graph.workers:
-        return {use.name: delegation(graph.workers[use.name])}
+        return {use.name: delegation(graph, worker, graph.workers[use.name])}
     if use.name in graph.toolsets:
         return graph.toolsets[use.name].tools
     return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else NO_TOOLS
@@ -79,7 +87,7 @@ def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:
         Offer(worker=name, toolset=use.name, tool=tool.name, capabilities=tool.capabilities)
         for name in reachable(graph, entry)
         for use in sorted(graph.workers[name].uses, key=lambda use: use.name)
-        for _, tool in sorted(tools_of(graph, use).items())
+        for _, tool in sorted(tools_of(graph, graph.workers[name], use).items())
     )
 
 

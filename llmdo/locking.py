@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import lock
 from llmdo.resolve import resolve
-from llmdo.toolsets.inspect import inspect_toolsets
+from llmdo.toolsets.isolation import inspect_toolsets
 
 if TYPE_CHECKING:
     from llmdo.graph import Graph

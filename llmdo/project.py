@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Graph
     from llmdo.lock import Locked
+    from llmdo.source import Source
     from llmdo.workspace import Workspace
 
 
@@ -31,10 +32,18 @@ class Project:
         """Whether the lock says what the sources say."""
         return self.locked.graph == self.graph
 
+    @property
+    def prompts(self) -> dict[str, str]:
+        """Each worker's prompt by its name."""
+        return {file.header["name"]: file.prompt for file in reversed(self.workspace.workers)}
 
-def read(root: Path) -> Project:
-    """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks."""
-    workspace = load(root)
+
+def read(root: Path, manifest: Source | None = None) -> Project:
+    """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks.
+
+    With a `manifest` that text stands for the one in `root`, as `workspace.load` has it.
+    """
+    workspace = load(root, manifest)
     locked = lock.read(workspace.lock)
     outlined = resolve(workspace)
     known = lock.facts(locked.graph, outlined)

@@ -31,10 +31,9 @@ from llmdo.workspace import import_candidates, package_files, python_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.syntax.module import ToolsetOutline
-
     from llmdo.facts import Facts
     from llmdo.syntax.document import Document, Route
+    from llmdo.syntax.module import ToolsetOutline
     from llmdo.workspace import WorkerFile, Workspace
 
 

@@ -5,6 +5,7 @@ The only reader of the check path. Nothing of the workspace is executed and noth
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.syntax.module import Outline
-
     from llmdo.diagnostic import Diagnostic
     from llmdo.formats import ManifestFile, WorkerHeader
+    from llmdo.syntax.module import Outline
 
 MANIFEST = "llmdo.toml"
 LOCK = "llmdo.lock"
+WORKER_ENDINGS = (".worker", ".worker.md")
 MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
 
@@ -68,6 +69,8 @@ class Workspace:
     """The Python files whose toolsets belong to this workspace, sorted."""
     modules: Mapping[str, Module]
     """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
+    has_lock: bool
+    """Whether it can have a lock; one made of a few files alone cannot."""
     lock: Source | None
     """`llmdo.lock`; None where there is none."""
     problems: tuple[Diagnostic, ...]
@@ -88,13 +91,36 @@ def find_root(start: Path) -> Path:
     )
 
 
-def load(root: Path) -> Workspace:
-    """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`."""
-    source, problems = discovery.read_source(root, MANIFEST)
+def manifest_of(files: Iterable[str]) -> Source:
+    """The manifest of a workspace that is nothing but `files`: workers, and Python files as toolset modules.
+
+    It says nothing else, so the built-in rules hold.
+    """
+    workers = [path for path in files if path.endswith(WORKER_ENDINGS)]
+    modules = [path for path in files if path.endswith(".py")]
+    lists = "".join(
+        f"{key} = [{', '.join(json.dumps(path) for path in paths)}]\n"
+        for key, paths in (("workers", workers), ("toolset-modules", modules))
+    )
+    return Source(MANIFEST, f'schema = 1\n\n[workspace]\nname = "files"\n{lists}')
+
+
+def load(root: Path, manifest_source: Source | None = None) -> Workspace:
+    """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
+
+    With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock.
+    """
+    if manifest_source is None:
+        source, problems = discovery.read_source(root, MANIFEST)
+    else:
+        source, problems = manifest_source, ()
     document = toml.parse(source)
-    judged = judge(document, "manifest") if not problems and not document.problems else None
-    manifest: Any = judged.data if judged else None
-    reader = _Reader(root, document, [*problems, *document.problems, *(judged.problems if judged else ())])
+    problems = (*problems, *document.problems)
+    manifest: Any = None
+    if not problems:
+        judged = judge(document, "manifest")
+        document, manifest, problems = judged.document, judged.data, judged.problems
+    reader = _Reader(root, document, manifest_source is None, list(problems))
     if manifest is None:
         return reader.workspace(None, (), (), {})
     table = manifest["workspace"]
@@ -117,6 +143,7 @@ class _Reader:
 
     root: Path
     document: Document
+    has_lock: bool
     problems: list[Diagnostic]
 
     def workspace(
@@ -127,10 +154,11 @@ class _Reader:
         modules: Mapping[str, Module],
     ) -> Workspace:
         lock = None
-        if not isinstance(refused := discovery.exists(self.root, LOCK), discovery.Refused):
+        refused = discovery.exists(self.root, LOCK)
+        if self.has_lock and refused is None:
             lock, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK)
             self.problems.extend(problems)
-        elif refused.code != "LDO106":
+        elif self.has_lock and refused and refused.code != "LDO106":
             self.problems.append(finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}"))
         return Workspace(
             root=self.root,
@@ -139,6 +167,7 @@ class _Reader:
             workers=workers,
             toolset_modules=toolset_modules,
             modules=modules,
+            has_lock=self.has_lock,
             lock=lock,
             problems=tuple(self.problems),
         )
@@ -178,7 +207,7 @@ class _Reader:
         judged = judge(text.document, "worker")
         self.problems.extend(judged.problems)
         header: Any = judged.data
-        return WorkerFile(document=text.document, header=header, prompt=text.body) if header else None
+        return WorkerFile(document=judged.document, header=header, prompt=text.body) if header else None
 
     def modules(self, paths: Iterable[str], references: Iterable[tuple[str, Place]]) -> Mapping[str, Module]:
         """Those Python files, the referenced ones, and the workspace's own files that they import."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from llmdo.project import Project
 
 
+OVERWRITTEN = frozenset({"LDO401", "LDO402", "LDO403", "LDO405"})
+"""What `llmdo lock` mends by writing a new one."""
+
+
 def stale_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock does not say what the sources say.
 
@@ -42,7 +46,8 @@ def missing_lock(project: Project) -> Iterator[Diagnostic]:
 
         llmdo lock
     """
-    if project.locked.state == "missing" and project.workspace.manifest is not None:
+    workspace = project.workspace
+    if project.locked.state == "missing" and workspace.has_lock and workspace.manifest is not None:
         yield finding(
             "LDO402", Location(LOCK), f"there is no `{LOCK}`", hint="run `llmdo lock` and commit it"
         )

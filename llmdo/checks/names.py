@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo import builtin, models
 from llmdo.authority import VOCABULARY, Capability
-from llmdo.diagnostic import Related, did_you_mean, finding
+from llmdo.diagnostic import Related, did_you_mean, finding, nearest
 from llmdo.graph import Reference
 from llmdo.resolve import toolset_references
 from llmdo.syntax.document import Place
@@ -145,7 +145,10 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
     """
     for reference in _models(project):
         if problem := models.problem_of(reference.name, project.graph.models):
-            yield finding("LDO204", reference.at.location, problem)
+            known = {*project.graph.models, *models.PROVIDERS}
+            match = nearest(reference.name.partition(":")[0], known)
+            hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?" if match else None
+            yield finding("LDO204", reference.at.location, problem, hint=hint)
 
 
 def _models(project: Project) -> Iterator[Reference]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
-import click
 import typer
 
 from llmdo.cli import check as check_command
@@ -16,8 +14,7 @@ from llmdo.cli.console import (
     CANNOT_GO_ON,
     FINDINGS,
     FINE,
-    has_colour,
-    is_locked,
+    INTERRUPTED,
     root_folder,
     say,
 )
@@ -27,27 +24,25 @@ from llmdo.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmdo.scaffold import Change
 
 app = typer.Typer(
     name="llmdo",
     help="A compiler, lockfile and runner for teams of LLM agents.",
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_app = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.", no_args_is_help=True)
-remove_app = typer.Typer(
-    help="Remove something from llmdo.toml, unless a name would be left dangling.", no_args_is_help=True
-)
+add_app = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
+remove_app = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
 app.add_typer(add_app, name="add")
 app.add_typer(remove_app, name="remove")
 
 Project = Annotated[
     Optional[str],  # noqa: UP045  # typer reads annotations at run time
-    typer.Option("--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."),
+    typer.Option(
+        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
+    ),
 ]
 
 
@@ -86,19 +81,23 @@ class Shell(StrEnum):
 def run(words: Sequence[str]) -> int:
     """Runs the command in `words` and returns its exit code; a usage error is 2."""
     try:
-        code = app(args=list(words), prog_name="llmdo", standalone_mode=False)
-    except click.exceptions.Abort:
-        return 130
-    except click.exceptions.NoArgsIsHelpError as error:
-        say(error.format_message())
-        return CANNOT_GO_ON
-    except click.ClickException as error:
-        error.show()
-        return CANNOT_GO_ON
+        code = app(args=list(words) or ["--help"], prog_name="llmdo", standalone_mode=False)
+    except typer.Abort:
+        return INTERRUPTED
+    except typer.TyperException as error:
+        raise LlmdoError(
+            error.format_message().rstrip("."), hint=f"llmdo {_command(words)}--help says what it takes"
+        ) from error
     return code if isinstance(code, int) else FINE
 
 
-def _version(value: bool) -> None:  # noqa: FBT001  # typer calls it so
+def _command(words: Sequence[str]) -> str:
+    names = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    names |= {group.name for group in app.registered_groups}
+    return f"{words[0]} " if words and words[0] in names else ""
+
+
+def _version(value: bool) -> None:  # typer calls it so
     if value:
         print(f"llmdo {__version__}")
         raise typer.Exit
@@ -169,9 +168,7 @@ def lock(
         return FINE
     changes = lockfile.drift(read.locked.graph, derived) if read.locked.graph else ()
     if check:
-        problems = [change.problem for change in changes] or [
-            one for one in found if one.code in OVERWRITTEN
-        ]
+        problems = [change.problem for change in changes] or [one for one in found if one.code in OVERWRITTEN]
         sys.stdout.write(check_command.rendered(problems, root, "text"))
         return FINDINGS
     lockfile.write(root, derived)
@@ -191,7 +188,9 @@ def explain(
     text = explanation(code)
     if text is None:
         known = [*CODES, *(name for name, _ in CODES.values())]
-        raise LlmdoError(f"there is no check `{code}`", hint=did_you_mean(code.upper(), known) or "see the README")
+        raise LlmdoError(
+            f"there is no check `{code}`", hint=did_you_mean(code.upper(), known) or "see the README"
+        )
     print(text, end="")
 
 
@@ -213,3 +212,69 @@ def completion(
     from llmdo.completion import script
 
     print(script(shell.value), end="")
+
+
+class RunFormat(StrEnum):
+    """How the outcome of a run is printed."""
+
+    text = "text"
+    json = "json"
+
+
+@app.command("run")
+def run_command(
+    words: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[NAME | FILE... [INPUT]]", help="An entry; or worker and Python files."),
+    ] = None,
+    project: Project = None,
+    input: Annotated[  # noqa: A002
+        Optional[str],  # noqa: UP045
+        typer.Option("--input", metavar="TEXT", help="The input, or - for standard input."),
+    ] = None,
+    path: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; again for more."),
+    ] = None,
+    model: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."
+        ),
+    ] = None,
+    max_depth: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
+    ] = None,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
+    ] = False,
+    approve_all: Annotated[
+        bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
+    ] = False,
+    reject_all: Annotated[
+        bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
+    ] = False,
+    all_tools: Annotated[
+        bool, typer.Option("--all-tools", help="List every tool that the run could call, and run nothing.")
+    ] = False,
+    format: Annotated[RunFormat, typer.Option(help="How the outcome is printed.")] = RunFormat.text,  # noqa: A002
+) -> int:
+    """Run an entry: exactly what was checked."""
+    from llmdo.cli import run as run_module
+
+    return run_module.run(
+        run_module.Options(
+            words=tuple(words or ()),
+            project=project,
+            input=input,
+            paths=tuple(path or ()),
+            models=tuple(model or ()),
+            max_depth=max_depth,
+            locked=locked,
+            approve_all=approve_all,
+            reject_all=reject_all,
+            all_tools=all_tools,
+            json=format is RunFormat.json,
+        )
+    )

@@ -54,9 +54,7 @@ def run(options: Options) -> int:
     """Checks the workspace, prints the findings and returns the exit code."""
     try:
         root = root_folder(options.project)
-        found = checks.check(
-            project.read(root), locked=is_locked(flag=options.locked, environ=os.environ)
-        )
+        found = checks.check(project.read(root), locked=is_locked(flag=options.locked, environ=os.environ))
     except LlmdoError as error:
         if options.format != "json":
             raise

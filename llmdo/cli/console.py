@@ -36,7 +36,9 @@ def root_folder(project: str | None) -> Path:
 
 def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
     """Whether the lock has to be current: asked for, or by default where `CI` or `LLMDO_LOCKED` is set."""
-    return flag or any(environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED"))
+    return flag or any(
+        environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED")
+    )
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -52,7 +54,9 @@ def say(text: str) -> None:
 def say_error(error: LlmdoError) -> None:
     """Tells the person why the command cannot go on, and what to do about it."""
     at = error.at
-    where = f" ({at.path}:{at.span.line}:{at.span.column})" if at and at.span else f" ({at.path})" if at else ""
+    where = (
+        f" ({at.path}:{at.span.line}:{at.span.column})" if at and at.span else f" ({at.path})" if at else ""
+    )
     say(f"error: {shown_lines(error.message)}{where}")
     if error.hint:
         say(f"  hint: {shown_lines(error.hint)}")

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from llmdo.graph import Graph
     from llmdo.syntax.document import Place
 
-_WORDS = {"python-model": "model", "schema-source": "schema", "module": "toolset module", "model": "model alias"}
+_WORDS = {
+    "python-model": "model",
+    "schema-source": "schema",
+    "module": "toolset module",
+    "model": "model alias",
+}
 
 _CHANGED = {
     "prompt": "its prompt changed",
@@ -43,7 +48,10 @@ class Drift:
     @property
     def problem(self) -> Diagnostic:
         """The finding about it, at the item in the sources or at the lock."""
-        at = self.at.location if self.at else Location(LOCK if self.kind in _PLACED else MANIFEST)
+        if self.at:
+            at = self.at.location
+        else:
+            at = Location(LOCK if self.kind in _PLACED else self.name if self.kind in _FILES else MANIFEST)
         what = f"{_WORDS.get(self.kind, self.kind)} `{self.name}`" if self.name else f"`[{self.kind}]`"
         return finding(
             "LDO401",
@@ -54,6 +62,7 @@ class Drift:
 
 
 _PLACED = ("worker", "toolset", "entry")
+_FILES = ("module", "schema-source")
 
 
 def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:

@@ -63,7 +63,7 @@ def read(source: Source | None) -> Locked:
     document = toml.parse(source)
     judged = judge(document, "lock") if not document.problems else None
     faults = document.problems or (judged.problems if judged else ())
-    newer = judged is not None and document.data.get("revision", 0) > REVISION
+    newer = judged is not None and judged.data is not None and judged.data["revision"] > REVISION
     if judged is None or judged.data is None or (faults and not newer):
         problem = finding(
             "LDO405",
@@ -72,7 +72,7 @@ def read(source: Source | None) -> Locked:
             hint="run `llmdo lock`: it makes the lock anew from the sources",
         )
         return Locked("unreadable", None, (problem,))
-    return Locked("read", decode(document, judged.data))
+    return Locked("read", decode(judged.document, judged.data))
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:
@@ -96,7 +96,7 @@ def facts(locked: Graph | None, current: Graph) -> Facts:
 
 
 def _sources(current: Graph, python: str) -> set[str | None]:
-    """The digests that the sources give the module of a toolset; a listed one has it also when reading it found none."""
+    """The digests that the sources give the module of a toolset, also where reading found no toolset in it."""
     of_module = current.modules.get(python.rpartition(":")[0])
     return {of_module, *(one.source for one in current.toolsets.values() if one.python == python)}
 

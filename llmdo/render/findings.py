@@ -96,7 +96,8 @@ def _block(finding: Diagnostic, lines: Lines, paint: Callable[[str, str], str]) 
     label = paint(finding.severity, f"{finding.severity}[{finding.code}]")
     yield f"{label}: {shown(finding.message)}"
     width = max(
-        (len(str(at.span.line)) for at in (finding.at, *(one.at for one in finding.related)) if at.span), default=0
+        (len(str(at.span.line)) for at in (finding.at, *(one.at for one in finding.related)) if at.span),
+        default=1,
     )
     yield from _excerpt(finding.at, None, lines, width, paint, finding.severity)
     for related in finding.related:
@@ -105,9 +106,7 @@ def _block(finding: Diagnostic, lines: Lines, paint: Callable[[str, str], str]) 
         yield f"{' ' * width} {paint('dim', '=')} hint: {shown(finding.hint)}"
 
 
-def _related(
-    related: Related, lines: Lines, width: int, paint: Callable[[str, str], str]
-) -> Iterator[str]:
+def _related(related: Related, lines: Lines, width: int, paint: Callable[[str, str], str]) -> Iterator[str]:
     yield from _excerpt(related.at, related.message, lines, width, paint, "dim")
 
 

@@ -1,0 +1,33 @@
+"""The runtime: runs an entry of a resolved graph on pydantic-ai's own agent loop, every tool behind the gate.
+
+`run` takes values and returns a value: the `Graph` that was checked, each worker's prompt, and what the caller
+says goes in; a `RunOutcome` comes out, however the run ended. An `AgentRuntime` is what a tool sees as
+`ctx.deps` and an entry's function as its first argument.
+"""
+
+from llmdo.runtime.approvals import Answer, ApproveAll, Approver, Question, RejectAll
+from llmdo.runtime.calls import AgentRuntime
+from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
+from llmdo.runtime.models import ModelChoice
+from llmdo.runtime.run import RunOptions, RunOutcome, Usage, run, run_sync
+from llmdo.runtime.terminal import AskOnTerminal, approver_at
+
+__all__ = [
+    "AgentRuntime",
+    "Answer",
+    "ApproveAll",
+    "Approver",
+    "AskOnTerminal",
+    "CallFrame",
+    "DeniedCall",
+    "ModelChoice",
+    "Question",
+    "RejectAll",
+    "RunOptions",
+    "RunOutcome",
+    "RuntimeConfig",
+    "Usage",
+    "approver_at",
+    "run",
+    "run_sync",
+]

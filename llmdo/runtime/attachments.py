@@ -10,9 +10,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
 from llmdo.authority import Capability
-from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import READ
 from llmdo.toolsets.media import media_type, text_of
+from llmdo.toolsets.refusal import PathRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def read_of(path: str, paths: PathMap) -> Capability:
     """What handing over `path` raises; of unknown scope where it stands for no file of the workspace."""
     try:
         return Capability(READ.name, paths.resolve(path))
-    except LlmdoError:
+    except PathRefused:
         return READ
 
 
@@ -73,25 +73,20 @@ async def load_one(worker: Worker, path: str, paths: PathMap, confined: Root) ->
             raise ToolFailed(f"`{worker.name}` does not take `{path}`: it accepts {accepted}")
         most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes
         data = await asyncio.to_thread(confined.read, real, most)
-    except LlmdoError as error:
-        raise ToolFailed(f"`{path}` cannot be handed over: {_without(error, path)}") from error
-    return _content(path, suffix, data)
+    except PathRefused as error:
+        raise ToolFailed(f"`{path}` {error.reason}") from error
+    return _content(path, real, data)
 
 
-def _content(path: str, suffix: str, data: bytes) -> list[UserContent]:
+def _content(path: str, real: str, data: bytes) -> list[UserContent]:
     if not data:
         return [f"File `{path}` is empty."]  # providers refuse a document of no bytes
     text = text_of(data)
-    media = media_type(suffix and f"file{suffix}") or (_DOCUMENTS.get(suffix) if text is not None else None)
+    media = media_type(real)
+    if media is None and text is not None:
+        media = _DOCUMENTS.get(PurePosixPath(real).suffix.lower())
     if media is not None:
         return [f"File `{path}`:", BinaryContent(data, media_type=media, identifier=path)]
     if text is None:
-        raise ToolFailed(f"`{path}` cannot be handed over: it is neither text nor of a kind that models take")
+        raise ToolFailed(f"`{path}` is neither text nor a file of a kind that models take")
     return [f"File `{path}`:\n{text}"]
-
-
-def _without(error: LlmdoError, path: str) -> str:
-    """Why, without the file's real path: the caller knows it by its alias."""
-    from llmdo.toolsets.refusal import PathRefused
-
-    return error.reason if isinstance(error, PathRefused) else error.message

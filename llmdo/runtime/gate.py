@@ -24,6 +24,7 @@ from llmdo.inventory import DELEGATE
 from llmdo.runtime.approvals import Answer, Question, advice_on
 from llmdo.runtime.config import DeniedCall
 from llmdo.runtime.events import Decided, ToolCalled, ToolFinished
+from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,8 +88,8 @@ async def judge(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
     decision, reasons = verdict.decision, tuple(_because(reason) for reason in verdict.reasons)
     if call.asks and decision == "allowed":
         decision, reasons = "needs_approval", (_ASKS_ITSELF,)
-    if call.fault:
-        reasons = (*reasons, call.fault)
+    if fault := call.fault or _undeclared(call):
+        reasons = (*reasons, fault)
     answer = Answer(allowed=decision == "allowed", by="rules")
     if decision == "needs_approval":
         answer = await _ask(config, frame, call, verdict, reasons)
@@ -108,6 +109,13 @@ async def judge(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
     config.ledger.denied.append(DeniedCall(path=call.path, tool=call.tool, decision=decision, reasons=told))
     why = "is blocked" if decision == "blocked" else "needs approval, which was not given"
     raise Refused(f"`{call.tool}` {why}: {'; '.join(reasons)}")
+
+
+def _undeclared(call: Call) -> str | None:
+    for one in call.raised:
+        if not any(most.contains(one) for most in call.declared):
+            return f"`{one}` is not among what `{call.tool}` declares"
+    return None
 
 
 def _because(reason: Reason) -> str:
@@ -233,7 +241,7 @@ class Gate(WrapperToolset[Any]):
             raise
         except Exception as error:  # from the workspace's own code: anything at all
             raise LlmdoError(
-                f"the tool `{name}` of worker `{self.frame.name}` raised {type(error).__name__}: {error}"
+                f"the tool `{name}` of worker `{self.frame.name}` raised {sentence_of(error)}"
             ) from error
 
     async def _decide(
@@ -247,7 +255,7 @@ class Gate(WrapperToolset[Any]):
         asks: bool,
     ) -> None:
         declared = self.tools[name].capabilities if name in self.tools else ()
-        fault = self._undeclared(name, tool, declared)
+        fault = self._drift(name, tool, declared)
         raised = declared
         if fault is None and self.tools[name].hook and hasattr(self.wrapped, "get_capabilities"):
             raised, fault = await self._narrowed(name, arguments, ctx)
@@ -265,9 +273,7 @@ class Gate(WrapperToolset[Any]):
         )
         await judge(self.config, self.frame, call)
 
-    def _undeclared(
-        self, name: str, tool: ToolsetTool[Any], declared: tuple[Capability, ...]
-    ) -> str | None:
+    def _drift(self, name: str, tool: ToolsetTool[Any], declared: tuple[Capability, ...]) -> str | None:
         """Why the live tool is not the one that was declared, if it is not."""
         if name not in self.tools:
             return f"the tool `{name}` of `{self.use.name}` is not declared"
@@ -276,9 +282,7 @@ class Gate(WrapperToolset[Any]):
         if not isinstance(live, list | tuple | set | frozenset):
             return f"the metadata of `{name}` does not list capabilities"
         for one in live:
-            if not isinstance(one, str) or not any(
-                most.contains(Capability.parse(one)) for most in declared
-            ):
+            if not isinstance(one, str) or not any(most.contains(Capability.parse(one)) for most in declared):
                 return f"the metadata of `{name}` names `{one}`, which is not declared"
         return None
 

@@ -6,6 +6,7 @@ says so to the user. The three formats are those files', so what an editor shows
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
@@ -81,17 +82,17 @@ def _moved(
     index: Mapping[Route, tuple[Span, Span]], gone: frozenset[Route]
 ) -> dict[Route, tuple[Span, Span]]:
     """The index by the routes that are left: items move up where one before them is gone."""
-    lists: dict[Route, list[int]] = defaultdict(list)
+    before: dict[Route, list[int]] = defaultdict(list)
     for *parent, step in gone:
         if isinstance(step, int):
-            lists[tuple(parent)].append(step)
+            insort(before[tuple(parent)], step)
     moved = {}
     for route, spans in index.items():
-        prefixes = [route[:length] for length in range(len(route))]
-        if gone.isdisjoint((*prefixes, route)):
+        above = [route[:length] for length in range(len(route))]
+        if gone.isdisjoint((*above, route)):
             steps = (
-                step - sum(item < step for item in lists.get(prefix, ())) if isinstance(step, int) else step
-                for prefix, step in zip(prefixes, route, strict=True)
+                step - bisect_left(before.get(parent, ()), step) if isinstance(step, int) else step
+                for parent, step in zip(above, route, strict=True)
             )
             moved[tuple(steps)] = spans
     return moved

@@ -30,4 +30,5 @@ def main() -> int:
     return 1 if stale and not write else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

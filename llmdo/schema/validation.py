@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from llmdo import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
@@ -76,10 +76,9 @@ def _validator(form: Format) -> Validator:
     from jsonschema.validators import extend
 
     types = Draft7Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
-    keywords = {"type": _keyword(_has_type), "pattern": _keyword(_matches), "enum": _keyword(_is_listed)}
     schema = json.loads(resources.read("schemas", f"{form}.json"))
     definitions = schema.pop("definitions", {})
-    judge = extend(Draft7Validator, keywords, type_checker=types)  # type: ignore[no-untyped-call]
+    judge = extend(Draft7Validator, {"pattern": _pattern}, type_checker=types)  # type: ignore[no-untyped-call]
     validator: Validator = judge(_expanded(schema, definitions))
     return validator
 
@@ -108,25 +107,9 @@ def _is_number(checker: object, value: Any) -> bool:
     return False
 
 
-def _has_type(validator: Validator, types: str | list[str], value: Any) -> bool:
-    return any(validator.is_type(value, name) for name in ([types] if isinstance(types, str) else types))
-
-
-def _matches(_: Validator, pattern: str, value: object) -> bool:
-    # Every pattern is anchored; only `re` takes `$` for a place before a last line break as well.
-    return not isinstance(value, str) or re.fullmatch(pattern, value) is not None
-
-
-def _is_listed(_: Validator, words: list[object], value: object) -> bool:
-    return value in words
-
-
-def _keyword(holds: Callable[[Validator, Any, object], bool]) -> Callable[..., Iterator[ValidationError]]:
-    """A keyword of jsonschema without its message, which would spell out the value however large it is."""
+def _pattern(_: Validator, pattern: str, value: object, __: object) -> Iterator[ValidationError]:
     from jsonschema import ValidationError
 
-    def check(validator: Validator, limit: Any, value: object, _: object) -> Iterator[ValidationError]:
-        if not holds(validator, limit, value):
-            yield ValidationError("")
-
-    return check
+    # Every pattern is anchored; only `re` takes `$` for a place before a last line break as well.
+    if isinstance(value, str) and re.fullmatch(pattern, value) is None:
+        yield ValidationError("does not match")

@@ -6,13 +6,14 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import did_you_mean, finding, nearest, shown
+from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.schema.validation import Fault, Format
+    from llmdo.source import Location
     from llmdo.syntax.document import Document, Route
 
 _FEW = 8  # keys that a hint may list: more is a wall of words
@@ -62,7 +63,7 @@ def _misspelt(faults: Iterable[Fault]) -> dict[Route, Fault]:
 
 def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault | None) -> Diagnostic:
     known = sorted(fault.schema["properties"])
-    message = f"unknown key `{shown(fault.value)}` {_inside(fault.route[:-1], form)}"
+    message = f"unknown key `{excerpt(fault.value)}` {_inside(fault.route[:-1], form)}"
     hint = did_you_mean(fault.value, known)
     if missing is not None:
         message += f", where `{missing.value}` is missing"
@@ -74,20 +75,24 @@ def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault 
 
 def _wrong_value(document: Document, form: Format, fault: Fault) -> Diagnostic:
     at = (document.key if fault.of_key else document.value)(*fault.route)
-    escapes = "the workspace" in fault.schema.get("title", "") and _ESCAPE.search(str(fault.value))
-    if fault.keyword == "pattern" and escapes:
-        hint = (
-            "write `/` between the parts of a path"
-            if escapes.group() == "\\"
-            else "a path starts in the folder of `llmdo.toml` and stays below it"
-        )
-        return finding("LDO107", at, f"`{shown(fault.value)}` leaves the workspace", hint=hint)
-    if fault.value in ("", [], {}) and fault.keyword in ("pattern", "minLength", "minItems"):
-        return finding("LDO103", at, f"{_subject(fault)} is empty")
-    if fault.keyword == "pattern":
-        return finding("LDO103", at, f"`{shown(fault.value)}` is not {fault.schema['title']}")
+    match fault.keyword:
+        case "pattern" | "minLength" | "minItems" if not fault.value:
+            return finding("LDO103", at, f"{_subject(fault)} is empty")
+        case "pattern":
+            return _misfit(at, fault)
     message = f"{_subject(fault)} is {_value(fault.value, form)}, {_limit(fault, form)}"
     return finding("LDO103", at, message, hint=_hint(fault))
+
+
+def _misfit(at: Location, fault: Fault) -> Diagnostic:
+    meaning = fault.schema["title"]
+    escape = _ESCAPE.search(fault.value) if "the workspace" in meaning else None
+    if escape is None:
+        return finding("LDO103", at, f"`{excerpt(fault.value)}` is not {meaning}")
+    hint = "a path starts in the folder of `llmdo.toml` and stays below it"
+    if escape.group() == "\\":
+        hint = "write `/` between the parts of a path"
+    return finding("LDO107", at, f"`{excerpt(fault.value)}` leaves the workspace", hint=hint)
 
 
 def _subject(fault: Fault) -> str:
@@ -95,8 +100,8 @@ def _subject(fault: Fault) -> str:
     *parents, last = fault.route
     names = [step for step in parents if isinstance(step, str)]
     if fault.of_key:
-        return f"a key of `{shown(names[-1])}`"
-    return f"`{shown(last)}`" if isinstance(last, str) else f"an item of `{shown(names[-1])}`"
+        return f"a key of `{excerpt(names[-1])}`"
+    return f"`{excerpt(last)}`" if isinstance(last, str) else f"an item of `{excerpt(names[-1])}`"
 
 
 def _limit(fault: Fault, form: Format) -> str:
@@ -131,15 +136,13 @@ def _value(value: object, form: Format) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return f'"{shown(value)}"'
-        case int() if value.bit_length() > 64:
-            return shown(hex(value))  # in decimal it would take long, and Python refuses the longest
+            return f'"{excerpt(value)}"'
         case list():
             return "a list"
         case dict():
             return _kind("object", {}, form)
         case _:
-            return shown(str(value))
+            return excerpt(str(value))
 
 
 def _hint(fault: Fault) -> str | None:
@@ -157,7 +160,7 @@ def _hint(fault: Fault) -> str | None:
 
 def _inside(route: Route, form: Format) -> str:
     """Which table it is about: spelt as its format spells it, an item as the list that it is in."""
-    names = [shown(step) for step in route if isinstance(step, str)]
+    names = [excerpt(step) for step in route if isinstance(step, str)]
     if not names:
         return "in the header" if form == "worker" else "at the top level"
     if form == "worker":

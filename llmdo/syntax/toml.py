@@ -47,8 +47,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_MERGE_MARKER = re.compile(r"(?:<{7}|\|{7}|={7}|>{7})(?:[ \n]|$)")
-_WORD = re.compile(r"[A-Za-z_][^\s,\]}#]*")
+_MERGE_MARKER = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?:[ \n]|$)")
+_WORD = re.compile(r"[^\W\d][^\s,\]}#]*")
+_ERROR_TEXT = re.compile(rf"{_WORD.pattern}|[^\n]?")
 
 _SENTENCES: tuple[tuple[str, str, str | None], ...] = (
     ("Invalid statement", "neither a key nor a table header starts like this", None),
@@ -170,22 +171,21 @@ def _syntax_problem(source: Source, error: str) -> Diagnostic:
     text = source.text
     place = _ERROR_PLACE.search(error)
     told = error[: place.start()] if place else error
-    offset = len(text)
-    if place and place[1]:
-        offset = _Lines(text).offset(int(place[1]), int(place[2]))
-    line_start = text.rfind("\n", 0, offset) + 1
-    if marker := _MERGE_MARKER.match(text, line_start):
-        span = source.span_between(line_start, line_start + len(marker[0].rstrip()))
-        hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
-        return finding("LDO101", source.location(span), "a merge conflict is left in this file", hint=hint)
+    offset = _Lines(text).offset(int(place[1]), int(place[2])) if place and place[1] else len(text)
+    if marker := _MERGE_MARKER.match(text, text.rfind("\n", 0, offset) + 1):
+        return _merge_conflict(source, source.span_between(*marker.span(1)))
     if told.startswith(_TAKEN) and (clash := _Scanner(text[:offset]).scan().clash):
         return _taken(source, clash)
-    if offset == len(text):
-        offset = len(text.rstrip())
+    offset = min(offset, len(text.rstrip(" \t\n")))
+    shown = _ERROR_TEXT.match(text, offset)
+    span = source.span_between(*shown.span()) if shown else None
     message, hint = _reworded(told, text, offset)
-    end = word.end() if (word := _WORD.match(text, offset)) else offset + 1
-    span = source.span_between(offset, min(end, len(text)) if text[offset : offset + 1] != "\n" else offset)
     return finding("LDO101", source.location(span), message, hint=hint)
+
+
+def _merge_conflict(source: Source, span: Span) -> Diagnostic:
+    hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
+    return finding("LDO101", source.location(span), "a merge conflict is left in this file", hint=hint)
 
 
 def _taken(source: Source, clash: _Clash) -> Diagnostic:
@@ -199,7 +199,8 @@ def _reworded(told: str, text: str, offset: int) -> tuple[str, str | None]:
     """Our sentence for what `tomllib` told about the text at `offset`, and a hint where the mistake is sure."""
     found = text[offset : offset + 1]
     if told == "Invalid value":
-        return "a value is missing or not valid here", _value_hint(text, offset)
+        what = "a value is missing here" if found in ("", "\n", "#", ",") else "this is not a value"
+        return what, _value_hint(text, offset)
     if found == "\r":
         return "a carriage return stands in the middle of a line", None
     for start, sentence, usual_hint in _SENTENCES:

@@ -48,7 +48,11 @@ class FilesystemToolset(AbstractToolset[object]):
     ) -> None:
         """`protected` are the files, beside those with a protected name, that govern the run."""
         offered = builtin.tools("filesystem", config)
-        own = {"list_files": self.list_files, "read_file": self.read_file, "write_file": self.write_file}
+        own: dict[str, Callable[..., Any]] = {
+            "list_files": self.list_files,
+            "read_file": self.read_file,
+            "write_file": self.write_file,
+        }
         scopes = {
             capability: tuple(one.scope for one in tool.capabilities if one.name == capability and one.scope)
             for name, capability in _CAPABILITIES.items()

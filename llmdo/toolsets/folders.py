@@ -159,7 +159,8 @@ class PathFolder:
 
     def make(self, name: str) -> None:
         """Makes a folder of that name, unless something has the name already."""
-        self._below([name]).mkdir(exist_ok=True)
+        with suppress(FileExistsError):
+            self._below([name]).mkdir()
 
     def stat(self, name: str) -> os.stat_result:
         """What has that name; of a link, the link itself."""

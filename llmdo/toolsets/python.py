@@ -9,7 +9,7 @@ import traceback
 from hashlib import sha256
 from pathlib import PurePosixPath
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.toolsets import AbstractToolset
 
@@ -19,6 +19,8 @@ from llmdo.source import Location, Span
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from typing_extensions import TypeIs
 
     from llmdo.toolsets.confinement import Root
 
@@ -44,8 +46,8 @@ class Modules:
         place, _, name = reference.rpartition(":")
         module = self.module(place)
         try:
-            return vars(module)[name]
-        except KeyError:
+            return getattr(module, name)
+        except AttributeError:
             raise LlmdoError(
                 f"`{place}` has no attribute `{name}`", hint=did_you_mean(name, vars(module)), at=_at(place)
             ) from None
@@ -76,7 +78,7 @@ class Modules:
         try:
             exec(code, vars(module))  # noqa: S102  # to run the workspace's code is what `lock` and `run` are for
         except BaseException:
-            del sys.modules[module.__name__]
+            sys.modules.pop(module.__name__, None)
             raise
         return module
 
@@ -91,7 +93,7 @@ def toolsets_in(module: ModuleType) -> dict[str, object]:
     }
 
 
-def is_toolset_class(value: object) -> bool:
+def is_toolset_class(value: object) -> TypeIs[type[AbstractToolset[Any]]]:
     """Whether `value` is a class of toolsets that can be made."""
     return isinstance(value, type) and issubclass(value, AbstractToolset) and not inspect.isabstract(value)
 
@@ -129,13 +131,11 @@ def _at(place: str, error: BaseException | None = None) -> Location | None:
     """The line of the workspace file `place` at which `error` came up; None for a package."""
     if not place.endswith(".py"):
         return None
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__ if error else None)
-        if PurePosixPath(frame.filename.replace("\\", "/")).match(place)
-    ]
+    trace = traceback.extract_tb(error.__traceback__ if error else None)
+    frames = [(frame.filename, frame.lineno) for frame in trace]
     if isinstance(error, SyntaxError):
-        lines.append(error.lineno)
+        frames.append((error.filename or "", error.lineno))
+    lines = [line for file, line in frames if file.replace("\\", "/").endswith(f"/{place}")]
     if not lines or lines[-1] is None:
         return Location(place)
     return Location(place, Span(lines[-1], 1, lines[-1] + 1, 1))

@@ -41,16 +41,16 @@ _WORDS = {
     for word in words.split()
 }  # fmt: skip
 
-_PLAIN = r"\d{1,3}(?:[.,'’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d+)?"
-_SPACED = r"\d{1,3}(?:[.,'’\u00a0\u2009\u202f ]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d+)?"
+_PLAIN = r"\d{1,3}(?:[.,'\u2019\u00a0\u2009\u202f]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d+)?"
+_SPACED = r"\d{1,3}(?:[.,'\u2019\u00a0\u2009\u202f ]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d+)?"
 _SCALE = (
     r"(?:\s?(?:tsd|tausend|thousand|mille|mio|millions?|millionen|millones|milioni|mrd|md|billions?|milliarden?"
     r"|milliards|trillion|bn|mn|mm|lakh|crore|tn)\b(?:\.(?=\s?(?:€|\$|eur|usd|chf|fr)))?"
-    r"|k(?!\w)|[mb](?!\w)|\s(?-i:[MBK])(?![\w'’]))"
+    r"|k(?!\w)|[mb](?!\w)|\s(?-i:[MBK])(?![\w'\u2019]))"
 )
 _BEFORE = r"(?:us\$|[acs]\$|\$|€|£|¥|₹|rs\.|(?:usd|eur|gbp|chf|inr|teur|t€)\b)"
 _AFTER = (
-    r"(?:%|percent\b|per cent\b|prozent\b|pct\b|x(?!\w)|×|-?fold\b|-?fach\w*|t€|k€|m€|€|\$(?!\s?\d)|£"
+    r"(?:%|percent\b|per cent\b|prozent\b|pct\b|x(?!\w)|\u00d7|-?fold\b|-?fach\w*|t€|k€|m€|€|\$(?!\s?\d)|£"
     r"|(?:teur|meur|eur|euros?|usd|us-dollars?|dollars?|gbp|pounds|chf|franken|francs|yen|inr)\b)"
 )
 
@@ -58,7 +58,7 @@ _AFTER = (
 def _pattern(number: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?<![\w.,/#])(?<![a-z]-)(?:(?P<before>{_BEFORE})\s?)?(?P<low>{number})(?P<scale>{_SCALE})?"
-        rf"(?:[-–—](?:{_BEFORE}\s?)?(?P<high>{number})(?P<scale2>{_SCALE})?)?"
+        rf"(?:[-\u2013\u2014](?:{_BEFORE}\s?)?(?P<high>{number})(?P<scale2>{_SCALE})?)?"
         rf"(?:\+?\s?(?P<after>{_AFTER}))?"
         r"(?P<unit>(?<=\d)[a-z]\w*)?",
         re.IGNORECASE,
@@ -69,7 +69,7 @@ _AMOUNTS = {False: _pattern(_PLAIN), True: _pattern(_SPACED)}
 _NUMBER_WORD = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _DATE = re.compile(
     r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}\.\d{1,2}\.\d{2,4}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}/\d{4}\b"
-    r"|\b(?:fy|q[1-4]|h[12])[ /'’-]?\d{2,4}\b|\b[qh]\d\b|\b(?:19|20)\d\d\s?[-–/]\s?(?:(?:19|20)\d\d|\d\d)\b"
+    r"|\b(?:fy|q[1-4]|h[12])[ /'\u2019-]?\d{2,4}\b|\b[qh]\d\b|\b(?:19|20)\d\d\s?[-\u2013/]\s?(?:(?:19|20)\d\d|\d\d)\b"
     r"|(?<![\d$€£.,])(?:19|20)\d\d(?:[ep]\b|(?![\d%$€£]|[.,]\d|\s?(?:%|x\b|k\b|€|\$|usd\b|eur\b|"
     r"(?:[\w-]+\s){0,2}?(?:users|customers|clients|subscribers|people|hours|downloads|kunden|nutzer|stunden)\b)))"
     r"|\b(?:in|since|by|until|im|seit|bis|early|late|end of|mid|ende)[ -](?:19|20)\d\d\b|\b24/7\b"
@@ -78,7 +78,9 @@ _DATE = re.compile(
 )
 _NAME_ENDS = re.compile(r"(?:st|nd|rd|th|d|g|e|er|re|p|[a-z]\d\w*)$", re.IGNORECASE)
 """Letters that make a name or an ordinal of the digits before them: 5G, 3D, 4th."""
-_COMMA_WORDS = re.compile(r"\b(?:der|die|und|ist|mit|für|wir|les|des|est|pour|nous|los|para|una|gli|che|della)\b", re.I)
+_COMMA_WORDS = re.compile(
+    r"\b(?:der|die|und|ist|mit|für|wir|les|des|est|pour|nous|los|para|una|gli|che|della)\b", re.IGNORECASE
+)
 _POINT_WORDS = re.compile(r"\b(?:the|and|is|with|for|we|our|of|to)\b", re.IGNORECASE)
 
 
@@ -171,7 +173,9 @@ def _amount(found: re.Match[str], index: int, *, decimal_comma: bool) -> Amount:
 def _kind_of_suffix(after: str) -> Kind:
     if after.startswith("%") or after in {"percent", "per cent", "prozent", "pct"}:
         return "percent"
-    return "multiple" if after in {"x", "×"} or after.lstrip("-").startswith(("fold", "fach")) else "count"
+    return (
+        "multiple" if after in {"x", "\u00d7"} or after.lstrip("-").startswith(("fold", "fach")) else "count"
+    )
 
 
 def _scale(written: str | None, before: str, after: str) -> float:
@@ -183,7 +187,7 @@ def _scale(written: str | None, before: str, after: str) -> float:
 
 
 def _value(written: str, *, decimal_comma: bool) -> float:
-    digits = re.sub(r"['’\s\u00a0\u2009\u202f]", "", written)
+    digits = re.sub(r"['\u2019\s\u00a0\u2009\u202f]", "", written)
     separators = [character for character in digits if character in ".,"]
     if not separators:
         return float(digits)

@@ -1,0 +1,41 @@
+# `make demo` for newcomers, `make test` and `make lint` for contributors. Only Python 3.11+, pip, make and git are needed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo install install-dev lint test test-long schemas clean
+
+demo: install
+	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+install: $(VENV)/.installed
+
+install-dev: $(VENV)/.installed-dev
+
+lint: install-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+test: install-dev
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: install-dev
+	$(BIN)/python -m pytest -m long --timeout 600
+
+schemas: install-dev
+	$(BIN)/python -m llmdo.schema --write
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,262 @@
+"""What a company says of itself in numbers: each figure with its subject, its time and its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pitchdeck_rules.amounts import AMOUNT
+from pitchdeck_rules.statements import cells
+from pitchdeck_rules.subjects import HOLDERS, SUBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pitchdeck_rules.amounts import Amount
+    from pitchdeck_rules.statements import Statement
+    from pitchdeck_rules.subjects import Subject
+
+Tense = Literal["now", "past", "plan"]
+
+MARKETS = frozenset({"TAM", "SAM", "SOM", "market size"})
+SALES = frozenset({"MRR", "ARR", "revenue"})
+
+_PLAN = re.compile(
+    r"\b(?:will|would|could|should|plan(?:s|ned|ning)?|project(?:ed|ions?|s)|forecast\w*|expect\w*|target\w*|goals?|aim|to reach"
+    r"|by (?:the )?end of|by (?:20\d\d|q[1-4])|potential\w*|if we|next year|within \S+ (?:months|years)|erwart\w+|plan(?:en|t|ung)|ziel\w*"
+    r"|prognos\w+|bis (?:ende )?20\d\d|werden|wird|soll\w*|könnt\w+)\b"
+)  # fmt: skip
+_PAST = re.compile(
+    r"\b(?:previously|last (?:year|month|quarter)|(?:months?|years?|year) (?:ago|earlier)|used to|initially|at launch|at first"
+    r"|vorjahr\w*|letzte[sn] jahr|damals|zuvor|started with|began with|first (?:month|year|quarter|week))\b"
+)  # fmt: skip
+_FROM = re.compile(
+    r"\b(?:from|von|vs\.?|versus|compared (?:to|with)|after|statt|instead of|was|were|nach)\s*(?:about |just |only |rund )?$"
+)
+_RATE = re.compile(r"\s*(?:per|each|a|every|pro|je|/) ?\w")
+_EACH = re.compile(
+    r"\b(?:per|each|every|average|avg|arpu|typical|je|pro|durchschnitt\w*|(?:one|a single))\b[^;.]{0,25}$"
+)
+_PER_HEAD = re.compile(
+    r"[^;.]{0,25}\b(?:per|each|pro|je) (?:customer|user|client|seat|unit|kunde|nutzer|clinic|store|site)"
+)
+_NOT_OWN = re.compile(
+    r"\b(?:potential|target\w*|prospective|addressable|possible|their|market of|all|out of|in the world|new|neue|first|next|another"
+    r"|additional|more|lost|churned|per|each|every|average|avg|mögliche|potenzielle|weitere)\b(?! than)"
+)  # fmt: skip
+_OTHERS = re.compile(r"\b(?:competitors?|incumbents?|rivals?|wettbewerber|konkurren\w+)\b")
+_WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
+_OTHER_ROUND = re.compile(
+    r"\b(?:raised|previous\w*|next|future|follow-on|later|grants?|danach|nächste\w*|spätere?)\b[^;]{0,50}$"
+)
+_ALREADY = re.compile(
+    r"\s*(?:[\w-]+ ){0,2}?(?:committed|already|secured|raised|in grants|to date|so far|later|bereits|zugesagt)\b"
+)
+_QUALIFIER = re.compile(
+    r"\b(?:paying|paid|(?:monthly |daily |weekly )?active|registered|free|trial|beta|pilot|enterprise|smb|business|private|signed|live"
+    r"|waitlist\w*|(?:mehr als )?zahlende?|aktive?|registrierte?)\b"
+)  # fmt: skip
+_SCOPE = re.compile(
+    r"\s*(?:in|from|at|aus|bei|on)\s+(?:the )?[A-Z\u00c0-\u00de][\w-]+|\s*(?:with|who|that|for|of|mit|die|which|using)\b"
+)
+_REGION = re.compile(
+    r"[^.;,]*?\b(?:in (?:the )?[A-Z][\w-]+|world\w*|global\w*|Europ\w+|US|USA|UK|German\w*|Deutsch\w*)\b"
+)
+_MONTHS = r"(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
+_PERIOD = re.compile(
+    rf"\b(?:q[1-4]|h[12]|fy)[ /'-]?\d{{2,4}}\b|\b\d{{4}}-\d{{2}}\b|\b(?:{_MONTHS}\.? )?(?:19|20)\d\d[ep]?\b"
+    r"|\b(?:year|month|quarter|week|jahr|monat|phase|stage|cohort) \d{1,2}\b|\bq[1-4]\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
+    r"|januar|februar|märz|juni|juli|oktober|dezember|last year|this year|letztes jahr|dieses jahr)\b"
+)
+_ABOVE = re.compile(r"(?:over|more than|above|exceed\w*|>|at least|mehr als|über|mindestens)\s*$")
+_BELOW = re.compile(r"(?:under|less than|almost|nearly|up to|below|<|fast|knapp|unter|bis zu)\s*$")
+_ABOUT = re.compile(r"(?:~|\u2248|\b(?:about|around|circa|ca\.|roughly|approx\.?|rund|etwa))\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One amount with what it is an amount of."""
+
+    subject: str
+    low: float
+    high: float
+    """The range that the amount as written leaves open."""
+    unit: str
+    period: str
+    """The year or month it belongs to, as written; empty for today."""
+    tense: Tense
+    qualifier: str
+    """What narrows the subject: "paying", "in Germany"."""
+    amount: Amount
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sighting:
+    """An amount beside the words of a subject."""
+
+    subject: str
+    statement: Statement
+    amount: Amount
+    before: str
+    """Everything masked before the amount; in a table, the words that head its column and its row."""
+    words: str
+    """The words of the subject."""
+    after: str
+    """What follows the amount, after the words of the subject where they follow it."""
+
+
+def read_figures(statements: Iterable[Statement]) -> tuple[Figure, ...]:
+    """The company's own figures, in the order of the deck; those of competitors and of earlier rounds are left out."""
+    return tuple(
+        _figure(sighting)
+        for statement in statements
+        if statement.amounts and not statement.is_instruction and "past" not in statement.topics
+        for sighting in _sightings(statement)
+        if _is_own(sighting)
+    )
+
+
+def _sightings(statement: Statement) -> Iterator[_Sighting]:
+    for amount in statement.amounts:
+        before, after = _surroundings(statement, amount)
+        for subject in SUBJECTS:
+            if amount.kind not in subject.kinds or not _is_plausible(subject, amount):
+                continue
+            found = subject.after.match(after) or subject.before.search(before)
+            if found:
+                yield _Sighting(
+                    subject=subject.name,
+                    statement=statement,
+                    amount=amount,
+                    before=before,
+                    words=found[0],
+                    after=after[found.end() :] if found.re is subject.after else after,
+                )
+                break
+
+
+def _surroundings(statement: Statement, amount: Amount) -> tuple[str, str]:
+    before, _, after = statement.masked.partition(amount.token)
+    if statement.form != "row":
+        return before.rstrip(), after
+    row = cells(statement.masked)
+    column = next((index for index, cell in enumerate(row) if amount.token in cell), 0)
+    head = statement.header[column].lower() if column < len(statement.header) else ""
+    label = re.sub(AMOUNT, "", row[0]) if column else ""
+    cell_before, _, cell_after = row[column].partition(amount.token)
+    return f"{head} | {label} | {cell_before}".rstrip(), cell_after
+
+
+def _is_plausible(subject: Subject, amount: Amount) -> bool:
+    """Whether a bare count can be the money that the subject is an amount of: 12k or 4,000, not 3."""
+    return amount.kind != "count" or "money" not in subject.kinds or amount.low >= 500
+
+
+def _is_own(sighting: _Sighting) -> bool:
+    statement, near = sighting.statement, sighting.before[-60:]
+    topics = set(statement.topics)
+    if sighting.subject in MARKETS:
+        return True
+    if "competition" in topics or topics == {"problem"} or _OTHERS.search(statement.masked):
+        return False
+    if sighting.subject == "ask":
+        return not _OTHER_ROUND.search(near) and not _ALREADY.match(sighting.after)
+    if sighting.subject in {*SALES, "burn"}:
+        return "market" not in topics and not _EACH.search(near) and not _PER_HEAD.match(sighting.after)
+    if sighting.subject in {"holders", "team size"}:
+        return _is_own_count(sighting, topics)
+    return True
+
+
+def _is_own_count(sighting: _Sighting, topics: set[str]) -> bool:
+    masked, words = sighting.statement.masked, f"{sighting.before[-30:]} {sighting.words}"
+    if _NOT_OWN.search(words) or _RATE.match(sighting.after):
+        return False
+    if topics & {"market", "ask", "use of funds", "plan"} and not re.search(
+        r"\b(?:we have|our|signed|wir haben|unsere)\b", masked
+    ):
+        return False
+    return sighting.subject == "holders" or "team" in topics or bool(_WE.search(sighting.before[-60:]))
+
+
+def _figure(sighting: _Sighting) -> Figure:
+    low, high = _bounds(sighting.amount, sighting.before)
+    subject = sighting.subject
+    if subject == "holders":
+        holder = re.search(HOLDERS, sighting.words)
+        subject = _plural(holder[0]) if holder else subject
+    return Figure(
+        subject=subject,
+        low=low,
+        high=high,
+        unit=sighting.amount.unit,
+        period=_period(sighting),
+        tense=_tense(sighting),
+        qualifier=_qualifier(sighting),
+        amount=sighting.amount,
+        statement=sighting.statement,
+    )
+
+
+def _plural(holder: str) -> str:
+    return holder if holder.endswith(("s", "n", "r")) and not holder.endswith("er") else f"{holder}s"
+
+
+def _bounds(amount: Amount, before: str) -> tuple[float, float]:
+    low, high = amount.low, amount.high
+    decimals = re.search(r"[.,](\d{1,2})(?!\d)", amount.text)
+    digits = float(re.sub(r"\D", "", amount.text) or amount.low)
+    unit = high / digits if digits and high == low else 0.0
+    margin = unit / 2 if decimals or unit >= 1000 else 0.0
+    low, high = low - margin, high + margin
+    if _ABOVE.search(before) or amount.text.endswith("+"):
+        high *= 1.6
+    if _BELOW.search(before):
+        low *= 0.6
+    if _ABOUT.search(before):
+        low, high = low * 0.85, high * 1.15
+    return low, high
+
+
+def _qualifier(sighting: _Sighting) -> str:
+    after = sighting.statement.text[sighting.amount.start + len(sighting.amount.text) :]
+    around = f"{sighting.before[-25:]} {sighting.words} {sighting.after[:20]}"
+    if sighting.subject == "holders":
+        tail = re.split(HOLDERS, after, maxsplit=1, flags=re.IGNORECASE)[-1]
+        scope = _SCOPE.match(tail) if tail != after else None
+        return " ".join((*sorted(set(_QUALIFIER.findall(around))), scope[0].strip() if scope else "")).strip()
+    if sighting.subject == "revenue":
+        if re.search(r"month|/ ?mo\b|monat", around):
+            return "monthly"
+        return "annual" if re.search(r"annual|per year|a year|p\. ?a\.|jahres|jährlich", around) else ""
+    if sighting.subject == "market size":
+        region = _REGION.match(after)
+        kind = set(re.findall(r"[a-zà-ÿ-]{3,}", sighting.words)) - {"market", "size", "markt", "industry"}
+        return " ".join((*sorted(kind), region[0].split()[-1] if region else "")).strip()
+    return ""
+
+
+def _period(sighting: _Sighting) -> str:
+    """The time label that stands nearest to the amount, in its sentence or in the head of its table."""
+    if sighting.statement.form == "row":
+        label = _PERIOD.search(sighting.before) or _PERIOD.search(sighting.statement.masked)
+        return label[0] if label else sighting.before.partition(" | ")[0]
+    masked = sighting.statement.masked
+    place = masked.index(sighting.amount.token)
+    labels = sorted(
+        _PERIOD.finditer(masked), key=lambda label: min(abs(label.start() - place), abs(label.end() - place))
+    )
+    return labels[0][0] if labels else ""
+
+
+def _tense(sighting: _Sighting) -> Tense:
+    masked = sighting.statement.masked
+    if _FROM.search(sighting.before) or _PAST.search(masked):
+        return "past"
+    around = f"{sighting.before[-60:]} {sighting.words} {sighting.after[:40]}"
+    if {"projection", "plan"} & set(sighting.statement.topics) or _PLAN.search(around):
+        return "plan"
+    return "now"

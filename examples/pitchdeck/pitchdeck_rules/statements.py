@@ -1,0 +1,328 @@
+"""A deck as statements: sentences, list items and table rows, each with what it speaks of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from pitchdeck_rules.amounts import COUNT, MONEY, Amount, mask, read_amounts, uses_decimal_comma
+from pitchdeck_rules.instructions import follows_instruction, is_instruction
+from pitchdeck_rules.words import CUES, DIMENSION_BY_TOPIC, DIMENSIONS, topics_of_label, topics_of_title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pitchdeck_rules.deck import Deck, Line
+    from pitchdeck_rules.words import Dimension, Topic
+
+Form = Literal["prose", "item", "row", "title"]
+
+_LONGEST = 1500  # characters; a longer sentence is a file without sentences and is read in parts
+_WRAPPED = 50  # characters; a shorter line of text ends what it says
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"\u201d\u2019')\]*_]*\s+(?=[\"\u201c\u201e(\[*_~>]*[A-Z\u00c0-\u00de\d$\u20ac\u00a3])"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|z\. ?b|d\. ?h|u\. ?a|dr|mrs?|ms|prof|dipl|inc|ltd|co|corp|vs|approx|ca|etc|mio|mrd|tsd|st|no|nr|bzw"
+    r"|incl|inkl|est|fig|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|dez)|\b[A-Z]|(?<![\d.,])\d{1,2})\.$",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(
+    r"\W*([^:*_|.,;()\u2013\u2014]{2,40}?)(?:\*\*|__)?(?:\s*:|\s+[\u2013\u2014-]\s|\s*\|)(?:\*\*|__)?\s*\S"
+)
+_PLACEHOLDER = re.compile(
+    r"\W*(?:tb[dac]|to ?do|coming soon|to be (?:announced|determined|added|defined|done)|n ?/ ?a|lorem ipsum.*|xx+|folgt"
+    r"|wird ergänzt|noch offen|placeholder|insert .{0,40} here)?\W*$",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"[A-Z\u00c0-\u00de][\w'\u2019-]+ (?:[A-Z]\. )?(?:(?:von|van|de|der|da|di) )*[A-Z\u00c0-\u00de][\w'\u2019-]+"
+)
+_ROLE = re.compile(
+    r"\b(?:ceo|cto|coo|cfo|cpo|cmo|co-?founder|founder|gründer(?:in)?|geschäftsführer(?:in)?)\b"
+)
+_OWN = re.compile(
+    r"\b(?:we|our|us|paying|active|signed|live|already|today|wir|unsere?n?|haben|zahlende?|bereits)\b"
+)
+_HOLDERS = r"(?:customers|users|clients|subscribers|pilots?|downloads|sign-?ups|kunden|nutzer\w*|pilotkunden|abonnenten)"
+
+_CLEAR: Mapping[Dimension, re.Pattern[str]] = {
+    "problem": re.compile(r"\bthe (?:core |real |main |big )?(?:problem|pain)\b|\bdas problem\b"),
+    "solution": re.compile(r"\bour (?:solution|product|platform|app|software)\b|\bunsere? (?:lösung|plattform|produkt)\b"),
+    "team": re.compile(rf"\bteam of (?:about )?{COUNT}|{COUNT} (?:employees|ftes?|people on)|{COUNT} mitarbeiter"),
+    "market": re.compile(
+        rf"\b(?:tam|sam|som)\b|{MONEY}[^.]{{0,30}}\b(?:market|industry|markt)\b|\b(?:market|markt)\b[^.{MONEY[1:-1]}]{{0,40}}{MONEY}"
+        r"|\bcompetitors?\b|\bcompetition\b|\bwettbewerber\b|\bkonkurrenz\b"
+    ),
+    "traction": re.compile(rf"{COUNT} (?:[\w-]+ ){{0,3}}{_HOLDERS}\b|\bmrr\b|\barr\b|\bletters? of intent\b|\bwait-?list\b"),
+    "finances": re.compile(
+        rf"\bgross margin|\bcac\b|\bltv\b|\bburn(?:ing| rate)?\b|\brunway\b|\bbreak-?even\b|\bdeckungsbeitrag\b"
+        rf"|{MONEY} ?(?:/|per|a|pro|im|je) ?(?:month|year|seat|user|unit|order|mo|monat|jahr|nutzer)"
+    ),
+    "ask": re.compile(
+        rf"\b(?:raise|raising|seek|seeking|looking for|need|wir suchen|suchen wir)\b[^.]{{0,40}}{MONEY}"
+        rf"|{MONEY} (?:[\w-]+ ){{0,2}}(?:pre-?seed|seed|series [a-d]|finanzierungsrunde)\b|\b(?:pre|post)-money\b|\bkapitalbedarf\b"
+    ),
+}  # fmt: skip
+"""What speaks of a dimension wherever it stands, so that an investor finds it under any heading."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A stretch of one line, letter by letter."""
+
+    line: int
+    slide: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One thing that the deck says."""
+
+    pieces: tuple[Piece, ...]
+    """Where it stands; a wrapped sentence has a piece on each line."""
+    text: str
+    masked: str
+    """In lower case, with one character for each amount."""
+    amounts: tuple[Amount, ...]
+    form: Form
+    topics: tuple[Topic, ...]
+    """Of the section that it stands in."""
+    section: int
+    """Counts headings; statements of one section share it."""
+    header: tuple[str, ...] = ()
+    """The head of the table, for a row of it."""
+    is_instruction: bool = False
+    dimensions: frozenset[Dimension] = frozenset()
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins."""
+        return self.pieces[0].line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    level: int
+    topics: tuple[Topic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """Lines that belong together: a paragraph, a list item with its wrapped lines, one row."""
+
+    lines: tuple[Line, ...]
+    form: Form
+    topics: tuple[Topic, ...]
+    section: int
+    header: tuple[str, ...] = ()
+
+
+def read_statements(deck: Deck) -> tuple[Statement, ...]:
+    """Everything that the deck says, in its order, without its title, its structure and its placeholders."""
+    decimal_comma = uses_decimal_comma("\n".join(line.text for line in deck.lines if line.kind != "hidden"))
+    return tuple(
+        statement
+        for block in _blocks(deck)
+        for statement in _block_statements(block, decimal_comma=decimal_comma)
+        if not _PLACEHOLDER.match(statement.text) and not _is_bare_topic(statement)
+    )
+
+
+def title_line(deck: Deck) -> Line | None:
+    """The line with the deck's title, where its first words are one."""
+    shown = [line for line in deck.lines if line.kind not in {"blank", "mark", "hidden"}][:2]
+    first = next((line for line in shown if line.kind != "heading" or line.title), None)
+    if first is None or first.kind not in {"heading", "text"}:
+        return None
+    words = first.title if first.kind == "heading" else first.text.strip()
+    if topics_of_label(words) and "other" not in topics_of_label(words):
+        return None
+    is_short = len(words.split()) <= 6 and words[-1:] not in {".", "!", "?", ":", ","}
+    is_alone = first.number == len(deck.lines) or not deck.lines[first.number].text.strip()
+    return first if first.kind == "heading" or (is_short and is_alone) else None
+
+
+def cue_dimensions(masked: str) -> tuple[Dimension, ...]:
+    """The dimensions that a sentence speaks of most, by its words; at most two."""
+    weights = {
+        name: len(set(CUES[name].findall(masked))) + 2 * _is_clear(name, masked) for name in DIMENSIONS
+    }
+    most = max(weights.values())
+    return tuple(name for name in DIMENSIONS if most and weights[name] == most)[:2]
+
+
+def _is_clear(dimension: Dimension, masked: str) -> bool:
+    return _CLEAR[dimension].search(masked) is not None
+
+
+def _is_bare_topic(statement: Statement) -> bool:
+    return len(statement.text.split()) <= 3 and bool(topics_of_label(re.sub(r"[\W_]+$", "", statement.text)))
+
+
+def _blocks(deck: Deck) -> Iterator[_Block]:
+    stack: list[_Section] = []
+    header: tuple[str, ...] = ()
+    title, section, slide = title_line(deck), 0, None
+    open_block: _Block | None = None
+    for line, following in zip(deck.lines, (*deck.lines[1:], None), strict=True):
+        if open_block and not _continues(open_block, line):
+            yield open_block
+            open_block = None
+        if line.slide != slide and line.slide is not None:
+            stack, slide, section = [], line.slide, section + 1
+        if line.kind not in {"row", "mark"}:
+            header = ()
+        if line.kind == "heading":
+            stack, section = _descend(stack, line, is_title=line is title), section + 1
+            if line is not title and _says_something(line):
+                topics = stack[-1].topics if stack else ()
+                yield _Block(lines=(line,), form="title", topics=topics, section=section)
+        elif line.kind == "row" and following and following.kind == "mark" and "|" in following.text:
+            header = cells(line.text)
+        elif line.kind in {"item", "row", "text"} and line is not title:
+            topics = stack[-1].topics if stack else ()
+            form: Form = "prose" if line.kind == "text" else "item" if line.kind == "item" else "row"
+            if open_block:
+                open_block = replace(open_block, lines=(*open_block.lines, line))
+            else:
+                open_block = _Block(lines=(line,), form=form, topics=topics, section=section, header=header)
+    if open_block:
+        yield open_block
+
+
+def cells(row: str) -> tuple[str, ...]:
+    """The cells of a table row."""
+    return tuple(cell.strip() for cell in row.strip().strip("|").split("|"))
+
+
+def _descend(stack: list[_Section], heading: Line, *, is_title: bool) -> list[_Section]:
+    """The sections that are open below `heading`; one without topics of its own has those of the section around it."""
+    around = [section for section in stack if section.level < heading.level]
+    topics: tuple[Topic, ...] = () if is_title else topics_of_title(heading.title)
+    if not topics and not is_title:
+        inherited = around[-1].topics if around else ()
+        topics = inherited or cue_dimensions(heading.title.lower())[:1]
+    return [*around, _Section(level=heading.level, topics=topics)]
+
+
+def _says_something(heading: Line) -> bool:
+    words = heading.title.split()
+    return bool(words) and (
+        not topics_of_title(heading.title)
+        or len(words) >= 5
+        or any(letter.isdigit() for letter in heading.title)
+    )
+
+
+def _continues(block: _Block, line: Line) -> bool:
+    """Whether `line` goes on with what the last line of `block` says."""
+    last = block.lines[-1]
+    if line.kind != "text" or block.form not in {"prose", "item"}:
+        return False
+    before, words = last.text.rstrip(), line.text.strip()
+    if block.form == "item" and line.text[:1].isspace():
+        return True
+    if before[-1:] in ".!?:;":
+        return block.form == "prose" and len(before) >= _WRAPPED
+    return words[:1].islower() or (len(before) >= _WRAPPED and not re.match(r"[^.:]{1,30}:\s", words))
+
+
+def _block_statements(block: _Block, *, decimal_comma: bool) -> Iterator[Statement]:
+    starts: list[int] = []
+    joined = ""
+    for line in block.lines:
+        starts.append(len(joined))
+        joined += _words(line, block.form) + " "
+    labelled = _LABELLED.match(joined)
+    topics = block.topics
+    if labelled and (not topics or topics == ("other",)):
+        topics = topics_of_label(labelled[1].strip()) or topics
+    instructed = False
+    for start, end in _sentences(joined):
+        text = joined[start:end]
+        instructed = follows_instruction(text) if instructed else is_instruction(text)
+        amounts = read_amounts(text, decimal_comma=decimal_comma)
+        statement = Statement(
+            pieces=tuple(_pieces(block, starts, joined, start, end)),
+            text=text,
+            masked=mask(text, amounts),
+            amounts=amounts,
+            form=block.form,
+            topics=topics,
+            section=block.section,
+            header=block.header,
+            is_instruction=instructed,
+        )
+        yield statement if instructed else replace(statement, dimensions=_dimensions(statement))
+
+
+def _words(line: Line, form: Form) -> str:
+    return line.text.strip() if form in {"row", "title"} else line.text[line.start :].strip()
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence begins and ends, without the white space around it."""
+    start = 0
+    ends = [
+        found.end()
+        for found in _SENTENCE_END.finditer(text)
+        if not _ABBREVIATION.search(text, 0, found.start())
+    ]
+    for end in (*ends, len(text)):
+        while end - start > _LONGEST:
+            cut = text.rfind(" ", start + 1, start + _LONGEST)
+            cut = cut if cut > start else start + _LONGEST
+            yield from _trimmed(text, start, cut)
+            start = cut
+        yield from _trimmed(text, start, end)
+        start = end
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    sentence = text[start:end]
+    if sentence.strip():
+        yield start + len(sentence) - len(sentence.lstrip()), start + len(sentence.rstrip())
+
+
+def _pieces(block: _Block, starts: list[int], joined: str, start: int, end: int) -> Iterator[Piece]:
+    bounds = (*starts[1:], len(joined))
+    for line, first, last in zip(block.lines, starts, bounds, strict=True):
+        text = joined[max(first, start) : min(last, end)].strip() if first < end and start < last else ""
+        if text:
+            yield Piece(line=line.number, slide=line.slide, text=text)
+
+
+def _dimensions(statement: Statement) -> frozenset[Dimension]:
+    own = list(
+        dict.fromkeys(DIMENSION_BY_TOPIC[topic] for topic in statement.topics if topic in DIMENSION_BY_TOPIC)
+    )
+    masked = statement.masked
+    if len(own) > 1:
+        weights = {name: len(set(CUES[name].findall(masked))) + 2 * _is_clear(name, masked) for name in own}
+        most = max(weights.values())
+        own = [name for name in own if most and weights[name] == most] or own[:1]
+    elif not own and not (set(statement.topics) & {"plan", "past"}):
+        own = list(cue_dimensions(masked))
+    return frozenset((*own, *_clear_dimensions(statement)))
+
+
+def _clear_dimensions(statement: Statement) -> Iterable[Dimension]:
+    masked = statement.masked
+    topics = set(statement.topics)
+    for name in DIMENSIONS:
+        if name == "team" and _ROLE.search(masked) and _NAME.search(statement.text):
+            yield name
+        if not _is_clear(name, masked):
+            continue
+        if (
+            name == "traction"
+            and topics & {"problem", "market", "competition", "plan", "ask", "use of funds"}
+            and not _OWN.search(masked)
+        ):
+            continue
+        if name in {"problem", "solution"} and topics:
+            continue
+        yield name

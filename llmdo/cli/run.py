@@ -1,0 +1,218 @@
+"""`llmdo run`: from words on the command line to a run and its outcome."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import checks, inventory, locking
+from llmdo import project as projects
+from llmdo.cli.check import rendered
+from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, is_locked, root_folder, say, shown_lines
+from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.discovery import is_pattern
+from llmdo.workspace import LOCK, WORKER_ENDINGS, manifest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from llmdo.graph import Graph
+    from llmdo.project import Project
+    from llmdo.runtime import Approver, Event, RunOutcome
+
+FILES = (*WORKER_ENDINGS, ".py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `llmdo run` was asked for."""
+
+    words: tuple[str, ...] = ()
+    """The entry's name; or files, then perhaps the input."""
+    project: str | None = None
+    input: str | None = None
+    paths: tuple[str, ...] = ()
+    """ALIAS=FILE each."""
+    models: tuple[str, ...] = ()
+    """MODEL or WORKER=MODEL each."""
+    max_depth: int | None = None
+    locked: bool = False
+    approve_all: bool = False
+    reject_all: bool = False
+    all_tools: bool = False
+    json: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def run(options: Options) -> int:
+    """Runs the entry, prints its output and returns the exit code."""
+    root, project, words = _opened(options)
+    locked = is_locked(flag=options.locked, environ=options.environ) and project.workspace.has_lock
+    found = [one for one in checks.check(project, locked=locked) if one.severity == "error"]
+    if found:
+        sys.stderr.write(rendered(found, root, "text"))
+        return FINDINGS
+    graph = _graph(project)
+    name, text = _entry(graph, words, options)
+    if options.all_tools:
+        return _list_tools(graph, name)
+    return _run(graph, root, project, name, text, options)
+
+
+def _opened(options: Options) -> tuple[Path, Project, tuple[str, ...]]:
+    """The workspace's root, the project, and those words that are not files."""
+    files = [word for word in options.words if word.endswith(FILES) and Path(word).is_file()]
+    if not files or options.words[0] not in files:
+        root = root_folder(options.project)
+        return root, projects.read(root), options.words
+    if options.locked:
+        raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
+    here = Path.cwd()
+    try:
+        paths = [Path(file).absolute().relative_to(here).as_posix() for file in files]
+    except ValueError as error:
+        raise LlmdoError(
+            "the files lie outside this folder", hint="go to the folder that holds them"
+        ) from error
+    if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
+        raise LlmdoError(f"`{odd}` cannot be run by its path", hint="rename it, or write an llmdo.toml")
+    rest = tuple(word for word in options.words if word not in files)
+    return here, projects.read(here, manifest_of(paths)), rest
+
+
+def _graph(project: Project) -> Graph:
+    """The graph to run: the locked one where it is current, else the sources resolved anew, and said so."""
+    if project.is_current:
+        return project.graph
+    if project.workspace.has_lock:
+        state = (
+            "out of date"
+            if project.locked.graph
+            else "not there"
+            if project.locked.state == "missing"
+            else "unusable"
+        )
+        say(f"llmdo.lock is {state}: running what the sources say now (`llmdo lock` records it)")
+    return locking.derive(project)
+
+
+def _entry(graph: Graph, words: Sequence[str], options: Options) -> tuple[str, str | None]:
+    """The entry's name and its input, None where the entry's own holds."""
+    rest = list(words)
+    from_files = len(words) < len(options.words)
+    named = bool(rest) and (rest[0] in graph.entries or not from_files)
+    name = rest.pop(0) if named else _only_entry(graph)
+    if name not in graph.entries:
+        known = ", ".join(f"`{one}`" for one in graph.entries) or "none"
+        raise LlmdoError(
+            f"there is no entry `{name}`",
+            hint=did_you_mean(name, graph.entries) or f"the entries of this workspace are {known}",
+        )
+    if len(rest) > 1 or (rest and options.input is not None):
+        raise LlmdoError("there is more than one input", hint="put it in quotes")
+    text = rest[0] if rest else options.input
+    return name, sys.stdin.read() if text == "-" else text
+
+
+def _only_entry(graph: Graph) -> str:
+    """The entry to start where none is named: the only one, or `main`."""
+    if len(graph.entries) == 1:
+        return next(iter(graph.entries))
+    if "main" in graph.entries:
+        return "main"
+    if not graph.entries:
+        raise LlmdoError("nothing here can be started", hint="say `entry: true` in a worker's header")
+    raise LlmdoError("which entry?", hint=f"one of: {', '.join(graph.entries)}")
+
+
+def _list_tools(graph: Graph, name: str) -> int:
+    for offer in inventory.list_tools(graph, graph.entries[name]):
+        capabilities = ", ".join(map(str, offer.capabilities)) or "nothing"
+        print(f"{offer.worker} > {offer.toolset} > {offer.tool}: {capabilities}")
+    return FINE
+
+
+def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None, options: Options) -> int:
+    from llmdo import runtime
+
+    by_worker = dict(_pair(model, "--model") for model in options.models if "=" in model)
+    unknown = next((worker for worker in by_worker if worker not in graph.workers), None)
+    if unknown:
+        raise LlmdoError(
+            f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
+        )
+    outcome = runtime.run_sync(
+        graph,
+        root=root,
+        prompts=project.prompts,
+        entry=name,
+        options=runtime.RunOptions(
+            input=text,
+            paths=dict(_pair(path, "--path") for path in options.paths),
+            models=runtime.ModelChoice(
+                by_worker=by_worker,
+                default=next((model for model in reversed(options.models) if "=" not in model), None),
+                environment=options.environ.get("LLMDO_MODEL") or None,
+            ),
+            max_depth=options.max_depth,
+            approver=_approver(options),
+            on_event=_tell,
+        ),
+    )
+    return _report(outcome, as_json=options.json)
+
+
+def _pair(text: str, flag: str) -> tuple[str, str]:
+    left, equals, right = text.partition("=")
+    if not (left and equals and right):
+        raise LlmdoError(f"`{flag} {text}` is not of the form NAME=VALUE")
+    return left, right
+
+
+def _approver(options: Options) -> Approver:
+    from llmdo import runtime
+
+    if options.approve_all and options.reject_all:
+        raise LlmdoError("`--approve-all` and `--reject-all` contradict each other")
+    if options.approve_all:
+        return runtime.ApproveAll()
+    if not options.reject_all and sys.stdin.isatty() and sys.stderr.isatty():
+        return runtime.AskOnTerminal(sys.stdin, sys.stderr)
+    return runtime.RejectAll()
+
+
+def _tell(event: Event) -> None:
+    """One line on stderr where a worker starts or a call is refused; everything else is for the log."""
+    from llmdo import runtime
+
+    match event:
+        case runtime.WorkerStarted():
+            say(f"{event.path} ...")
+        case runtime.Decided(allowed=False):
+            say(f"{event.path}: denied: {'; '.join(event.reasons)}")
+
+
+def _report(outcome: RunOutcome, *, as_json: bool) -> int:
+    """Prints how the run ended; a completed run in which nobody could be asked is not a success."""
+    if as_json:
+        document = {
+            "schema": "llmdo.run/1",
+            "run": outcome.run,
+            "status": outcome.status,
+            "output": outcome.output,
+            "error": outcome.error,
+            "usage": asdict(outcome.usage),
+            "denied": [asdict(denied) for denied in outcome.denied],
+        }
+        print(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    elif outcome.output is not None:
+        print(outcome.output)
+    if outcome.error:
+        say(f"error: {shown_lines(outcome.error)}")
+    if outcome.status == "interrupted":
+        return INTERRUPTED
+    return FINE if outcome.status == "completed" else FINDINGS

@@ -1,0 +1,161 @@
+"""Which model a worker uses, and models made from their references: on first use, one of a name in a run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models.fallback import FallbackModel
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.models import problem_of, python_reference
+from llmdo.toolsets.python import sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from llmdo.graph import Entry, Graph, Worker
+
+EXTRAS = frozenset({"openai", "anthropic", "google", "groq", "mistral"})
+"""Providers' libraries that an extra of ours installs."""
+
+_EXTRA = re.compile(r"pydantic-ai-slim\[([a-z-]+)\]")
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """What a run says about models, beside what the files say."""
+
+    by_worker: Mapping[str, str] = field(default_factory=dict)
+    """`--model WORKER=MODEL`."""
+    default: str | None = None
+    """`--model MODEL`."""
+    environment: str | None = None
+    """What `LLMDO_MODEL` holds."""
+
+
+def choose(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice) -> str | None:
+    """The reference of the model that `worker` uses: the first that is given, from the nearest to the widest."""
+    in_files = (reference and reference.name for reference in (entry.model, graph.settings.model))
+    candidates = (
+        said.by_worker.get(worker.name),
+        worker.model and worker.model.name,
+        said.default,
+        said.environment,
+        *in_files,
+    )
+    return next((candidate for candidate in candidates if candidate), None)
+
+
+def incompatible(worker: Worker, chain: Iterable[str]) -> str | None:
+    """The first model of `chain` that `worker` says it does not work with; None where there is none."""
+    if worker.compatible_models is None:
+        return None
+    return next((one for one in chain if not _matches(one, worker.compatible_models)), None)
+
+
+def _matches(model: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(model, pattern) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSource:
+    """Makes models. Kept for one run: two workers with the same reference share the model."""
+
+    aliases: Mapping[str, tuple[str, ...]]
+    load: Callable[[str], object]
+    """What FILE.py:NAME of the workspace holds."""
+    _made: dict[str, Model] = field(default_factory=dict)
+
+    def chain(self, reference: str) -> tuple[str, ...]:
+        """The models that `reference` stands for, in the order in which they are tried."""
+        return self.aliases.get(reference, (reference,))
+
+    def make(self, reference: str) -> Model:
+        """The model that `reference` stands for.
+
+        Raises:
+            LlmdoError: It cannot be made; says which environment variable or which extra is missing.
+        """
+        if reference not in self._made:
+            models = [self._make_one(one) for one in self.chain(reference)]
+            self._made[reference] = models[0] if len(models) == 1 else FallbackModel(*models)
+        return self._made[reference]
+
+    def _make_one(self, reference: str) -> Model:
+        if problem := problem_of(reference):
+            raise LlmdoError(problem)
+        attribute = python_reference(reference)
+        if attribute is not None:
+            return self._from_python(reference, attribute)
+        try:
+            return infer_model(reference)
+        except Exception as error:  # every provider's library has its own
+            raise _cannot_be_made(reference, error) from error
+
+    def _from_python(self, reference: str, attribute: str) -> Model:
+        found = self.load(attribute)
+        if callable(found) and not isinstance(found, Model):
+            try:
+                found = found()
+            except Exception as error:  # from the workspace's own code: anything at all
+                raise _cannot_be_made(reference, error) from error
+        if not isinstance(found, Model):
+            raise LlmdoError(
+                f"`{reference}` is no model",
+                hint="it must name a pydantic-ai model, or a function without arguments that returns one",
+            )
+        return found
+
+
+def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
+    """The one sentence that says what to do, made of what the provider's code said."""
+    text = str(error)
+    if isinstance(error, ImportError):
+        extra = _EXTRA.search(text)
+        if extra is None:
+            return LlmdoError(f"`{reference}` needs a library that is not installed: {text}")
+        package = "llmdo-workspace" if extra[1] in EXTRAS else "pydantic-ai-slim"
+        command = f"pip install '{package}[{extra[1]}]'"
+        return LlmdoError(f"`{reference}` needs a library that is not installed", hint=f"`{command}`")
+    if "environment" in text and (variable := _VARIABLE.search(text)):
+        return LlmdoError(f"`{reference}` needs the environment variable `{variable[0]}`, which is not set")
+    return LlmdoError(f"`{reference}` cannot be made: {sentence_of(error)}")
+
+
+def models_of(
+    graph: Graph, entry: Entry, workers: Iterable[str], said: ModelChoice, source: ModelSource
+) -> dict[str, Model]:
+    """The model of each of `workers`, made before anything is asked of one.
+
+    Raises:
+        LlmdoError: Some cannot be made, do not fit, or none is named; says so of all of them at once.
+    """
+    made: dict[str, Model] = {}
+    problems: dict[str, LlmdoError] = {}
+    for name in workers:
+        try:
+            made[name] = _model_of(graph, entry, graph.workers[name], said, source)
+        except LlmdoError as error:
+            problems.setdefault(error.message, error)
+    if problems:
+        hints = dict.fromkeys(error.hint for error in problems.values() if error.hint)
+        raise LlmdoError("; ".join(problems), hint="; ".join(hints) or None)
+    return made
+
+
+def _model_of(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice, source: ModelSource) -> Model:
+    reference = choose(graph, entry, worker, said)
+    if reference is None:
+        raise LlmdoError(
+            f"worker `{worker.name}` has no model",
+            hint="name one with --model, or as `model` of [workspace] in llmdo.toml",
+        )
+    if unfit := incompatible(worker, source.chain(reference)):
+        accepted = ", ".join(f"`{pattern}`" for pattern in worker.compatible_models or ())
+        raise LlmdoError(f"worker `{worker.name}` does not work with `{unfit}`, only with {accepted}")
+    return source.make(reference)

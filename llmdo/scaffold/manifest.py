@@ -1,0 +1,102 @@
+"""`llmdo.toml` as text to edit: refused where it cannot be, judged again before it is written."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.scaffold import files
+from llmdo.schema import judge
+from llmdo.source import Source
+from llmdo.syntax import toml
+from llmdo.workspace import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from llmdo.schema import Format
+    from llmdo.source import Location
+    from llmdo.syntax.document import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The text of a manifest that TOML accepts."""
+
+    root: Path
+    mark: bytes
+    """The byte-order mark, where there is one."""
+    text: str
+    """With the line ends of the file."""
+
+    @classmethod
+    def read(cls, root: Path) -> Manifest:
+        """The manifest of the workspace at `root`.
+
+        Raises:
+            LlmdoError: it is missing, a link, not UTF-8, or not TOML.
+        """
+        if reason := files.obstacle(root, MANIFEST):
+            raise refusal(f"`{MANIFEST}` {reason}")
+        content = files.read(root, MANIFEST)
+        if content is None:
+            raise refusal(f"`{MANIFEST}` does not exist", hint="`llmdo init` starts a workspace")
+        mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+        try:
+            text = content.removeprefix(mark).decode()
+        except UnicodeDecodeError as error:
+            raise refusal(f"`{MANIFEST}` is not UTF-8 text") from error
+        manifest = cls(root=root, mark=mark, text=text)
+        for problem in manifest.document.problems:
+            raise refusal(problem.message, hint=problem.hint, at=problem.at)
+        return manifest
+
+    @property
+    def document(self) -> Document:
+        """What the text says."""
+        return toml.parse(Source(MANIFEST, self.text.replace("\r\n", "\n")))
+
+    def table(self, *route: str) -> dict[str, Any]:
+        """The table at `route`; an empty one where there is none."""
+        table = self.document.data
+        for name in route:
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                raise refusal(f"`{'.'.join(route)}` is not a table", at=self.document.value(*route))
+        return table
+
+    def edited(self, change: Callable[[str], str]) -> Manifest:
+        """This manifest after `change`.
+
+        Raises:
+            LlmdoError: the change would make it say something that a manifest cannot say.
+        """
+        changed = replace(self, text=change(self.text))
+        known = {problem.message for problem in judge(self.document, "manifest").problems}
+        refuse_invalid(changed.document, "manifest", known=known)
+        return changed
+
+    def write(self) -> None:
+        """Puts the text in the place of the file."""
+        files.write(self.root, MANIFEST, self.mark + self.text.encode())
+
+
+def refuse_invalid(
+    document: Document, form: Format, *, known: frozenset[str] | set[str] = frozenset()
+) -> None:
+    """Refuses a document that its format does not allow, unless for what is `known` already.
+
+    Raises:
+        LlmdoError: with the first finding; it has no place, for the text is not in the file.
+    """
+    for problem in (*document.problems, *judge(document, form).problems):
+        if problem.message not in known:
+            raise refusal(problem.message, hint=problem.hint)
+
+
+def refusal(message: str, *, hint: str | None = None, at: Location | None = None) -> LlmdoError:
+    """The error of an edit that was not made."""
+    return LlmdoError(message, hint=hint, at=at, exit_code=1)

@@ -1,0 +1,349 @@
+"""A Python module to `Outline`: its names, its toolsets and what it imports, read with `ast` and never run.
+
+The outline states only what the text shows. Where a module could do more than that when it runs, the outline
+says so: `open` for its names, `complete` for the tools of a toolset.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeGuard
+
+from llmdo.diagnostic import Diagnostic, finding
+from llmdo.source import Span
+from llmdo.syntax.tree import Function, Notes, last_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.source import Source
+
+
+_REGISTERING = frozenset({"tool", "tool_plain", "add_function"})
+_WRAPPING = frozenset(
+    {
+        "approval_required", "defer_loading", "filtered", "include_return_schemas", "prefixed", "prepared",
+        "renamed", "with_metadata",
+    }
+)  # fmt: skip
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_QUOTED = re.compile(r"(?<!\w)'([^']*)'(?!\w)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutline:
+    """A tool that the text of a module shows."""
+
+    span: Span
+    """Of its function's name, or of the place that offers the function."""
+    capabilities: tuple[str, ...] | None
+    """What its metadata declares in plain text; None where it declares nothing, or not in plain text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsetOutline:
+    """A toolset, or a class of one, that the text of a module shows."""
+
+    is_class: bool
+    span: Span
+    tools: Mapping[str, ToolOutline]
+    complete: bool
+    """Whether it has no tools but these."""
+    hook: bool
+    """Whether it has `get_capabilities`, as far as the text shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What a module offers and needs, as far as its text shows."""
+
+    names: frozenset[str] = frozenset()
+    """Bound at the top level, perhaps only under a condition."""
+    open: bool = True
+    """Whether it may have other names than these."""
+    toolsets: Mapping[str, ToolsetOutline] = field(default_factory=dict)
+    """Those with a public name, in the order of the text."""
+    imports: tuple[str, ...] = ()
+    """Dotted names, sorted. `from x import y` gives `x` and `x.y`, as `y` may be a module; relative ones keep
+    their dots. What only type checkers import is left out."""
+    spans: Mapping[str, Span] = field(default_factory=dict)
+    """Where each name is bound first."""
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def outline(source: Source) -> Outline:
+    """The outline of a module; empty and open where the text is not Python."""
+    if problem := _unfit(source):
+        return Outline(problems=(problem,))
+    try:
+        # Python warns about the module's own odd escapes and comparisons; those are not ours to repeat.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source.text)
+    except SyntaxError as error:
+        return Outline(problems=(_syntax_problem(source, error),))
+    except (RecursionError, MemoryError):
+        message = "the code is nested too deeply to be read"
+        return Outline(problems=(finding("LDO101", source.location(), message),))
+    notes = Notes(source.text, tree)
+    return Outline(
+        names=frozenset(notes.spans),
+        open=notes.open or "__getattr__" in notes.spans,
+        toolsets=_Toolsets(notes).public(),
+        imports=tuple(sorted(notes.imports)),
+        spans=notes.spans,
+    )
+
+
+def _unfit(source: Source) -> Diagnostic | None:
+    """What makes the text something else to Python than it is to us."""
+    text = source.text
+    for character, name in (("\0", "a null character"), ("\r", "a carriage return in the middle of a line")):
+        if (at := text.find(character)) >= 0:
+            place = source.location(source.span_between(at, at + 1))
+            return finding("LDO101", place, f"{name} is not allowed in a module")
+    for number, line in enumerate(text.split("\n", 2)[:2], 1):
+        coding = _ENCODING.match(line)
+        if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
+            place = source.location(Span(number, coding.start(1) + 1, number, coding.end(1) + 1))
+            return finding("LDO101", place, f"a module is UTF-8, not `{coding[1]}`")
+    return None
+
+
+def _syntax_problem(source: Source, error: SyntaxError) -> Diagnostic:
+    lines = source.text.split("\n")
+    line = min(max(error.lineno or 1, 1), len(lines))
+    column = min(max(error.offset or 1, 1), len(lines[line - 1]) + 1)
+    span = Span(line, column, line, column)
+    if error.end_lineno and error.end_offset and (error.end_lineno, error.end_offset) > (line, column):
+        span = Span(line, column, min(error.end_lineno, len(lines)), error.end_offset)
+    told = _QUOTED.sub(r"`\1`", error.msg)
+    return finding("LDO101", source.location(span), f"this is not valid Python: {told}")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """A toolset while its outline is drawn."""
+
+    span: Span
+    is_class: bool = False
+    complete: bool = False
+    hook: bool = False
+    inherited: tuple[str, ...] | None = None
+    """The capabilities of tools that declare none themselves."""
+    tools: dict[str, ToolOutline] = field(default_factory=dict)
+
+
+class _Toolsets:
+    """Draws the outlines of a module's toolsets from the notes."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._functions = {function.name: function for function, in_module in notes.functions if in_module}
+        self._found: dict[str, _Found] = {}
+        self._understood: set[int] = set()
+        """The ids of the nodes that mention a toolset in a way that changes nothing unseen."""
+        for definition in notes.classes:
+            self._note_class(definition)
+        for target, value, annotation in notes.assignments:
+            self._note_assignment(target, value, annotation)
+        for function, in_module in notes.functions:
+            if in_module:
+                self._note_decorators(function)
+        for statement in notes.calls:
+            self._note_registration(statement)
+        for owner in notes.hooked:
+            if owner.id in self._found:
+                self._found[owner.id].hook = True
+                self._understood.add(id(owner))
+        self._doubt()
+
+    def public(self) -> Mapping[str, ToolsetOutline]:
+        """The outlines of those with a public name, in the order of the text."""
+        return {
+            name: ToolsetOutline(
+                is_class=found.is_class,
+                span=found.span,
+                tools=found.tools,
+                complete=found.complete,
+                hook=found.hook,
+            )
+            for name, found in sorted(self._found.items(), key=lambda item: item[1].span)
+            if not name.startswith("_")
+        }
+
+    def _note_class(self, definition: ast.ClassDef) -> None:
+        bases = [self._original(base) for base in definition.bases]
+        known = [self._found[base] for base in bases if base in self._found]
+        if known or any(base.endswith("Toolset") for base in bases):
+            methods = {node.name for node in definition.body if isinstance(node, Function)}
+            self._found[definition.name] = _Found(
+                span=self._notes.spans[definition.name],
+                is_class=True,
+                hook="get_capabilities" in methods or any(base.hook for base in known),
+            )
+
+    def _note_assignment(self, target: ast.expr, value: ast.expr, annotation: ast.expr | None) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for one, its_value in zip(target.elts, value.elts, strict=False):
+                self._note_assignment(one, its_value, None)
+        if not isinstance(target, ast.Name) or target.id in self._found:
+            return
+        found = _Found(span=self._notes.spans[target.id])
+        if self._makes_toolset(value, found) or last_name(annotation).endswith("Toolset"):
+            self._found[target.id] = found
+
+    def _makes_toolset(self, value: ast.expr, found: _Found) -> bool:
+        """Whether `value` is a toolset; what it shows of its tools goes into `found`."""
+        is_wrapped = False
+        while isinstance(value, ast.Call) and _is_wrapper(value.func):
+            value = value.func.value
+            is_wrapped = True
+        if isinstance(value, ast.Name) and (known := self._found.get(value.id)) and not known.is_class:
+            if is_wrapped:
+                self._understood.add(id(value))
+            else:
+                found.hook = known.hook
+            return True
+        if not isinstance(value, ast.Call):
+            return False
+        maker = self._original(value.func)
+        if (known := self._found.get(maker)) and known.is_class:
+            found.hook = known.hook and not is_wrapped
+            return True
+        if maker == "FunctionToolset" and not is_wrapped:
+            self._note_arguments(value, found)
+        factory = self._functions.get(maker)
+        return maker.endswith("Toolset") or (
+            factory is not None and last_name(factory.returns).endswith("Toolset")
+        )
+
+    def _note_arguments(self, call: ast.Call, found: _Found) -> None:
+        """Takes note of what `FunctionToolset(...)` is given."""
+        options = {keyword.arg: keyword.value for keyword in call.keywords}
+        found.inherited = _declared(options.get("metadata"), None)
+        offered = call.args[0] if call.args else options.get("tools", ast.List([]))
+        found.complete = None not in options and len(call.args) <= 1
+        if not isinstance(offered, ast.List | ast.Tuple):
+            found.complete = False
+            return
+        for function in offered.elts:
+            if (
+                isinstance(function, ast.Call)
+                and last_name(function.func) == "Tool"
+                and len(function.args) == 1
+            ):
+                self._offer(found, function.args[0], function.keywords)
+            else:
+                self._offer(found, function, ())
+
+    def _note_decorators(self, function: Function) -> None:
+        for position, decorator in enumerate(function.decorator_list):
+            owner = self._owner(decorator)
+            if owner is None or (isinstance(decorator, ast.Call) and decorator.args):
+                continue
+            self._understood.add(id(owner))
+            below = function.decorator_list[position + 1 :]
+            found = self._found[owner.id]
+            if id(function) not in self._notes.certain or not all(self._owner(other) for other in below):
+                found.complete = False
+            keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
+            _add(found, function.name, self._notes.places.defined(function), keywords)
+
+    def _note_registration(self, statement: ast.Expr) -> None:
+        call = statement.value
+        owner = self._owner(call)
+        if owner is None or not isinstance(call, ast.Call) or len(call.args) != 1:
+            return
+        self._understood.add(id(owner))
+        found = self._found[owner.id]
+        found.complete &= id(statement) in self._notes.certain
+        self._offer(found, call.args[0], call.keywords)
+
+    def _offer(self, found: _Found, function: ast.expr, keywords: Iterable[ast.keyword]) -> None:
+        """Adds the tool that `function`, given to a toolset by its name, becomes."""
+        name = None
+        span = self._notes.places.span(function)
+        if isinstance(function, ast.Name):
+            definition = self._functions.get(function.id)
+            name = definition.name if definition else self._notes.originals.get(function.id)
+            if definition:
+                span = self._notes.places.defined(definition)
+            if (
+                definition is None
+                or function.id in self._notes.uncertain
+                or not all(self._owner(decorator) for decorator in definition.decorator_list)
+            ):
+                found.complete = False
+        _add(found, name, span, keywords)
+
+    def _owner(self, registration: ast.expr) -> ast.Name | None:
+        """The toolset's name in `NAME.tool`, `NAME.add_function(...)` and their like."""
+        method = registration.func if isinstance(registration, ast.Call) else registration
+        if not isinstance(method, ast.Attribute) or method.attr not in _REGISTERING:
+            return None
+        owner = method.value
+        if isinstance(owner, ast.Name) and (found := self._found.get(owner.id)) and not found.is_class:
+            return owner
+        return None
+
+    def _original(self, node: ast.expr) -> str:
+        """The last name in `node`, by which the module that it comes from knows it."""
+        name = last_name(node)
+        return name if isinstance(node, ast.Attribute) else self._notes.originals.get(name, name)
+
+    def _doubt(self) -> None:
+        """Withdraws `complete` from every toolset that something else may change."""
+        for name, found in self._found.items():
+            mentions = self._notes.references.get(name, ())
+            if name in self._notes.uncertain or any(id(node) not in self._understood for node in mentions):
+                found.complete = False
+
+
+def _is_wrapper(method: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(method, ast.Attribute) and method.attr in _WRAPPING
+
+
+def _add(found: _Found, name: str | None, span: Span, keywords: Iterable[ast.keyword]) -> None:
+    """Adds a tool to `found`, under the name that `keywords` give, or else under `name`."""
+    options = {keyword.arg: keyword.value for keyword in keywords}
+    match options.get("name", ast.Constant(None)):
+        case ast.Constant(value=str(given)):
+            name = given
+        case ast.Constant(value=None):
+            pass
+        case _:
+            name = None
+    if name is None or None in options:
+        found.complete = False
+    if name is not None:
+        capabilities = None if None in options else _declared(options.get("metadata"), found.inherited)
+        found.tools.setdefault(name, ToolOutline(span=span, capabilities=capabilities))
+
+
+def _declared(metadata: ast.expr | None, inherited: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The capabilities in a literal `metadata`, `inherited` where it names none; None where it cannot be read."""
+    if metadata is None or (isinstance(metadata, ast.Constant) and metadata.value is None):
+        return inherited
+    if not isinstance(metadata, ast.Dict):
+        return None
+    declared = inherited
+    for key, value in zip(metadata.keys, metadata.values, strict=True):
+        if not isinstance(key, ast.Constant):
+            return None
+        if key.value == "capabilities":
+            declared = _texts(value)
+    return declared
+
+
+def _texts(node: ast.expr) -> tuple[str, ...] | None:
+    """The items of a literal list of texts."""
+    if not isinstance(node, ast.List | ast.Tuple):
+        return None
+    texts = [
+        item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
+    return tuple(texts) if len(texts) == len(node.elts) else None

@@ -1,0 +1,68 @@
+"""What a live tool says about itself: the digest of what its model is shown, and the capabilities it declares."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter, ValidationError
+
+from llmdo import digest, formats
+from llmdo.authority import UNDECLARED, VOCABULARY, Capability
+from llmdo.diagnostic import LlmdoError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_ai.tools import ToolDefinition
+
+_OWN = re.compile(r"x(?:\.[A-Za-z0-9_-]+){2,}")
+_DECLARATION = TypeAdapter(tuple[formats.ScopedCapability, ...])
+
+
+def tool_digest(tool: ToolDefinition) -> str:
+    """The digest of what a model sees of a tool: its name, its description and the schema of its parameters.
+
+    The schema is taken as it is: the oldest and the newest pydantic-ai that we allow write the same one.
+    """
+    return digest.of_data(
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
+    )
+
+
+def declared(metadata: Mapping[str, object] | None) -> tuple[str, ...] | None:
+    """The capabilities that a tool's metadata declares, sorted; None where it is silent.
+
+    Raises:
+        LlmdoError: It names what is no capability, or not in a list.
+    """
+    if metadata is None or "capabilities" not in metadata:
+        return None
+    written = metadata["capabilities"]
+    if not isinstance(written, list | tuple | set | frozenset):
+        raise LlmdoError(
+            f"`capabilities` is of type `{type(written).__name__}`, not a list",
+            hint='write it as in metadata={"capabilities": ["x.calc.cpu"]}',
+        )
+    for one in written:
+        _require_known(one)
+    return tuple(sorted(set(written)))
+
+
+def _require_known(text: object) -> None:
+    try:
+        _DECLARATION.validate_python((text,), strict=True)
+    except ValidationError as error:
+        raise LlmdoError(f"`{text}` is not a capability, perhaps with `:path` or `:folder/**`") from error
+    name = Capability.parse(str(text)).name
+    if name == UNDECLARED:
+        raise LlmdoError(f"`{UNDECLARED}` is what the runtime raises and cannot be declared")
+    if name not in VOCABULARY and not _OWN.fullmatch(name) and not _is_family(name):
+        raise LlmdoError(
+            f"`{name}` is not a capability",
+            hint=did_you_mean(name, VOCABULARY) or "one of your own is written `x.TOOLSET.NAME`",
+        )
+
+
+def _is_family(name: str) -> bool:
+    return any(known.startswith(f"{name}.") for known in VOCABULARY)

@@ -1,0 +1,165 @@
+"""What the toolsets of a workspace are, found by importing them: the child process of `llmdo lock`.
+
+Run as `python -m llmdo.toolsets.inspection REQUEST REPORT`. Whatever the workspace's code does, it does to this
+process; `isolation.py` starts it and reads the report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets import AbstractToolset, DynamicToolset
+from pydantic_ai.usage import RunUsage
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.facts import ToolFacts, ToolsetFacts
+from llmdo.source import Location
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.declarations import declared, tool_digest
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.python import Modules, is_toolset_class, sentence_of, toolsets_in
+from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from io import FileIO
+
+    from pydantic_ai.tools import ToolDefinition
+
+    from llmdo.toolsets.report import Request
+
+ToolDefinitions = dict[str, "ToolDefinition"]
+
+
+async def inspect(root: Path, modules: Sequence[str], references: Mapping[str, str]) -> AsyncIterator[Event]:
+    """Every toolset in the files `modules` and every one of `references`, module by module in order.
+
+    A module that cannot be imported is reported once, and the others are inspected all the same.
+    """
+    wanted: dict[str, set[str]] = {place: set() for place in modules}
+    for reference in references.values():
+        place, _, name = reference.rpartition(":")
+        wanted.setdefault(place, set()).add(name)
+    with Root.open(root) as files:
+        loaded = Modules(root, files)
+        for place, names in sorted(wanted.items()):
+            yield Begun(work=f"importing `{place}`")
+            try:
+                module = loaded.module(place)
+            except LlmdoError as error:
+                yield _failed(error)
+                continue
+            if place in modules:
+                names |= set(toolsets_in(module))
+            for name in sorted(names):
+                yield Begun(work=f"listing the tools of `{place}:{name}`")
+                async for event in _outcome(loaded, f"{place}:{name}"):
+                    yield event
+    yield Ended()
+
+
+async def _outcome(loaded: Modules, reference: str) -> AsyncIterator[Event]:
+    try:
+        yield Found(reference=reference, facts=await _facts(reference, loaded.load(reference)))
+    except Problems as several:
+        for error in several.problems:
+            yield _failed(error)
+    except LlmdoError as error:
+        yield _failed(error)
+
+
+async def _facts(reference: str, value: object) -> ToolsetFacts:
+    is_class = is_toolset_class(value)
+    toolset = _made(reference, value) if is_toolset_class(value) else value
+    if toolset is None and is_class:
+        return ToolsetFacts(is_class=True, dynamic=True, tools={})
+    if not isinstance(toolset, AbstractToolset):
+        raise LlmdoError(
+            f"`{reference}` is no toolset: it is of type `{type(value).__name__}`", at=_place(reference)
+        )
+    definitions = await _definitions(reference, toolset)
+    hook = callable(getattr(toolset, "get_capabilities", None))
+    tools: dict[str, ToolFacts] = {}
+    problems: list[LlmdoError] = []
+    for name, definition in sorted((definitions or {}).items()):
+        try:
+            tools[name] = ToolFacts(
+                digest=tool_digest(definition), capabilities=declared(definition.metadata), hook=hook
+            )
+        except LlmdoError as error:
+            told = f"tool `{name}` of `{reference}`: {error.message}"
+            problems.append(LlmdoError(told, hint=error.hint, at=_place(reference)))
+    if problems:
+        raise Problems(problems)
+    return ToolsetFacts(is_class=is_class, dynamic=definitions is None, tools=tools)
+
+
+def _made(reference: str, made_of: type[AbstractToolset[Any]]) -> AbstractToolset[Any] | None:
+    """A toolset of a class without configuration; None where it cannot do without."""
+    try:
+        signature(made_of).bind()
+    except (TypeError, ValueError):
+        return None
+    try:
+        return made_of()
+    except Exception as error:
+        raise LlmdoError(
+            f"making a `{reference}` without configuration raised {sentence_of(error)}",
+            hint="give its constructor a required parameter if it needs configuration",
+            at=_place(reference),
+        ) from error
+
+
+async def _definitions(reference: str, toolset: AbstractToolset[Any]) -> ToolDefinitions | None:
+    """The tools that a toolset has outside of any run; None where they depend on one."""
+    context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
+    leaves: list[AbstractToolset[Any]] = []
+    try:
+        toolset.apply(leaves.append)
+        if any(isinstance(leaf, DynamicToolset) for leaf in leaves):
+            return None
+        tools = await toolset.get_tools(context)
+    except SystemExit as error:
+        raise LlmdoError(
+            f"listing the tools of `{reference}` called sys.exit({error.code!r})", at=_place(reference)
+        ) from error
+    except Exception:  # a toolset that looks at the run may fail in any way where there is none
+        return None
+    return {name: tool.tool_def for name, tool in tools.items()}
+
+
+def _place(reference: str) -> Location | None:
+    path = reference.rpartition(":")[0]
+    return Location(path) if path.endswith(".py") else None
+
+
+def _failed(error: LlmdoError) -> Failed:
+    at = error.at
+    return Failed(
+        message=error.message,
+        hint=error.hint,
+        path=at.path if at else None,
+        line=at.span.line if at and at.span else None,
+    )
+
+
+async def _write(request: Request, report: FileIO) -> None:
+    async for event in inspect(Path(request.root), request.modules, request.references):
+        report.write(EVENT.dump_json(event) + b"\n")
+
+
+def _main(request: str, report: str) -> None:
+    with Path(report).open("ab", buffering=0) as file:
+        asyncio.run(_write(REQUEST.validate_json(Path(request).read_bytes()), file))
+    os._exit(0)  # threads that the workspace's code has started must not keep this process
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

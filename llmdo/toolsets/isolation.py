@@ -1,0 +1,189 @@
+"""Inspecting the toolsets of a workspace in a process of its own: limited in time, and with nothing to steal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import site
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import TYPE_CHECKING, cast
+
+from pydantic import ValidationError
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.source import Location, Span
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from io import BufferedReader
+
+    from llmdo.facts import Facts, ToolsetFacts
+
+MAX_SHOWN = 2_000  # bytes of what the child printed: its end, where the reason usually is
+MAX_REPORT = 64 * 1024 * 1024  # bytes: ten thousand tools take a few
+
+
+def inspect_toolsets(
+    root: Path, modules: Sequence[str], references: Mapping[str, str], *, timeout_s: float = 60.0
+) -> Facts:
+    """What is known of the toolsets in the files `modules` and of those that `references` name, sorted.
+
+    The workspace's code runs in a child process with an environment built from nothing; it is no sandbox.
+
+    Raises:
+        LlmdoError: A module or a toolset is wrong, all of which are told at once; or the child did not end.
+    """
+    if not modules and not references:
+        return {}
+    with TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        request, report, home = folder / "request", folder / "report", folder / "home"
+        home.mkdir()
+        (folder / "tmp").mkdir()
+        asked = Request(root=str(root), modules=tuple(modules), references=references)
+        request.write_bytes(REQUEST.dump_json(asked))
+        end = _run(command(request, report), environment(home, folder / "tmp"), cwd=root, timeout_s=timeout_s)
+        events = tuple(_events(report))
+    problems = [_error(event) for event in events if isinstance(event, Failed)]
+    if not any(isinstance(event, Ended) for event in events):
+        problems.append(_unfinished(end, events))
+    if problems:
+        raise Problems(problems)
+    found: dict[str, ToolsetFacts] = {
+        event.reference: event.facts for event in events if isinstance(event, Found)
+    }
+    return dict(sorted(found.items()))
+
+
+def command(request: Path, report: Path) -> list[str]:
+    """The words that start the child: nothing of the current folder or the user's own packages comes first."""
+    module = "llmdo.toolsets.inspection"
+    return [sys.executable, "-P", "-B", "-s", "-m", module, str(request), str(report)]
+
+
+def environment(home: Path, temporary: Path) -> dict[str, str]:
+    """All that the child sees of the environment: no variable of the caller's but `PATH`."""
+    built = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",  # the order of a set in a description must not change its digest
+    }
+    package = Path(__file__).resolve().parents[2]
+    if str(package) not in site.getsitepackages():
+        built["PYTHONPATH"] = str(package)
+    if root := os.environ.get("SYSTEMROOT"):  # Windows: no socket and no random number without it
+        built |= {"SYSTEMROOT": root, "USERPROFILE": str(home), "TEMP": str(temporary)}
+    return built
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How the child ended."""
+
+    told: str
+    """To follow "the process that inspects toolsets"."""
+    printed: str
+    """The end of what it printed."""
+
+
+def _run(words: list[str], variables: dict[str, str], *, cwd: Path, timeout_s: float) -> _End:
+    child = subprocess.Popen(
+        words,
+        env=variables,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    output = _Tail(cast("BufferedReader", child.stdout))
+    output.start()
+    try:
+        told = _told(child.wait(timeout_s))
+    except subprocess.TimeoutExpired:
+        told = f"did not end within {timeout_s:g} s"
+    finally:  # Ctrl-C as well; and what the child has started itself must not stay
+        _kill(child)
+        child.wait()
+        output.join(1)
+    return _End(told, output.text)
+
+
+class _Tail(Thread):
+    """Reads a stream to its end and keeps only the last part: a flood neither blocks nor fills the memory."""
+
+    def __init__(self, stream: BufferedReader) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._kept = b""
+
+    def run(self) -> None:
+        """Reads until the stream ends."""
+        with self._stream:
+            while chunk := self._stream.read1(65536):
+                self._kept = (self._kept + chunk)[-MAX_SHOWN:]
+
+    @property
+    def text(self) -> str:
+        """What was kept, with control characters made visible."""
+        text = self._kept.decode("utf-8", "replace").strip()
+        return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    try:
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
+    except ProcessLookupError:
+        pass
+
+
+def _told(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
+
+
+def _events(report: Path) -> Iterator[Event]:
+    """What the child reported, up to the first line that is none of ours."""
+    try:
+        with report.open("rb") as file:
+            lines = file.read(MAX_REPORT).splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            yield EVENT.validate_json(line)
+        except ValidationError:
+            return
+
+
+def _error(event: Failed) -> LlmdoError:
+    at = None
+    if event.path is not None:
+        span = None if event.line is None else Span(event.line, 1, event.line + 1, 1)
+        at = Location(event.path, span)
+    return LlmdoError(event.message, hint=event.hint, at=at)
+
+
+def _unfinished(end: _End, events: Sequence[Event]) -> LlmdoError:
+    begun = [event.work for event in events if isinstance(event, Begun)]
+    work = begun[-1] if begun else "starting"
+    return LlmdoError(
+        f"the process that inspects toolsets {end.told} while {work}",
+        hint=f"it printed:\n{end.printed}" if end.printed else None,
+    )

@@ -1,0 +1,64 @@
+"""What the child process of an inspection tells its parent, one line for each thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003  # as below
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, TypeAdapter
+
+from llmdo.facts import ToolsetFacts  # noqa: TC001  # pydantic reads the annotation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the child is asked to do."""
+
+    root: str
+    modules: tuple[str, ...]
+    """Files of which every toolset is wanted."""
+    references: Mapping[str, str]
+    """The names of single toolsets and what they refer to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """What the child is about to do, so that a hang or an exit has a name."""
+
+    work: str
+    """To follow "while"."""
+    kind: Literal["begun"] = "begun"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A toolset, and what is known of it."""
+
+    reference: str
+    facts: ToolsetFacts
+    kind: Literal["found"] = "found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A mistake in the workspace's code; the child goes on with what is left."""
+
+    message: str
+    hint: str | None
+    path: str | None
+    line: int | None
+    kind: Literal["failed"] = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Everything was looked at."""
+
+    kind: Literal["ended"] = "ended"
+
+
+Event = Begun | Found | Failed | Ended
+
+REQUEST = TypeAdapter(Request)
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Discriminator("kind")])

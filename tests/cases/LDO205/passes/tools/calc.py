@@ -1,0 +1,3 @@
+from pydantic_ai.toolsets import FunctionToolset
+
+calc_tools = FunctionToolset()

@@ -1,0 +1,242 @@
+"""Workers that call workers: results, usage, limits, depth, order and failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.runtime.events import Event, ToolCalled, WorkerStarted
+
+from .building import go, graph, script, toolset, worker
+
+MEETING = """
+import asyncio
+from pydantic_ai.toolsets import FunctionToolset
+
+meeting = FunctionToolset(id="meeting")
+together = asyncio.Barrier(2)
+
+@meeting.tool_plain
+async def meet() -> str:
+    async with asyncio.timeout(5):
+        await together.wait()
+    return "met"
+"""
+
+
+def test_a_delegates_output_is_its_callers_tool_result(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "six"})], "got {results}"], helper=["heard {prompt}"])
+    outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert outcome.status == "completed", outcome.error
+    assert outcome.output == "got [success: heard six]"
+    assert outcome.denied == ()
+
+
+def test_usage_is_that_of_the_tree_and_of_each_worker(tmp_path: Path) -> None:
+    script(
+        tmp_path,
+        main=[[("helper", {"input": "a"}), ("helper", {"input": "b"})], "done"],
+        helper=["fine"],
+    )
+    outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert outcome.usage.requests == 4
+    assert {name: used.requests for name, used in outcome.usage_by_worker.items()} == {"main": 2, "helper": 2}
+    assert outcome.usage.tool_calls == outcome.usage_by_worker["main"].tool_calls == 2
+    parts = outcome.usage_by_worker.values()
+    assert outcome.usage.input_tokens == sum(used.input_tokens for used in parts)
+    assert outcome.usage.output_tokens == sum(used.output_tokens for used in parts)
+
+
+def test_a_request_limit_holds_over_delegates(tmp_path: Path) -> None:
+    busy = [[("leaf", {"input": "x"})]] * 9
+    script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=busy, leaf=["leaf"])
+    made = graph(
+        worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), limits={"requests": 4}
+    )
+    outcome = go(made, tmp_path)
+    assert outcome.status == "failed"
+    assert outcome.error is not None
+    assert "request_limit of 4" in outcome.error
+    assert outcome.usage.requests == 4
+
+
+def test_without_a_limit_the_default_holds_and_the_error_says_so(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})]] * 60, helper=["fine"])
+    outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert outcome.usage.requests == 50
+    assert "`limits.requests` sets another" in (outcome.error or "")
+
+
+def test_parallel_delegates_overlap(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(MEETING)
+    script(
+        tmp_path,
+        main=[[("left", {"input": "x"}), ("right", {"input": "x"})], "{results}"],
+        left=[[("meet", {})], "{results}"],
+        right=[[("meet", {})], "{results}"],
+    )
+    made = graph(
+        worker("main", "left", "right"),
+        worker("left", "meeting"),
+        worker("right", "meeting"),
+        toolset("meeting", "tools.py:meeting", meet=[]),
+    )
+    outcome = go(made, tmp_path)
+    assert outcome.output == "[success: [success: met]] [success: [success: met]]", outcome.error
+
+
+@pytest.mark.parametrize(("limit", "flag"), [(1, None), (5, 1)])
+def test_at_the_depth_limit_the_calling_model_is_told(tmp_path: Path, limit: int, flag: int | None) -> None:
+    script(
+        tmp_path,
+        main=[[("middle", {"input": "x"})], "main: {results}"],
+        middle=[[("leaf", {"input": "x"})], "middle: {results}"],
+        leaf=["never"],
+    )
+    made = graph(worker("main", "middle"), worker("middle", "leaf"), worker("leaf"), max_depth=limit)
+    outcome = go(made, tmp_path, max_depth=flag)
+    assert outcome.status == "completed"
+    assert "middle: [failed: `leaf` was not called: the chain of delegations" in (outcome.output or "")
+    assert "leaf" not in outcome.usage_by_worker
+
+
+def test_a_flag_does_not_raise_the_depth_limit(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("leaf", {"input": "x"})], "{results}"], leaf=["never"])
+    outcome = go(graph(worker("main", "leaf"), worker("leaf"), max_depth=0), tmp_path, max_depth=9)
+    assert "[failed: `leaf` was not called" in (outcome.output or "")
+
+
+def test_a_callees_failure_is_told_and_the_tree_goes_on(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "main: {results}"], helper=[[("nothing", {})]] * 9)
+    outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert outcome.status == "completed"
+    assert "[failed: `helper` failed: Tool 'nothing' exceeded max retries" in (outcome.output or "")
+
+
+def test_a_model_that_raises_half_way_is_a_failed_outcome_with_its_usage(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})]], helper=["fine"])
+    outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert (outcome.status, outcome.output) == ("failed", None)
+    assert outcome.error == "IndexError: list index out of range"
+    assert outcome.usage.requests == 2
+
+
+def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(
+        "import asyncio\n"
+        "from pydantic_ai import RunContext\n"
+        "from pydantic_ai.toolsets import AbstractToolset, WrapperToolset, FunctionToolset\n"
+        "slow = FunctionToolset(id='slow')\n"
+        "@slow.tool_plain\n"
+        "async def wait(seconds: float) -> str:\n"
+        "    await asyncio.sleep(seconds)\n"
+        "    return str(seconds)\n"
+    )
+    calls = [("helper", {"input": "0.2"}), ("other", {"input": "0"}), ("helper", {"input": "0.01"})]
+    script(tmp_path, main=[calls, calls[:1], "done"], helper=["{prompt}"], other=["{prompt}"])
+    events: list[Event] = []
+    approver_order: list[str] = []
+
+    class LastFirst:
+        """Answers the first question last, so that the calls start in another order."""
+
+        async def ask(self, question):  # type: ignore[no-untyped-def]
+            import asyncio
+
+            from llmdo.runtime import Answer
+
+            await asyncio.sleep(float(question.arguments["input"]))
+            approver_order.append(question.path)
+            return Answer(allowed=True, by="test")
+
+    made = graph(
+        worker("main", "helper", "other"),
+        worker("helper"),
+        worker("other"),
+        approvals={"agent.delegate": "needs_approval"},
+    )
+    go(made, tmp_path, on_event=events.append, approver=LastFirst())
+    started = {event.path: event.input for event in events if isinstance(event, WorkerStarted)}
+    assert started == {
+        "main": "go",
+        "main/helper#1": "0.2",
+        "main/other#1": "0",
+        "main/helper#2": "0.01",
+        "main/helper#3": "0.2",
+    }
+    assert approver_order.index("main/helper#2") < approver_order.index("main/helper#1")
+    assert [event.path for event in events if isinstance(event, ToolCalled)][:3] == [
+        "main/helper#1",
+        "main/other#1",
+        "main/helper#2",
+    ]
+
+
+def test_a_workers_tool_refuses_arguments_it_does_not_know(tmp_path: Path) -> None:
+    script(
+        tmp_path,
+        main=[[("helper", {"input": "x", "secret": "y"})], [("helper", {"text": "x"})], "{results}"],
+        helper=["never"],
+    )
+    outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert "helper" not in outcome.usage_by_worker
+
+
+def test_a_recursive_worker_ends_at_the_depth_limit(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("main", {"input": "x"})], "m({results})"])
+    outcome = go(graph(worker("main", "main", recursive=True), max_depth=2), tmp_path)
+    assert (outcome.output or "").count("m(") == 3
+
+
+FUNCTION = """
+import asyncio
+
+async def nightly(runtime, input):
+    answers = await asyncio.gather(*(runtime.call_agent("helper", f"{input} {n}") for n in range(3)))
+    return " ".join(answers)
+
+async def forbidden(runtime, input):
+    return await runtime.call_agent("other", input)
+
+async def silent(runtime, input):
+    return 3
+"""
+
+
+def test_a_function_entry_calls_its_workers(tmp_path: Path) -> None:
+    (tmp_path / "entries.py").write_text(FUNCTION)
+    script(tmp_path, helper=["<{prompt}>"])
+    events: list[Event] = []
+    made = graph(worker("helper"), function="entries.py:nightly", calls=["helper"])
+    outcome = go(made, tmp_path, on_event=events.append)
+    assert outcome.output == "<go 0> <go 1> <go 2>", outcome.error
+    started = [(event.path, event.depth) for event in events if isinstance(event, WorkerStarted)]
+    assert started == [("go/helper#1", 0), ("go/helper#2", 0), ("go/helper#3", 0)]
+
+
+def test_a_function_reaches_only_its_calls(tmp_path: Path) -> None:
+    (tmp_path / "entries.py").write_text(FUNCTION)
+    script(tmp_path, helper=["x"], other=["x"])
+    made = graph(
+        worker("helper"), worker("other"), function="entries.py:forbidden", calls=["helper"]
+    )
+    outcome = go(made, tmp_path)
+    assert outcome.error == "`go` may not call `other`: it is not among its delegates"
+
+
+def test_a_functions_output_must_be_text(tmp_path: Path) -> None:
+    (tmp_path / "entries.py").write_text(FUNCTION)
+    script(tmp_path, helper=["x"])
+    outcome = go(graph(worker("helper"), function="entries.py:silent", calls=["helper"]), tmp_path)
+    assert outcome.error == "the function of entry `go` did not return text"
+
+
+def test_an_unknown_entry_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    from llmdo.runtime import run_sync
+
+    made = graph(worker("main"))
+    with pytest.raises(LlmdoError, match="no entry `goo`") as refused:
+        run_sync(made, root=tmp_path, prompts={}, entry="goo")
+    assert refused.value.hint == "did you mean `go`?"

@@ -1,0 +1,197 @@
+"""A whole run: how it starts, how it ends, and that two know nothing of each other."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llmdo.authority import Capability
+from llmdo.diagnostic import LlmdoError
+from llmdo.graph import Toolset
+from llmdo.inventory import governing_files, list_tools
+from llmdo.runtime import RunOptions, run
+from llmdo.runtime.events import Event, RunFinished
+
+from .building import HERE, go, graph, prompts, script, toolset, use, worker
+
+COUNTING = """
+from pydantic_ai.toolsets import FunctionToolset
+import asyncio, os, signal
+
+counter = FunctionToolset(id="counter")
+seen = []
+
+@counter.tool_plain
+async def count() -> int:
+    seen.append(1)
+    await asyncio.sleep(0.01)
+    return len(seen)
+
+@counter.tool_plain
+async def interrupt() -> str:
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(30)
+    return "late"
+
+@counter.tool_plain
+async def sleep() -> str:
+    await asyncio.sleep(30)
+    return "late"
+"""
+
+COUNTER = toolset("counter", "tools.py:counter", count=[], interrupt=[], sleep=[])
+
+
+def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(COUNTING)
+    script(
+        tmp_path,
+        main=[[("helper", {"input": "x"}), ("count", {})], "{prompt} {results}"],
+        helper=[[("count", {})], "{results}"],
+    )
+    made = graph(worker("main", "helper", "counter"), worker("helper", "counter"), COUNTER)
+    events: dict[int, list[Event]] = {number: [] for number in range(50)}
+
+    async def scenario() -> None:
+        outcomes = await asyncio.gather(
+            *(
+                run(
+                    made,
+                    root=tmp_path,
+                    prompts=prompts(made),
+                    entry="go",
+                    options=RunOptions(input=f"run {number}", on_event=events[number].append),
+                )
+                for number in range(50)
+            )
+        )
+        assert len({outcome.run for outcome in outcomes}) == 50
+        for number, outcome in enumerate(outcomes):
+            assert (outcome.output or "").startswith(f"run {number} "), outcome.error
+            assert sorted(character for character in outcome.output or "" if character in "12") >= ["1", "2"]
+            assert outcome.usage.requests == 4
+            assert outcome.usage.tool_calls == 3
+
+    asyncio.run(scenario())
+    assert {len(one) for one in events.values()} == {len(events[0])}
+
+
+def test_ctrl_c_makes_the_outcome_interrupted_and_keeps_what_was_used(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(COUNTING)
+    script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("interrupt", {})]])
+    events: list[Event] = []
+    made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER)
+    outcome = go(made, tmp_path, on_event=events.append)
+    assert (outcome.status, outcome.output) == ("interrupted", None)
+    assert outcome.error == "the run was interrupted"
+    assert outcome.usage.requests == 2
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].status == "interrupted"
+
+
+def test_a_run_that_takes_too_long_fails_with_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(COUNTING)
+    script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("sleep", {})]])
+    made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER, limits={"seconds": 0.2})
+    outcome = go(made, tmp_path)
+    assert (outcome.status, outcome.error) == ("failed", "the run took longer than 0.2 seconds")
+    assert outcome.usage.requests == 2
+
+
+def test_limits_on_tokens_and_tool_calls_hold_for_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(COUNTING)
+    script(
+        tmp_path,
+        main=[[("helper", {"input": "x"})], [("helper", {"input": "x"})], "done"],
+        helper=[[("count", {})], [("count", {})], "{results}"],
+    )
+    members = (worker("main", "helper"), worker("helper", "counter"), COUNTER)
+    tokens = go(graph(*members, limits={"total_tokens": 100}), tmp_path)
+    assert tokens.status == "failed"
+    assert "total_tokens_limit of 100" in (tokens.error or "")
+    calls = go(graph(*members, limits={"tool_calls": 1}), tmp_path)
+    assert "tool_calls_limit of 1" in (calls.output or calls.error or "")
+
+
+def test_the_input_is_the_callers_else_the_entrys(tmp_path: Path) -> None:
+    script(tmp_path, main=["{prompt}"])
+    assert go(graph(worker("main"), input="from the file"), tmp_path).output == "from the file"
+    assert go(graph(worker("main"), input="from the file"), tmp_path, input="given").output == "given"
+    with pytest.raises(LlmdoError, match="needs an input"):
+        go(graph(worker("main"), input=None), tmp_path)
+
+
+def test_a_worker_sees_its_own_prompt_and_nothing_of_its_caller(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from pydantic_ai.messages import ModelResponse, TextPart\n"
+        "from pydantic_ai.models.function import FunctionModel\n"
+        "def repeat(messages, info):\n"
+        "    return ModelResponse(parts=[TextPart(f'{len(messages)} {messages[0].instructions}')])\n"
+        "helper = FunctionModel(repeat)\n"
+    )
+    script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"])
+    made = graph(worker("main", "helper"), worker("helper", model="python:own.py:helper"))
+    assert go(made, tmp_path).output == "[success: 1 You are helper.]"
+
+
+def test_an_mcp_toolset_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    script(tmp_path, main=["x"], helper=["x"])
+    server = Toolset(name="github", kind="mcp", at=HERE)
+    made = graph(worker("main", "helper"), worker("helper", "github"), server)
+    with pytest.raises(LlmdoError, match="`github` is an MCP server"):
+        go(made, tmp_path)
+    unreached = graph(worker("main"), worker("helper", "github"), server)
+    assert go(unreached, tmp_path).output == "x"
+
+
+def test_a_toolset_that_cannot_be_loaded_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "x"], helper=["x"])
+    made = graph(worker("main", "helper"), worker("helper", "calc"), toolset("calc", "tools.py:calc", add=[]))
+    with pytest.raises(LlmdoError, match=r"tools\.py"):
+        go(made, tmp_path)
+
+
+def test_the_inventory_is_every_tool_below_the_entry() -> None:
+    made = graph(
+        worker("main", "helper", use("filesystem", read=["input/**"])),
+        worker("helper", "counter", attachments={"max": 0}),
+        worker("apart", "counter"),
+        toolset("counter", "tools.py:counter", count=["x.counter.cpu"]),
+    )
+    offered = [(one.worker, one.toolset, one.tool) for one in list_tools(made, made.entries["go"])]
+    assert offered == [
+        ("helper", "counter", "count"),
+        ("main", "filesystem", "list_files"),
+        ("main", "filesystem", "read_file"),
+        ("main", "helper", "helper"),
+    ]
+    by_tool = {one.tool: one.capabilities for one in list_tools(made, made.entries["go"])}
+    assert by_tool["helper"] == (Capability("agent.delegate"),)
+    assert by_tool["read_file"] == (Capability("fs.read", "input/**"),)
+
+
+def test_the_files_that_govern_a_run_are_its_workers_and_its_code() -> None:
+    made = graph(worker("main"), COUNTER, function="entries.py:nightly")
+    made = dataclasses.replace(
+        made, python_models={"python:models.py:rules": "sha256:"}, schema_sources={"schemas.py": "sha256:"}
+    )
+    assert governing_files(made) == {
+        "workers/main.worker",
+        "tools.py",
+        "entries.py",
+        "models.py",
+        "schemas.py",
+    }
+
+
+@pytest.mark.parametrize("module", ["llmdo.models", "llmdo.inventory"])
+def test_what_check_needs_does_not_import_the_agent_loop(module: str) -> None:
+    code = f"import {module}, sys; sys.exit('pydantic_ai' in sys.modules or 'pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

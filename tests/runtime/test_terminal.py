@@ -1,0 +1,184 @@
+"""What a person is shown, and what counts as an answer: against a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import pty
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmdo.authority import Capability
+from llmdo.runtime import Answer, AskOnTerminal, Question, RejectAll, approver_at
+from llmdo.runtime.terminal import MARGIN, describe, visible
+
+from .building import go, graph, script, toolset, worker
+
+
+def question(**arguments: object) -> Question:
+    return Question(
+        path="main/write_file#1",
+        worker="main",
+        toolset="filesystem",
+        tool="write_file",
+        arguments=arguments,
+        capabilities=(Capability("fs.write", "a.txt"),),
+        reasons=("no rule names `fs.write:a.txt`, so the default holds: needs_approval",),
+        advice=('add `"fs.write:a.txt" = "allowed"` to [approvals.rules] in llmdo.toml',),
+        terminal_only=False,
+    )
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, TextIO]]:
+    """The person's end of a terminal, and the program's."""
+    person, program = pty.openpty()
+    with open(program, encoding="utf-8") as source:
+        yield person, source
+    os.close(person)
+
+
+def ask(person: int, source: TextIO, screen: TextIO, typed: bytes) -> Answer:
+    async def scenario() -> Answer:
+        asking = asyncio.create_task(AskOnTerminal(source, screen).ask(question(path="a.txt")))
+        while "[no]" not in screen.getvalue():  # type: ignore[attr-defined]
+            await asyncio.sleep(0.01)
+        os.write(person, typed)
+        return await asking
+
+    return asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("typed", "allowed"),
+    [
+        (b"once\n", True),
+        (b"  once \n", True),
+        (b"y\nonce\n", True),
+        (b"no\n", False),
+        (b"\n", False),
+        (b"y\nyes\nONCE\no\nno\n", False),
+        (b"once\x04", False),
+        (b"\x04", False),
+    ],
+)
+def test_only_the_whole_word_is_a_yes(typed: bytes, allowed: bool) -> None:
+    with terminal() as (person, source):
+        answer = ask(person, source, io.StringIO(), typed)
+    assert (answer.allowed, answer.at_terminal) == (allowed, True)
+
+
+def test_what_was_typed_ahead_answers_nothing() -> None:
+    with terminal() as (person, source):
+        os.write(person, b"once\nonce\n")
+        time.sleep(0.05)
+        answer = ask(person, source, io.StringIO(), b"no\n")
+    assert not answer.allowed
+
+
+def test_one_question_is_open_at_a_time() -> None:
+    screen = io.StringIO()
+
+    async def scenario(person: int, source: TextIO) -> list[Answer]:
+        asker = AskOnTerminal(source, screen)
+        asking = [asyncio.create_task(asker.ask(question(path=f"{n}.txt"))) for n in range(3)]
+        for answered in range(1, 4):
+            while screen.getvalue().count("[no]") < answered:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            assert screen.getvalue().count("[no]") == answered
+            os.write(person, b"once\n")
+        return await asyncio.gather(*asking)
+
+    with terminal() as (person, source):
+        answers = asyncio.run(scenario(person, source))
+    assert [answer.allowed for answer in answers] == [True, True, True]
+
+
+def test_a_cancelled_question_frees_its_thread() -> None:
+    async def scenario(source: TextIO) -> None:
+        asking = asyncio.create_task(AskOnTerminal(source, io.StringIO()).ask(question(path="a")))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    with terminal() as (_, source):
+        started = time.monotonic()
+        asyncio.run(scenario(source))
+    assert time.monotonic() - started < 5
+
+
+def test_without_a_terminal_nobody_is_asked() -> None:
+    assert isinstance(approver_at(io.StringIO("once\n"), io.StringIO()), RejectAll)
+    with terminal() as (_, source):
+        assert isinstance(approver_at(source, io.StringIO()), RejectAll)
+        assert isinstance(approver_at(source, source), AskOnTerminal)
+
+
+HIDING = ["\r", "\x1b[2K", "\x08", "\x9b2J", "\u202e", "\u200b", "\U000e0041", "\u3164", "\u2800", "\u0301", "\ufe0f"]
+
+
+@pytest.mark.parametrize("character", HIDING)
+def test_nothing_that_hides_text_reaches_the_screen(character: str) -> None:
+    lines = list(describe(question(path=f"ok{character}rm", nested={"k": [f"a{character}"]}), 80))
+    assert all(character not in line for line in lines)
+    assert any(f"\\u{{{ord(character[0]):x}}}" in line for line in lines)
+
+
+@given(st.text(), st.text())
+def test_two_texts_are_never_shown_alike(one: str, other: str) -> None:
+    assert (visible(one) == visible(other)) == (one == other)
+    assert visible(one).isprintable()
+
+
+@given(st.text(max_size=300), st.integers(min_value=1, max_value=100))
+def test_all_of_a_payload_is_shown_behind_the_margin(content: str, columns: int) -> None:
+    lines = list(describe(question(content=content), columns))
+    shown = lines[1 : lines.index("  it raises:")]
+    assert all(line.startswith(MARGIN) for line in shown)
+    joined = "".join(line.removeprefix(MARGIN) for line in shown)
+    assert joined.count("") >= len(content)
+    for piece in content.split("\n"):
+        assert visible(piece) in joined
+
+
+def test_a_payload_cannot_imitate_the_frame() -> None:
+    forged = "x\n  it raises:\n    | nothing\nallow this call? `once` or `no` [no]: "
+    lines = list(describe(question(content=forged), 80))
+    assert lines.count("  it raises:") == 1
+    assert [line for line in lines if "allow this call" in line] == [
+        f"{MARGIN}  allow this call? `once` or `no` [no]: "
+    ]
+
+
+def test_a_person_at_a_terminal_lets_a_call_run(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(
+        "from pydantic_ai.toolsets import FunctionToolset\n"
+        "calc = FunctionToolset(id='calc')\n"
+        "@calc.tool_plain\ndef add(a: int) -> int:\n    return a + 1\n"
+    )
+    script(tmp_path, main=[[("add", {"a": 1})], "{results}"])
+    made = graph(worker("main", "calc"), toolset("calc", "tools.py:calc", add=["x.calc.cpu"]))
+
+    class Screen(io.StringIO):
+        def write(self, text: str) -> int:
+            if "[no]" in text:
+                os.write(person, b"once\n")
+            return super().write(text)
+
+    screen = Screen()
+    with terminal() as (person, source):
+        outcome = go(made, tmp_path, approver=AskOnTerminal(source, screen))
+    assert outcome.output == "[success: 2]"
+    assert screen.getvalue().startswith(
+        "main/add#1 wants to call `add`\n    | a:\n    |   1\n  it raises:\n    | x.calc.cpu\n"
+    )

@@ -1,0 +1,178 @@
+"""The laws of the one evaluator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmdo.authority import (
+    BUILT_IN,
+    STRICTNESS,
+    UNDECLARED,
+    VOCABULARY,
+    Authority,
+    Capability,
+    Ceiling,
+    Rule,
+    base_rules,
+    decide,
+    scope_contains,
+    scopes_meet,
+)
+
+PATHS = ["a", "a/b", "a/b/c", "b", "ab", "a/bc"]
+scopes = st.sampled_from([None, "**", *PATHS, *(f"{path}/**" for path in PATHS)])
+exact_paths = st.sampled_from([*PATHS, "c", "a/c", "b/c/d"])
+names = st.sampled_from([*VOCABULARY, "fs", "proc", "net", "x", "x.t", "x.t.any", "x.tt.any"])
+leaves = st.sampled_from([*VOCABULARY, "x.t.any", "x.tt.any"])
+patterns = st.builds(Capability, names, scopes)
+raised = st.builds(Capability, leaves, scopes)
+decisions = st.sampled_from(["allowed", "needs_approval", "blocked"])
+rules = st.builds(Rule, patterns, decisions, st.just("test"))
+ceilings = st.builds(Ceiling, st.lists(patterns, max_size=4).map(tuple), st.just("test"))
+authorities = st.builds(
+    Authority,
+    base=st.lists(rules, max_size=6).map(base_rules),
+    default=decisions,
+    layers=st.lists(rules, max_size=4).map(tuple),
+    ceilings=st.lists(ceilings, max_size=2).map(tuple),
+)
+ANYTHING = tuple(Capability(name) for name in [*VOCABULARY, "x.t", "x.tt"])
+
+
+def strictness(calls: list[Capability], authority: Authority, declared: tuple[Capability, ...] = ANYTHING) -> int:
+    return STRICTNESS[decide(calls, declared, authority).decision]
+
+
+@given(st.lists(raised, max_size=4), authorities, st.randoms(use_true_random=False))
+def test_no_order_matters(calls, authority, random) -> None:
+    def shuffled(items):
+        items = list(items)
+        random.shuffle(items)
+        return tuple(items)
+
+    other = replace(
+        authority,
+        base=shuffled(authority.base),
+        layers=shuffled(authority.layers),
+        ceilings=shuffled(authority.ceilings),
+    )
+    assert strictness(calls, authority) == strictness(list(shuffled(calls)), other, shuffled(ANYTHING))
+
+
+@given(st.lists(raised, max_size=3), raised, authorities)
+def test_raising_one_more_capability_never_loosens(calls, more, authority) -> None:
+    assert strictness([*calls, more], authority) >= strictness(calls, authority)
+
+
+@given(st.lists(raised, min_size=1, max_size=3), rules, authorities)
+def test_a_rule_in_a_layer_never_loosens(calls, rule, authority) -> None:
+    tightened = replace(authority, layers=(*authority.layers, rule))
+    assert strictness(calls, tightened) >= strictness(calls, authority)
+
+
+@given(st.lists(raised, min_size=1, max_size=3), patterns, st.lists(rules, max_size=5), authorities)
+def test_a_blocked_rule_in_the_manifest_never_loosens(calls, pattern, manifest, authority) -> None:
+    before = replace(authority, base=base_rules(manifest))
+    after = replace(authority, base=base_rules([*manifest, Rule(pattern, "blocked", "test")]))
+    assert strictness(calls, after) >= strictness(calls, before)
+
+
+@given(st.lists(raised, min_size=1, max_size=3), ceilings, authorities)
+def test_another_ceiling_never_loosens(calls, ceiling, authority) -> None:
+    lowered = replace(authority, ceilings=(*authority.ceilings, ceiling))
+    assert strictness(calls, lowered) >= strictness(calls, authority)
+
+
+@given(raised, st.lists(patterns, max_size=3), authorities)
+def test_what_was_not_declared_is_blocked(call, declared, authority) -> None:
+    verdict = decide([call], declared, authority)
+    if not any(one.contains(call) for one in declared):
+        assert verdict.decision == "blocked"
+        assert verdict.reasons[0].capability.name == UNDECLARED
+
+
+@given(authorities)
+def test_nothing_lifts_an_undeclared_capability(authority) -> None:
+    generous = replace(authority, base=base_rules([Rule(Capability(UNDECLARED), "allowed", "test")]))
+    assert decide([Capability(UNDECLARED)], ANYTHING, generous).decision == "blocked"
+
+
+@given(leaves, exact_paths, authorities)
+def test_an_unknown_scope_is_judged_at_least_as_strictly_as_any_known_one(name, path, authority) -> None:
+    unknown = strictness([Capability(name, None)], authority)
+    assert unknown >= strictness([Capability(name, path)], authority)
+
+
+@given(st.lists(raised, max_size=4), authorities)
+def test_a_verdict_gives_reasons_of_its_own_strictness(calls, authority) -> None:
+    verdict = decide(calls, ANYTHING, authority)
+    assert all(reason.decision == verdict.decision for reason in verdict.reasons)
+    assert bool(verdict.reasons) == bool(calls)
+
+
+@given(authorities)
+def test_a_call_that_raises_nothing_is_allowed(authority) -> None:
+    assert decide([], (), authority).decision == "allowed"
+
+
+@given(scopes, scopes, scopes)
+def test_containment_of_scopes_is_transitive_and_two_scopes_are_nested_or_apart(one, two, three) -> None:
+    if scope_contains(one, two) and scope_contains(two, three):
+        assert scope_contains(one, three)
+    assert scopes_meet(one, two) == scopes_meet(two, one)
+
+
+def test_a_capability_covers_whole_labels_only() -> None:
+    assert Capability("fs").contains(Capability("fs.read", "a"))
+    assert not Capability("fs.re").contains(Capability("fs.read", "a"))
+    assert not Capability("fs.read", "a/**").contains(Capability("fs.read", "ab"))
+    assert Capability("fs.list", "a/**").contains(Capability("fs.list", "a"))
+
+
+def test_a_manifest_rule_replaces_the_built_in_one_of_its_name() -> None:
+    unlisted = Capability("proc.exec.unlisted")
+    loosened = Authority(base_rules([Rule(unlisted, "needs_approval", "llmdo.toml")]))
+    assert decide([unlisted], [unlisted], loosened).decision == "needs_approval"
+    broad = Authority(base_rules([Rule(Capability("proc.exec"), "allowed", "llmdo.toml")]))
+    assert decide([unlisted], [unlisted], broad).decision == "blocked"
+
+
+def test_a_scoped_rule_withdraws_a_built_in_allowance() -> None:
+    read = Capability("fs.read")
+    authority = Authority(base_rules([Rule(Capability("fs.read", "input/**"), "allowed", "llmdo.toml")]))
+    assert decide([Capability("fs.read", "input/a")], [read], authority).decision == "allowed"
+    assert decide([Capability("fs.read", "secret")], [read], authority).decision == "needs_approval"
+
+
+def test_a_scoped_rule_does_not_withdraw_a_built_in_question() -> None:
+    protected = Capability("fs.write.protected", "llmdo.toml")
+    scoped = Rule(Capability("fs.write.protected", "docs/**"), "allowed", "llmdo.toml")
+    assert decide([protected], [protected], Authority(base_rules([scoped]))).decision == "needs_approval"
+
+
+def test_reserved_names_lie_inside_a_ceiling_only_by_full_name() -> None:
+    for name in ("fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"):
+        one = Capability(name, "a")
+        assert not Ceiling((Capability("fs"), Capability("proc.exec")), "test").admits(one)
+        assert Ceiling((Capability(name),), "test").admits(one)
+
+
+def test_delegation_and_the_marker_need_no_place_in_a_ceiling() -> None:
+    assert Ceiling((), "test").admits(Capability("agent.delegate"))
+    assert Ceiling((), "test").admits(Capability("data.untrusted"))
+    assert not Ceiling((), "test").admits(Capability("fs.read", "a"))
+
+
+def test_a_question_about_a_protected_file_is_for_a_terminal_only() -> None:
+    authority = Authority(base_rules([Rule(Capability("fs.write"), "allowed", "llmdo.toml")]))
+    calls = [Capability("fs.write", "llmdo.toml"), Capability("fs.write.protected", "llmdo.toml")]
+    verdict = decide(calls, calls, authority)
+    assert verdict.decision == "needs_approval"
+    assert verdict.terminal_only
+
+
+def test_every_built_in_rule_names_a_capability_of_the_vocabulary() -> None:
+    assert {rule.capability.name for rule in BUILT_IN} <= set(VOCABULARY)

@@ -1,0 +1,51 @@
+"""Every folder `cases/<code>/<slug>/` is a workspace, beside `expect.txt`: what `llmdo check` prints about it.
+
+`LLMDO_ACCEPT=1 pytest tests/test_cases.py` writes what it prints now; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from llmdo import checks, project
+from llmdo.cli.check import rendered
+from llmdo.diagnostic import CODES
+
+CASES = Path(__file__).parent / "cases"
+ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
+
+
+def checked(root: Path, code: str) -> tuple[str, set[str]]:
+    """What `check --locked` says; of the lock only in the cases about it, since the others have none."""
+    found = [
+        one
+        for one in checks.check(project.read(root), locked=True)
+        if one.code != "LDO402" or code.startswith("LDO4")
+    ]
+    return rendered(found, root, "text"), {one.code for one in found}
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_check_prints_what_the_case_expects(case: Path, tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    shutil.copytree(case, root, symlinks=True)
+    (root / "expect.txt").unlink()
+    text, codes = checked(root, case.parent.name)
+    if os.environ.get("LLMDO_ACCEPT"):
+        (case / "expect.txt").write_text(text, encoding="utf-8")
+    assert text == (case / "expect.txt").read_text(encoding="utf-8")
+    if case.name.startswith("passes"):
+        assert case.parent.name not in codes
+    else:
+        assert case.parent.name in codes
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_a_case_that_fails_and_one_that_passes(code: str) -> None:
+    slugs = [case.name for case in ALL if case.parent.name == code]
+    assert any(slug.startswith("passes") for slug in slugs)
+    assert any(not slug.startswith("passes") for slug in slugs)

@@ -1,0 +1,322 @@
+"""The built-in `filesystem`, called by agents with scripted models."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.messages import BinaryContent, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RunUsage
+
+from llmdo import builtin
+from llmdo.authority import Capability
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.filesystem import MAX_FILE, MAX_TEXT, FilesystemToolset
+from llmdo.toolsets.pathmap import PathMap
+from llmdo.toolsets.refusal import PathRefused
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input/acme.md").write_text("one\ntwo\nthree\n")
+    (tmp_path / "input/logo.png").write_bytes(PNG)
+    (tmp_path / "input/.hidden").write_text("")
+    (tmp_path / "secret.txt").write_text("canary")
+    return tmp_path
+
+
+@pytest.fixture
+def make(workspace):
+    with Root.open(workspace) as root:
+        yield lambda config, **paths: FilesystemToolset(
+            root, config, PathMap.of(paths.get("paths", {})), paths.get("protected", ())
+        )
+
+
+def ask(toolset: FilesystemToolset, *calls: tuple[str, dict[str, object]]) -> list[ToolReturnPart]:
+    """What a model that makes all these calls at once is told."""
+
+    def script(messages, info):
+        if len(messages) > 1:
+            return ModelResponse(parts=[TextPart("done")])
+        parts = [ToolCallPart(name, args, tool_call_id=str(at)) for at, (name, args) in enumerate(calls)]
+        return ModelResponse(parts=parts)
+
+    result = asyncio.run(Agent(FunctionModel(script), toolsets=[toolset]).run("go"))
+    told = [part for message in result.all_messages() for part in message.parts]
+    return [part for part in told if getattr(part, "part_kind", "") in ("tool-return", "retry-prompt")]
+
+
+def say(toolset: FilesystemToolset, name: str, **args: object) -> str:
+    (part,) = ask(toolset, (name, args))
+    assert part.outcome == "success", part.content
+    return part.content
+
+
+def refused(toolset: FilesystemToolset, name: str, **args: object) -> str:
+    (part,) = ask(toolset, (name, args))
+    assert part.outcome == "failed", part
+    return part.content
+
+
+def raised(toolset: FilesystemToolset, name: str, **args: object) -> set[str]:
+    context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
+    return {str(one) for one in toolset.get_capabilities(name, args, context, {})}
+
+
+def offered(toolset: FilesystemToolset) -> dict[str, object]:
+    model = TestModel(call_tools=[])
+    asyncio.run(Agent(model, toolsets=[toolset]).run("go"))
+    return {tool.name: tool for tool in model.last_model_request_parameters.function_tools}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"read": ["input/**"]}, {"write": ["reports/**"]}, {"read": [], "write": ["a"]}, {"read": []}],
+)
+def test_exactly_the_tools_that_check_knows_are_offered(make, config):
+    assert set(offered(make(config))) == set(builtin.tools("filesystem", config))
+
+
+def test_a_model_is_told_what_each_argument_means(make):
+    tools = offered(make({"write": ["**"]}))
+    for tool in tools.values():
+        assert tool.description
+        assert all(one["description"] for one in tool.parameters_json_schema["properties"].values())
+    assert tools["read_file"].parameters_json_schema["required"] == ["path"]
+    assert tools["list_files"].parameters_json_schema.get("required", []) == []
+
+
+def test_a_file_is_read_whole_or_in_parts(make):
+    toolset = make({})
+    assert say(toolset, "read_file", path="input/acme.md") == "one\ntwo\nthree\n"
+    assert say(toolset, "read_file", path="input/acme.md", offset=2) == "three\n"
+    part = say(toolset, "read_file", path="input/acme.md", offset=1, limit=1)
+    assert part == "two\n(lines 2 to 2 of 3; go on with offset=2)"
+    assert "nothing after line 9" in refused(toolset, "read_file", path="input/acme.md", offset=9)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\xef\xbb\xbfhello", "hello"),
+        (b"", ""),
+        (b"a\r\nb\x0cc\xe2\x80\xa8d", "a\r\nb\x0cc\u2028d"),
+    ],
+)
+def test_text_is_kept_as_it_is_but_for_a_byte_order_mark(make, workspace, content, text):
+    (workspace / "a.txt").write_bytes(content)
+    assert say(make({}), "read_file", path="a.txt") == text
+
+
+def test_long_text_is_read_with_offset_and_limit(make, workspace):
+    (workspace / "log.txt").write_text("x" * 99 + "\n")
+    (workspace / "big.txt").write_text(("x" * 99 + "\n") * 20_000)
+    assert "read it in parts with `offset` and `limit`" in refused(make({}), "read_file", path="big.txt")
+    assert "20,000 lines" in refused(make({}), "read_file", path="big.txt")
+    assert len(say(make({}), "read_file", path="big.txt", offset=19_000)) == 100_000
+    (workspace / "huge.txt").write_bytes(b"x" * (MAX_FILE + 1))
+    assert "larger than 10,000,000 bytes" in refused(make({}), "read_file", path="huge.txt", limit=1)
+    (workspace / "line.txt").write_bytes(b"x" * MAX_TEXT)
+    assert len(say(make({}), "read_file", path="line.txt")) == MAX_TEXT
+
+
+def test_an_image_comes_back_as_an_attachment(make):
+    picture = say(make({}), "read_file", path="input/logo.png")
+    assert isinstance(picture, BinaryContent)
+    assert (picture.data, picture.media_type) == (PNG, "image/png")
+
+
+def test_a_pdf_of_plain_ascii_is_an_attachment_too(make, workspace):
+    (workspace / "a.PDF").write_bytes(b"%PDF-1.4\n%%EOF\n")
+    assert say(make({}), "read_file", path="a.PDF").media_type == "application/pdf"
+
+
+def test_other_bytes_are_refused(make, workspace):
+    (workspace / "a.bin").write_bytes(b"\xff\xfe")
+    (workspace / "b.txt").write_bytes(b"a\0b")
+    assert "neither UTF-8 text nor" in refused(make({}), "read_file", path="a.bin")
+    assert "neither UTF-8 text nor" in refused(make({}), "read_file", path="b.txt")
+
+
+def test_a_write_says_what_it_did(make, workspace):
+    toolset = make({"write": ["reports/**"]})
+    text = "é" * 617
+    assert (
+        say(toolset, "write_file", path="reports/a.md", content=text) == "created reports/a.md (1,234 bytes)"
+    )
+    assert say(toolset, "write_file", path="reports/a.md", content="") == "replaced reports/a.md (0 bytes)"
+    say(toolset, "write_file", path="reports/a.md", content="a\r\nb\n")
+    assert (workspace / "reports/a.md").read_bytes() == b"a\r\nb\n"
+
+
+def test_a_write_that_is_too_large_is_refused(make, workspace):
+    toolset = make({"write": ["**"]})
+    told = refused(toolset, "write_file", path="a.md", content="x" * (MAX_FILE + 1))
+    assert told == "`a.md` was not written: its content is larger than 10,000,000 bytes"
+    assert not (workspace / "a.md").exists()
+
+
+def test_a_listing_is_in_terms_of_the_alias_that_was_used(make):
+    toolset = make({}, paths={"decks/": "input/", "here/": "."})
+    assert say(toolset, "list_files", path="decks/") == "decks/acme.md\ndecks/logo.png"
+    assert say(toolset, "list_files", path="decks", pattern="*.md") == "decks/acme.md"
+    assert say(toolset, "list_files", path="here", pattern="*.txt") == "here/secret.txt"
+    assert say(toolset, "list_files") == "input/acme.md\ninput/logo.png\nsecret.txt"
+    assert say(toolset, "read_file", path="decks/acme.md").startswith("one")
+
+
+def test_every_listed_name_reads_the_listed_file(make, workspace):
+    (workspace / "other").mkdir()
+    (workspace / "other/acme.md").write_text("other")
+    toolset = make({}, paths={"decks/": "input/", "decks/acme.md": "other/acme.md", "other/": "input/"})
+    told = say(toolset, "list_files", path="decks")
+    assert told == "decks/logo.png\n(1 more not shown: their names here stand for other files)"
+
+
+def test_hidden_files_are_listed_only_by_a_pattern_with_the_dot(make):
+    assert say(make({}), "list_files", path="input", pattern=".*") == "input/.hidden"
+    assert ".hidden" not in say(make({}), "list_files", path="input", pattern="**")
+
+
+def test_an_empty_or_cut_or_partial_listing_says_so(make, workspace):
+    assert say(make({}), "list_files", pattern="*.none") == "no files here match"
+    (workspace / "many").mkdir()
+    for number in range(1005):
+        (workspace / f"many/{number:04}").touch()
+    lines = say(make({}), "list_files", path="many").splitlines()
+    assert len(lines) == 1001
+    assert lines[-1] == "(cut off after 1,000 files: ask for a folder or a narrower pattern)"
+    (workspace / "input/link").symlink_to("acme.md")
+    assert "(1 links, special files" in say(make({}), "list_files", path="input")
+
+
+def test_nothing_outside_the_configured_scopes_is_listed_read_or_written(make, workspace):
+    toolset = make({"read": ["input/**"], "write": ["reports/**"]}, paths={"sly.txt": "secret.txt"})
+    assert say(toolset, "list_files") == "input/acme.md\ninput/logo.png"
+    for path in ("secret.txt", "sly.txt", "./input/../secret.txt", "reports/a.md"):
+        assert "canary" not in refused(toolset, "read_file", path=path)
+    assert "may read: `input/**`" in refused(toolset, "read_file", path="sly.txt")
+    assert "may list: `input/**`" in refused(toolset, "list_files", path="reports")
+    assert "may write: `reports/**`" in refused(toolset, "write_file", path="input/acme.md", content="")
+    assert not (workspace / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["", "..", "/etc/passwd", "~", "input", "input/acme.md/none", "a\0b", "\n", "input/link"]
+)
+def test_a_bad_path_is_a_failed_result_that_ends_nothing(make, workspace, path):
+    (workspace / "input/link").symlink_to(workspace / "secret.txt")
+    toolset = make({"write": ["**"]}, paths={"decks/": "input/"})
+    calls = [("read_file", {"path": path}), ("write_file", {"path": path, "content": "x"})] * 4
+    parts = ask(toolset, *calls, ("list_files", {"path": path or ".", "pattern": "../*"}))
+    assert [part.outcome for part in parts if part.tool_name == "read_file"] == ["failed"] * 4
+    assert all(str(workspace) not in str(part.content) for part in parts)
+    assert (workspace / "secret.txt").read_text() == "canary"
+
+
+def test_a_refusal_speaks_of_the_path_that_the_model_used(make):
+    toolset = make({}, paths={"decks/": "input/"})
+    assert refused(toolset, "read_file", path="decks/none.md").startswith("`decks/none.md` does not exist")
+    assert refused(toolset, "list_files", path="decks/none").startswith("`decks/none` does not exist")
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("read_file", {"path": "decks/acme.md"}, {"fs.read:input/acme.md"}),
+        ("read_file", {"path": "./decks//acme.md", "offset": 1}, {"fs.read:input/acme.md"}),
+        ("read_file", {"path": "llmdo.toml"}, {"fs.read:llmdo.toml"}),
+        ("write_file", {"path": "decks/a.md", "content": ""}, {"fs.write:input/a.md"}),
+        (
+            "write_file",
+            {"path": "decks/LLMDO.toml", "content": ""},
+            {"fs.write:input/LLMDO.toml", "fs.write.protected:input/LLMDO.toml"},
+        ),
+        (
+            "write_file",
+            {"path": "code.py", "content": ""},
+            {"fs.write:tools/calc.py", "fs.write.protected:tools/calc.py"},
+        ),
+        ("list_files", {}, {"fs.list:**"}),
+        ("list_files", {"path": "decks", "pattern": "*"}, {"fs.list:input/**"}),
+        ("read_file", {"path": "../x"}, {"fs.read"}),
+        ("read_file", {"path": "."}, {"fs.read"}),
+        ("write_file", {"path": "/x", "content": ""}, {"fs.write"}),
+        ("list_files", {"path": ".."}, {"fs.list"}),
+        ("format_disk", {}, {"capability.undeclared"}),
+    ],
+)
+def test_a_call_raises_what_it_does_to_the_real_path(make, name, args, expected):
+    paths = {"decks/": "input/", "code.py": "tools/calc.py"}
+    assert raised(make({"write": ["**"]}, paths=paths, protected=["tools/calc.py"]), name, **args) == expected
+
+
+def test_a_listing_raises_those_parts_of_a_folder_that_the_configuration_admits(make):
+    toolset = make({"read": ["input/**", "notes/deep/**", "a.md"]})
+    assert raised(toolset, "list_files") == {"fs.list:input/**", "fs.list:notes/deep/**", "fs.list:a.md"}
+    assert raised(toolset, "list_files", path="notes") == {"fs.list:notes/deep/**"}
+    assert raised(toolset, "list_files", path="input/x") == {"fs.list:input/x/**"}
+    assert raised(toolset, "list_files", path="private") == {"fs.list:private/**"}
+
+
+paths = st.lists(st.sampled_from(["input", "acme.md", "secret.txt", "..", ".", "", "decks"]), max_size=4).map(
+    "/".join
+)
+configs = st.sampled_from([{}, {"read": ["input/**"]}, {"read": ["secret.txt"]}, {"read": ["input/acme.md"]}])
+
+
+@given(path=paths, config=configs)
+def test_whatever_is_read_was_raised_and_declared(tmp_path_factory, path, config):
+    toolset, read = watched(tmp_path_factory, config)
+    told = raised(toolset, "read_file", path=path)
+    declared = builtin.tools("filesystem", config)["read_file"].capabilities
+    (part,) = ask(toolset, ("read_file", {"path": path}))
+    if part.outcome == "success":
+        assert told == {f"fs.read:{real}" for real in read}
+        assert all(any(one.contains(Capability.parse(text)) for one in declared) for text in told)
+
+
+def watched(tmp_path_factory, config):
+    """A toolset over a real workspace, and the real paths that it opens."""
+    folder = tmp_path_factory.getbasetemp() / "watched"
+    if not folder.exists():
+        (folder / "input").mkdir(parents=True)
+        (folder / "input/acme.md").write_text("deck")
+        (folder / "secret.txt").write_text("secret")
+    read: list[str] = []
+
+    class Watched(Root):
+        def read(self, path, limit):
+            read.append(path)
+            with Root.open(folder) as root:
+                return root.read(path, limit)
+
+    return FilesystemToolset(Watched(None), config, PathMap.of({"decks/": "input/"})), read
+
+
+def test_calls_of_one_response_run_at_the_same_time(make, workspace):
+    together = threading.Barrier(2, timeout=10)
+
+    class Meeting(Root):
+        def read(self, path, limit):
+            together.wait()
+            return b"met"
+
+    toolset = FilesystemToolset(Meeting(None), {}, PathMap())
+    parts = ask(toolset, ("read_file", {"path": "a"}), ("read_file", {"path": "b"}))
+    assert [part.content for part in parts] == ["met", "met"]
+
+
+def test_a_refused_path_keeps_its_parts():
+    error = PathRefused("a", "is odd", hint="do better")
+    assert (error.path, error.reason, error.hint, error.message) == ("a", "is odd", "do better", "`a` is odd")
