@@ -1,5 +1,78 @@
-"""llmdo: a compiler, lockfile and runner for teams of LLM agents."""
+"""llmdo: a compiler, lockfile and runner for teams of LLM agents.
+
+Values flow one way, and each stage returns a value with its problems, even for broken input:
+
+    Source -> Document -> Workspace -> Graph -> { findings | lock | reach | run }
+
+What you own, who reads it, and what it becomes:
+
+    llmdo.toml, *.worker    workspace.py reads, syntax/ parses, schema/ judges   -> Workspace
+    Python toolset modules  syntax/module.py reads them for `check`;
+                            toolsets/ imports them for `lock` and `run`          -> Toolset
+    llmdo.lock              lock/ writes it from a Graph and reads it as one     -> Graph
+
+The modules, each importing only from those below it:
+
+    __main__.py     entry point; `check` is dispatched before anything heavy is imported
+    cli/            the commands: parse, one library call, render, exit code
+    locking.py      the facts that only importing the workspace's code can tell, from a child process
+    runtime/        Graph -> an answer: agents, the gate, approvals, attachments, models, events
+    render/         findings -> text and JSON
+    scaffold/       `init`, `add`, `remove`
+    completion.py   what shell completion answers
+    toolsets/       filesystem and its confinement; how Python toolsets are found and made
+    checks/         one function a check; its docstring is what `explain` prints
+    reach.py        Graph -> what each entry can reach, by which path, behind which gate
+    inventory.py    every tool that a worker has, with what it declares: for reach and for the gate
+    project.py      a workspace with its graph and its lock, in one reading
+    lock/           Graph <-> llmdo.lock; drift; the history of the format
+    resolve.py      Workspace -> Graph
+    builtin.py      the built-in toolsets as far as authority is concerned
+    facts.py        what is known of Python toolsets
+    workspace.py    disk -> Workspace; the only reader of the check path
+    discovery.py    globs, and files read without leaving the workspace
+    graph.py        the resolved graph as a value
+    topology.py     knots and cycles of a directed graph
+    models.py       model references as text
+    authority.py    capabilities, rules, ceilings: `decide`, the one evaluator of check and run
+    schema/         Document x format -> value + problems; generates schemas/
+    formats.py      what a manifest, a worker header and a lock may say
+    syntax/         text -> Document, with a place for every key and value
+    resources.py    the schemas and templates that ship with the package
+    diagnostic.py   findings, codes, and the error for when we cannot go on
+    digest.py       digests of text and of data
+    source.py       a file as read, and places in it
+    version.py      the version
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from llmdo.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from llmdo.authority import Capability
+    from llmdo.checks import check
+    from llmdo.diagnostic import Diagnostic, LlmdoError
+    from llmdo.project import Project, read
+
+__all__ = ["Capability", "Diagnostic", "LlmdoError", "Project", "__version__", "check", "read"]
+
+_HOMES = {
+    "Capability": "llmdo.authority",
+    "Diagnostic": "llmdo.diagnostic",
+    "LlmdoError": "llmdo.diagnostic",
+    "Project": "llmdo.project",
+    "check": "llmdo.checks",
+    "read": "llmdo.project",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The public name, imported on first use: `import llmdo` alone costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module `llmdo` has no attribute `{name}`")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

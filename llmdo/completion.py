@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove entry": ("--project",),
     "remove path": ("--project",),
     "remove rule": ("--project",),
-    "check": ("--project", "--locked", "--format"),
+    "check": ("--project", "--locked", "--strict", "--format"),
     "lock": ("--project", "--check"),
     "explain": (),
     "run": (
@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 """Every command and its long options, without `--help`."""
 
 FLAGS = frozenset(
-    {"--help", "--version", "--force", "--entry", "--locked", "--check"}
+    {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--check"}
     | {"--approve-all", "--reject-all", "--all-tools"}
 )
 """The options that take no value."""
@@ -74,7 +74,7 @@ _llmdo() {
     local kept=${current%"$part"}
     COMPREPLY=()
     while IFS= read -r word; do
-        COMPREPLY+=("${word#"$kept"}")
+        [[ -n $word ]] && COMPREPLY+=("${word#"$kept"}")
     done < <(llmdo __complete "${words[@]:1}" 2>/dev/null)
 }
 complete -o default -F _llmdo llmdo

@@ -51,7 +51,9 @@ def workspace(tmp_path: Path) -> Path:
     (tmp_path / "llmdo.toml").write_text(MANIFEST)
     (tmp_path / "workers").mkdir()
     (tmp_path / "workers/writer.worker").write_text('---\n# a comment\nname: "writer"\n---\nentry: true\n')
-    (tmp_path / "workers/starter.worker").write_text("---\r\nname: starter\r\nentry: true\r\n---\r\nStart.\r\n")
+    (tmp_path / "workers/starter.worker").write_text(
+        "---\r\nname: starter\r\nentry: true\r\n---\r\nStart.\r\n"
+    )
     return tmp_path
 
 
@@ -66,7 +68,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("--v", ["--version"]),
         ("add ", ["entry", "path", "rule", "toolset", "worker"]),
         ("add w", ["worker"]),
-        ("check --", ["--format", "--help", "--locked", "--project"]),
+        ("check --", ["--format", "--help", "--locked", "--project", "--strict"]),
         ("lock --c", ["--check"]),
         ("add entry --w", ["--worker"]),
         ("run --format ", ["json", "text"]),

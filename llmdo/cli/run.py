@@ -145,6 +145,7 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
         raise LlmdoError(
             f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
         )
+    approver = _approver(options)
     outcome = runtime.run_sync(
         graph,
         root=root,
@@ -159,11 +160,15 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
                 environment=options.environ.get("LLMDO_MODEL") or None,
             ),
             max_depth=options.max_depth,
-            approver=_approver(options),
+            approver=approver,
             on_event=_tell,
         ),
     )
-    return _report(outcome, as_json=options.json)
+    return _report(
+        outcome,
+        as_json=options.json,
+        unasked=isinstance(approver, runtime.RejectAll) and not options.reject_all,
+    )
 
 
 def _pair(text: str, flag: str) -> tuple[str, str]:
@@ -187,17 +192,17 @@ def _approver(options: Options) -> Approver:
 
 def _tell(event: Event) -> None:
     """One line on stderr where a worker starts or a call is refused; everything else is for the log."""
-    from llmdo import runtime
+    from llmdo.runtime.events import Decided, WorkerStarted
 
     match event:
-        case runtime.WorkerStarted():
+        case WorkerStarted():
             say(f"{event.path} ...")
-        case runtime.Decided(allowed=False):
+        case Decided(allowed=False):
             say(f"{event.path}: denied: {'; '.join(event.reasons)}")
 
 
-def _report(outcome: RunOutcome, *, as_json: bool) -> int:
-    """Prints how the run ended; a completed run in which nobody could be asked is not a success."""
+def _report(outcome: RunOutcome, *, as_json: bool, unasked: bool) -> int:
+    """Prints how the run ended; one in which a question found nobody to answer it is not a success."""
     if as_json:
         document = {
             "schema": "llmdo.run/1",
@@ -215,4 +220,7 @@ def _report(outcome: RunOutcome, *, as_json: bool) -> int:
         say(f"error: {shown_lines(outcome.error)}")
     if outcome.status == "interrupted":
         return INTERRUPTED
-    return FINE if outcome.status == "completed" else FINDINGS
+    waiting = [denied for denied in outcome.denied if unasked and denied.decision == "needs_approval"]
+    if waiting:
+        say(f"error: {len(waiting)} of the calls needed an approval; {shown_lines(waiting[0].reasons[-1])}")
+    return FINE if outcome.status == "completed" and not waiting else FINDINGS

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Graph
 
+RETRIES = 3  # corrections of one tool's arguments, or of its name, before the worker fails
+
 
 @dataclass
 class Meter(AbstractCapability[Any]):
@@ -63,6 +65,7 @@ class Agents:
                 name=name,
                 description=self.graph.workers[name].description,
                 defer_model_check=True,
+                retries={"tools": RETRIES},
                 capabilities=[Meter()],
             )
         return self._built[name]

@@ -56,7 +56,7 @@ class AgentRuntime:
             worker=worker,
             input=input,
             depth=depth,
-            path=path or f"{self.frame.path}/{name}",
+            path=path or self._path_below(name, None),
             authority=authority_below(self.config, self.frame.authority, worker),
         )
         return AgentRuntime(self.config, frame)

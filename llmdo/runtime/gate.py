@@ -25,6 +25,7 @@ from llmdo.runtime.approvals import Answer, Question, advice_on
 from llmdo.runtime.config import DeniedCall
 from llmdo.runtime.events import Decided, ToolCalled, ToolFinished
 from llmdo.toolsets.python import sentence_of
+from llmdo.toolsets.refusal import PathRefused, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -229,6 +230,8 @@ class Gate(WrapperToolset[Any]):
     ) -> Any:
         try:
             await self._decide(name, path, arguments, ctx, tool, asks=name in self._asking)
+            if name in self._asking:
+                ctx = replace(ctx, tool_call_approved=True)
             try:
                 return await self.wrapped.call_tool(name, arguments, ctx, tool)
             except ApprovalRequired:
@@ -299,10 +302,20 @@ class Gate(WrapperToolset[Any]):
             return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
         if not isinstance(answer, list | tuple | set | frozenset):
             return (), f"get_capabilities of `{self.use.name}` did not return a set"
-        raised = {Capability.parse(one) if isinstance(one, str) else one for one in answer}
-        if not all(isinstance(one, Capability) for one in raised):
+        named = [Capability.parse(one) if isinstance(one, str) else one for one in answer]
+        if not all(isinstance(one, Capability) for one in named):
             return (), f"get_capabilities of `{self.use.name}` returned something that is no capability"
-        return tuple(sorted(raised, key=str)), None
+        return tuple(sorted({_normal(one) for one in named}, key=str)), None
+
+
+def _normal(raised: Capability) -> Capability:
+    """`raised` with its scope as rules write theirs; of unknown scope where that is no path of the workspace."""
+    if raised.scope is None:
+        return raised
+    try:
+        return Capability(raised.name, normalise(raised.scope))
+    except PathRefused:
+        return Capability(raised.name)
 
 
 def _frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -319,7 +332,7 @@ def _hopeless(tool: Tool, authority: Authority, least: tuple[Capability, ...] | 
     """
     if not tool.hook:
         return decide(tool.capabilities, tool.capabilities, authority).decision == "blocked"
-    return least is not None and all(_surely_blocked(one, authority) for one in least)
+    return bool(least) and all(_surely_blocked(one, authority) for one in least or ())
 
 
 def _surely_blocked(declared: Capability, authority: Authority) -> bool:

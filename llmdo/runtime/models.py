@@ -116,11 +116,12 @@ def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
     """The one sentence that says what to do, made of what the provider's code said."""
     text = str(error)
     if isinstance(error, ImportError):
-        extra = _EXTRA.search(text)
-        if extra is None:
+        found = _EXTRA.search(text)
+        extra = found[1] if found else error.name
+        if found is None and extra not in EXTRAS:
             return LlmdoError(f"`{reference}` needs a library that is not installed: {text}")
-        package = "llmdo-workspace" if extra[1] in EXTRAS else "pydantic-ai-slim"
-        command = f"pip install '{package}[{extra[1]}]'"
+        package = "llmdo-workspace" if extra in EXTRAS else "pydantic-ai-slim"
+        command = f"pip install '{package}[{extra}]'"
         return LlmdoError(f"`{reference}` needs a library that is not installed", hint=f"`{command}`")
     if "environment" in text and (variable := _VARIABLE.search(text)):
         return LlmdoError(f"`{reference}` needs the environment variable `{variable[0]}`, which is not set")

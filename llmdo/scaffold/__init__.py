@@ -1,1 +1,39 @@
-"""What writes into a workspace on a person's behalf: `init`, `add` and `remove`."""
+"""What writes into a workspace on a person's behalf: `init`, `add` and `remove`.
+
+* `template`: a folder of `templates/` -> a new workspace
+* `edit`: one change of `llmdo.toml` and the worker files, refused where a name would dangle
+* `manifest`: `llmdo.toml` as text, judged again before it is written
+* `splice`: TOML text -> TOML text, every other byte kept
+* `files`: whole files or nothing, and never through a link
+"""
+
+from llmdo.scaffold.edit import (
+    Change,
+    add_entry,
+    add_path,
+    add_rule,
+    add_toolset,
+    add_worker,
+    remove_entry,
+    remove_path,
+    remove_rule,
+    remove_toolset,
+    remove_worker,
+)
+from llmdo.scaffold.template import init, templates
+
+__all__ = [
+    "Change",
+    "add_entry",
+    "add_path",
+    "add_rule",
+    "add_toolset",
+    "add_worker",
+    "init",
+    "remove_entry",
+    "remove_path",
+    "remove_rule",
+    "remove_toolset",
+    "remove_worker",
+    "templates",
+]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from llmdo.diagnostic import Diagnostic, Related, finding
+from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.source import Span
 from llmdo.syntax.document import Document
 
@@ -88,7 +88,7 @@ def _no_header(source: Source) -> Diagnostic:
     first = re.match(r"\s*(\S[^\n]*)?", source.text)
     line = (first[1] or "") if first else ""
     if line.rstrip() != FENCE:
-        name = PurePosixPath(source.path).name.split(".")[0]
+        name = excerpt(PurePosixPath(source.path).name.split(".")[0])
         hint = f"start the file with the three lines `---`, `name: {name}` and `---`"
         return finding(
             "LDO109", source.location(Span(1, 1, 1, 1)), "a worker starts with a header", hint=hint
@@ -316,15 +316,17 @@ class _Reader:
         if event.implicit[0] and name == "<<":
             self._refuse(event, "a merge key is not allowed in a header", "write the keys out")
         elif event.implicit[0] and (name in _WORDS or _NUMBER.fullmatch(name)):
-            hint = f'put it in quotes: `"{name}"`' if name else None
-            self._refuse(event, f"the key `{name}` is not text" if name else "a key is missing here", hint)
+            hint = f'put it in quotes: `"{excerpt(name)}"`' if name else None
+            self._refuse(
+                event, f"the key `{excerpt(name)}` is not text" if name else "a key is missing here", hint
+            )
         elif name in top.values:
             first = None
             if top.route is not None:
                 first = Related(
                     self._source.location(self._first_place((*top.route, name))[0]), "first given here"
                 )
-            self._refuse(event, f"`{name}` is given twice", related=first)
+            self._refuse(event, f"`{excerpt(name)}` is given twice", related=first)
         else:
             top.key = name
 

@@ -12,15 +12,14 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.diagnostic import Diagnostic, finding
+from llmdo.diagnostic import Diagnostic, excerpt, finding
 from llmdo.source import Span
 from llmdo.syntax.tree import Function, Notes, last_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.source import Source
-
 
 _REGISTERING = frozenset({"tool", "tool_plain", "add_function"})
 _WRAPPING = frozenset(
@@ -109,7 +108,7 @@ def _unfit(source: Source) -> Diagnostic | None:
         coding = _ENCODING.match(line)
         if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
             place = source.location(Span(number, coding.start(1) + 1, number, coding.end(1) + 1))
-            return finding("LDO101", place, f"a module is UTF-8, not `{coding[1]}`")
+            return finding("LDO101", place, f"a module is UTF-8, not `{excerpt(coding[1])}`")
     return None
 
 
@@ -121,6 +120,8 @@ def _syntax_problem(source: Source, error: SyntaxError) -> Diagnostic:
     if error.end_lineno and error.end_offset and (error.end_lineno, error.end_offset) > (line, column):
         span = Span(line, column, min(error.end_lineno, len(lines)), error.end_offset)
     told = _QUOTED.sub(r"`\1`", error.msg)
+    if told.startswith("Exceeds the limit"):
+        told = "an integer is too long"
     return finding("LDO101", source.location(span), f"this is not valid Python: {told}")
 
 

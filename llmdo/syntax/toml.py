@@ -8,7 +8,7 @@ from bisect import bisect_right
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llmdo.diagnostic import Diagnostic, Related, finding
+from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.source import Span
 from llmdo.syntax.document import Document
 
@@ -176,7 +176,8 @@ def _syntax_problem(source: Source, error: str) -> Diagnostic:
         return _merge_conflict(source, source.span_between(*marker.span(1)))
     if told.startswith(_TAKEN) and (clash := _Scanner(text[:offset]).scan().clash):
         return _taken(source, clash)
-    offset = min(offset, len(text.rstrip(" \t\n")))
+    if offset == len(text):
+        offset = len(text.rstrip(" \t\n"))
     shown = _ERROR_TEXT.match(text, offset)
     span = source.span_between(*shown.span()) if shown else None
     message, hint = _reworded(told, text, offset)
@@ -189,7 +190,7 @@ def _merge_conflict(source: Source, span: Span) -> Diagnostic:
 
 
 def _taken(source: Source, clash: _Clash) -> Diagnostic:
-    name = ".".join(str(part) for part in clash.route)
+    name = excerpt(".".join(str(part) for part in clash.route))
     message = f"`{name}` is given twice" if clash.whole else f"`{name}` is complete and takes no more keys"
     first = Related(source.location(clash.first), "first given here")
     return finding("LDO101", source.location(clash.span), message, related=[first])
@@ -225,7 +226,7 @@ def _value_hint(text: str, offset: int) -> str | None:
         return f"write `{word[0].lower()}`"
     if word[0].lower() in ("null", "none", "nil"):
         return "TOML has no null: leave the key out"
-    return f'put text in quotes: `"{word[0]}"`' if len(word[0]) <= 60 else "put text in quotes"
+    return f'put text in quotes: `"{excerpt(word[0])}"`'
 
 
 class _Lines:

@@ -29,17 +29,21 @@ def last_name(node: ast.expr | None) -> str:
 
 
 class Notes:
-    """What one pass over a module notes."""
+    """What one pass over the tree of a module notes, all of it in the order of the text."""
 
     def __init__(self, text: str, tree: ast.Module) -> None:
         self.places = Places(text)
+        """Where a node stands in the text."""
         self.certain = {id(statement) for statement in tree.body}
         """The ids of the statements that no condition or loop surrounds."""
         self.spans: dict[str, Span] = {}
+        """Where each name of the module is bound first."""
         self.uncertain: set[str] = set()
         """Names that are bound more than once, or together with another name."""
         self.open = False
+        """Whether the module may bind names that no node shows."""
         self.imports: set[str] = set()
+        """Dotted names."""
         self.originals: dict[str, str] = {}
         """The names that imported names have in the module that they come from."""
         self.classes: list[ast.ClassDef] = []
@@ -50,11 +54,13 @@ class Notes:
         self.calls: list[ast.Expr] = []
         """Calls that are statements of the module."""
         self.references: dict[str, list[ast.Name]] = {}
+        """Every node that mentions a name without binding it."""
         self.hooked: list[ast.Name] = []
         """What `get_capabilities` is assigned to."""
+        for node, in_module in _walk(tree):
+            self._note(node, in_module=in_module)
 
-    def note(self, node: ast.AST, *, in_module: bool) -> None:
-        """Takes note of one node; they come in the order of the text."""
+    def _note(self, node: ast.AST, *, in_module: bool) -> None:
         match node:
             case ast.Name():
                 self._note_name(node, in_module=in_module)
@@ -182,5 +188,3 @@ def _children(node: ast.AST) -> Iterable[ast.AST]:
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return [node.annotation]
     return ast.iter_child_nodes(node)
-
-

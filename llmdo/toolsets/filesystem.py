@@ -182,18 +182,24 @@ class FilesystemToolset(AbstractToolset[object]):
         shadowed = 0
         for real in listing.paths:
             path = below(named, real[start:])
-            if self._paths.resolve(path) == real:
+            if self._leads_to(path, real):
                 yield path
             else:
                 shadowed += 1
         if not listing.paths:
             yield "no files here match"
         if shadowed:
-            yield f"({shadowed:,} more not shown: their names here stand for other files)"
+            yield f"(not shown: {shadowed:,} files that cannot be named from here)"
         if listing.skipped:
-            yield f"({listing.skipped:,} links, special files or unreadable folders left out)"
+            yield f"(left out: {listing.skipped:,}, being links, special files or closed folders)"
         if listing.cut:
             yield f"(cut off after {len(listing.paths):,} files: ask for a folder or a narrower pattern)"
+
+    def _leads_to(self, path: str, real: str) -> bool:
+        try:
+            return self._paths.resolve(path) == real
+        except PathRefused:  # an alias may have more parts than what it stands for
+            return False
 
     def _resolved(self, path: str) -> str:
         try:

@@ -47,7 +47,7 @@ def inspect_toolsets(
         request, report, home = folder / "request", folder / "report", folder / "home"
         home.mkdir()
         (folder / "tmp").mkdir()
-        asked = Request(root=str(root), modules=tuple(modules), references=references)
+        asked = Request(root=str(root.absolute()), modules=tuple(modules), references=references)
         request.write_bytes(REQUEST.dump_json(asked))
         end = _run(command(request, report), environment(home, folder / "tmp"), cwd=root, timeout_s=timeout_s)
         events = tuple(_events(report))

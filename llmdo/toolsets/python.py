@@ -33,7 +33,7 @@ class Modules:
 
     def __init__(self, root: Path, files: Root) -> None:
         """`files` is the opened `root`, through which alone a file is read."""
-        self._root = root
+        self._root = root.absolute()
         self._files = files
         self._loaded: dict[str, ModuleType] = {}
 
@@ -74,6 +74,7 @@ class Modules:
         code = compile(content, file, "exec", dont_inherit=True)
         module = ModuleType(_private_name(self._root, path))
         module.__file__ = file
+        module.__package__ = ".".join(PurePosixPath(path).parent.parts)  # for `from . import sibling`
         sys.modules[module.__name__] = module  # dataclasses and pydantic look there for a class's module
         try:
             exec(code, vars(module))  # noqa: S102  # to run the workspace's code is what `lock` and `run` are for

@@ -34,11 +34,11 @@ def normalise(path: str) -> str:
         raise PathRefused(path, "is empty", hint="give a path inside the workspace, or `.` for all of it")
     if any(ord(character) < 32 or ord(character) == 127 for character in path):
         raise PathRefused(path, "has a control character", hint="give a path without one")
-    if path.startswith(("/", "~")):
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    if path.startswith("/") or (names and names[0].startswith("~")):
         raise PathRefused(
             path, "is not inside the workspace", hint="give a path relative to it, such as `input/a.txt`"
         )
-    names = [name for name in path.split("/") if name not in ("", ".")]
     if ".." in names:
         raise PathRefused(path, "has a `..`", hint="give the path as seen from the workspace, without `..`")
     if len(names) > MAX_DEPTH:

@@ -32,7 +32,7 @@ HERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
 
 Step = str | list[tuple[str, dict[str, Any]]]
 
-MODELS = '''
+MODELS = """
 import json
 from pathlib import Path
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
@@ -62,7 +62,7 @@ def model(steps):
 
 for name, steps in SCRIPTS.items():
     globals()[name] = model(steps)
-'''
+"""
 
 
 def script(root: Path, **scripts: Sequence[Step]) -> None:
@@ -139,7 +139,11 @@ def graph(
     )
     return Graph(
         settings=Settings(
-            name="test", built_in=1, default=default, max_depth=max_depth, model=reference(table.get("workspace_model"))
+            name="test",
+            built_in=1,
+            default=default,
+            max_depth=max_depth,
+            model=reference(table.get("workspace_model")),
         ),
         rules=rules(approvals or {}),
         models=table.get("aliases", {}),

@@ -17,7 +17,9 @@ def handed(root: Path, *paths: str, limits: dict[str, Any] | None = None, **more
     calls: list[Step] = [[("helper", {"input": "look", "attachments": list(paths)})], "{results}"]
     script(root, main=calls, helper=["{prompt}"])
     reader = use("filesystem", read=more.pop("read", ["**"]))
-    return go(graph(worker("main", "helper", reader), worker("helper", attachments=limits or {}), **more), root)
+    return go(
+        graph(worker("main", "helper", reader), worker("helper", attachments=limits or {}), **more), root
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +36,14 @@ def _files(tmp_path: Path) -> None:
 
 def test_a_document_arrives_as_content_under_its_alias(tmp_path: Path) -> None:
     outcome = handed(tmp_path, "path/to/deck.txt", paths={"path/to/deck.txt": "input/deck.txt"})
-    assert outcome.output == (
-        "[success: look | File `path/to/deck.txt`: | <text/plain path/to/deck.txt 8>]"
-    )
+    assert outcome.output == ("[success: look | File `path/to/deck.txt`: | <text/plain path/to/deck.txt 8>]")
 
 
 def test_a_folder_alias_and_an_override_of_the_run_count(tmp_path: Path) -> None:
     aliases = {"decks/": "input/"}
-    assert "<text/plain decks/other.txt 6>" in (handed(tmp_path, "decks/other.txt", paths=aliases).output or "")
+    assert "<text/plain decks/other.txt 6>" in (
+        handed(tmp_path, "decks/other.txt", paths=aliases).output or ""
+    )
     made: list[Step] = [[("helper", {"input": "look", "attachments": ["the.txt"]})], "{results}"]
     script(tmp_path, main=made, helper=["{prompt}"])
     tree = graph(worker("main", "helper"), worker("helper"), paths={"the.txt": "input/deck.txt"})
@@ -68,7 +70,11 @@ def test_an_empty_file_is_told_not_sent(tmp_path: Path) -> None:
         ("input/blob.bin", {}, "`input/blob.bin` is neither text nor a file of a kind that models take"),
         ("input/Latin.txt", {}, "`input/Latin.txt` is neither text nor a file of a kind that models take"),
         ("input/deck.txt", {"max_bytes": 7}, "`input/deck.txt` is larger than 7 bytes"),
-        ("input/deck.txt", {"suffixes": (".pdf", ".md")}, "does not take `input/deck.txt`: it accepts .pdf, .md"),
+        (
+            "input/deck.txt",
+            {"suffixes": (".pdf", ".md")},
+            "does not take `input/deck.txt`: it accepts .pdf, .md",
+        ),
         ("input", {}, "`input` is a folder"),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from llmdo.diagnostic import LlmdoError
+from llmdo.runtime import Answer, Question, run_sync
 from llmdo.runtime.events import Event, ToolCalled, WorkerStarted
 
 from .building import go, graph, script, toolset, worker
@@ -52,9 +54,7 @@ def test_usage_is_that_of_the_tree_and_of_each_worker(tmp_path: Path) -> None:
 def test_a_request_limit_holds_over_delegates(tmp_path: Path) -> None:
     busy = [[("leaf", {"input": "x"})]] * 9
     script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=busy, leaf=["leaf"])
-    made = graph(
-        worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), limits={"requests": 4}
-    )
+    made = graph(worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), limits={"requests": 4})
     outcome = go(made, tmp_path)
     assert outcome.status == "failed"
     assert outcome.error is not None
@@ -124,16 +124,6 @@ def test_a_model_that_raises_half_way_is_a_failed_outcome_with_its_usage(tmp_pat
 
 
 def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(tmp_path: Path) -> None:
-    (tmp_path / "tools.py").write_text(
-        "import asyncio\n"
-        "from pydantic_ai import RunContext\n"
-        "from pydantic_ai.toolsets import AbstractToolset, WrapperToolset, FunctionToolset\n"
-        "slow = FunctionToolset(id='slow')\n"
-        "@slow.tool_plain\n"
-        "async def wait(seconds: float) -> str:\n"
-        "    await asyncio.sleep(seconds)\n"
-        "    return str(seconds)\n"
-    )
     calls = [("helper", {"input": "0.2"}), ("other", {"input": "0"}), ("helper", {"input": "0.01"})]
     script(tmp_path, main=[calls, calls[:1], "done"], helper=["{prompt}"], other=["{prompt}"])
     events: list[Event] = []
@@ -142,12 +132,8 @@ def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(t
     class LastFirst:
         """Answers the first question last, so that the calls start in another order."""
 
-        async def ask(self, question):  # type: ignore[no-untyped-def]
-            import asyncio
-
-            from llmdo.runtime import Answer
-
-            await asyncio.sleep(float(question.arguments["input"]))
+        async def ask(self, question: Question) -> Answer:
+            await asyncio.sleep(float(str(question.arguments["input"])))
             approver_order.append(question.path)
             return Answer(allowed=True, by="test")
 
@@ -174,13 +160,13 @@ def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(t
     ]
 
 
-def test_a_workers_tool_refuses_arguments_it_does_not_know(tmp_path: Path) -> None:
-    script(
-        tmp_path,
-        main=[[("helper", {"input": "x", "secret": "y"})], [("helper", {"text": "x"})], "{results}"],
-        helper=["never"],
-    )
+@pytest.mark.parametrize("arguments", [{"input": "x", "secret": "y"}, {"text": "x"}, {"input": 1}])
+def test_a_workers_tool_refuses_arguments_it_does_not_know(
+    tmp_path: Path, arguments: dict[str, object]
+) -> None:
+    script(tmp_path, main=[[("helper", arguments)], "{results}"], helper=["never"])
     outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
+    assert "[retried:" in (outcome.output or "")
     assert "helper" not in outcome.usage_by_worker
 
 
@@ -219,9 +205,7 @@ def test_a_function_entry_calls_its_workers(tmp_path: Path) -> None:
 def test_a_function_reaches_only_its_calls(tmp_path: Path) -> None:
     (tmp_path / "entries.py").write_text(FUNCTION)
     script(tmp_path, helper=["x"], other=["x"])
-    made = graph(
-        worker("helper"), worker("other"), function="entries.py:forbidden", calls=["helper"]
-    )
+    made = graph(worker("helper"), worker("other"), function="entries.py:forbidden", calls=["helper"])
     outcome = go(made, tmp_path)
     assert outcome.error == "`go` may not call `other`: it is not among its delegates"
 
@@ -234,8 +218,6 @@ def test_a_functions_output_must_be_text(tmp_path: Path) -> None:
 
 
 def test_an_unknown_entry_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
-    from llmdo.runtime import run_sync
-
     made = graph(worker("main"))
     with pytest.raises(LlmdoError, match="no entry `goo`") as refused:
         run_sync(made, root=tmp_path, prompts={}, entry="goo")

@@ -74,6 +74,8 @@ class Notes(FunctionToolset):
             case "number": return {1}
             case "outside": return {"net.connect"}
             case "nothing": return set()
+            case "unhashable": return [{}]
+            case "path": return ["fs.write:./secret//x"]
         return {"x.notes.write"}
 
 calling = FunctionToolset(id="calling")
@@ -90,7 +92,14 @@ async def own_file(ctx: RunContext, path: str) -> str:
 
 NOTE = Tool(name="note", capabilities=capabilities(["x.notes.write"]) or (), hook=True)
 CALC = toolset(
-    "calc", "tools.py:calc", add=["x.calc.cpu"], wide=["x.calc.cpu"], broken=[], careful=[], doubtful=[], late=[]
+    "calc",
+    "tools.py:calc",
+    add=["x.calc.cpu"],
+    wide=["x.calc.cpu"],
+    broken=[],
+    careful=[],
+    doubtful=[],
+    late=[],
 )
 NOTES = toolset("notes", "tools.py:Notes", is_class=True, note=NOTE)
 CALLING = toolset("calling", "tools.py:calling", ask_helper=[], own_file=[])
@@ -213,6 +222,7 @@ def test_metadata_wider_than_the_lock_blocks(tmp_path: Path) -> None:
     [
         ("raise", "get_capabilities of `notes` raised RuntimeError"),
         ("text", "get_capabilities of `notes` did not return a set"),
+        ("unhashable", "returned something that is no capability"),
         ("number", "returned something that is no capability"),
         ("outside", "`net.connect` is not among what `note` declares"),
     ],
@@ -225,6 +235,18 @@ def test_a_hook_that_fails_or_goes_beyond_blocks(tmp_path: Path, first: str, fau
     assert "is blocked: `capability.undeclared`" in (outcome.output or "")
     assert fault in outcome.denied[0].reasons[-1]
     assert done(tmp_path) == ""
+
+
+def test_a_rule_meets_a_path_however_the_hook_spells_it(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("note", {"lines": ["path"]})], "{results}"])
+    note = Tool(name="note", capabilities=capabilities(["fs.write"]) or (), hook=True)
+    made = graph(
+        worker("main", "notes"),
+        toolset("notes", "tools.py:Notes", is_class=True, note=note),
+        approvals={"fs.write": "allowed", "fs.write:secret/**": "blocked"},
+    )
+    outcome = go(made, tmp_path)
+    assert "`note` is blocked: `fs.write:secret/x`" in (outcome.output or "")
 
 
 def test_a_hook_narrows_what_a_call_raises_only_where_the_lock_knows_it(tmp_path: Path) -> None:
@@ -321,7 +343,9 @@ def test_approve_all_says_yes_to_a_question_and_lifts_no_block(tmp_path: Path) -
 
 def test_approve_all_does_not_answer_for_a_protected_file(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "tools.py", "content": "x"})], "{results}"])
-    made = graph(worker("main", "calc", use("filesystem", write=["**"])), CALC, approvals={"fs.write": "allowed"})
+    made = graph(
+        worker("main", "calc", use("filesystem", write=["**"])), CALC, approvals={"fs.write": "allowed"}
+    )
     outcome = go(made, tmp_path, approver=ApproveAll())
     assert "needs approval, which was not given" in (outcome.output or "")
     assert (tmp_path / "tools.py").read_text() == TOOLS
@@ -449,7 +473,9 @@ def test_a_cancelled_question_is_no_answer(tmp_path: Path) -> None:
     async def scenario() -> str:
         made = graph(worker("main", "calc"), CALC)
         options = RunOptions(approver=Slow())
-        task = asyncio.create_task(run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options))
+        task = asyncio.create_task(
+            run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options)
+        )
         await waiting.wait()
         task.cancel()
         return (await task).status

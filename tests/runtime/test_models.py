@@ -33,7 +33,9 @@ from .building import go, graph, script, worker
         ("python:models:rules", "`python:models:rules` is not of the form python:FILE.py:NAME"),
     ],
 )
-def test_the_form_of_a_reference_is_judged_without_making_a_model(reference: str, problem: str | None) -> None:
+def test_the_form_of_a_reference_is_judged_without_making_a_model(
+    reference: str, problem: str | None
+) -> None:
     assert problem_of(reference, {"fast": ()}) == problem
 
 
@@ -133,7 +135,9 @@ def test_a_missing_library_is_one_sentence_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "anthropic", None)
-    for name in [one for one in __import__("sys").modules if one.startswith("pydantic_ai.providers.anthropic")]:
+    for name in [
+        one for one in __import__("sys").modules if one.startswith("pydantic_ai.providers.anthropic")
+    ]:
         monkeypatch.delitem(__import__("sys").modules, name)
     with pytest.raises(LlmdoError) as refused:
         go(graph(worker("main", model="anthropic:claude-opus-4-5")), tmp_path)
@@ -153,7 +157,9 @@ def test_a_model_that_a_worker_does_not_work_with_is_refused_at_the_start(
     if fits:
         assert go(made, tmp_path).output == "fixed"
         return
-    with pytest.raises(LlmdoError, match="`main` does not work with `python:own.py:fixed`, only with `openai"):
+    with pytest.raises(
+        LlmdoError, match=r"`main` does not work with `python:own\.py:fixed`, only with `openai"
+    ):
         go(made, tmp_path)
 
 
@@ -162,4 +168,7 @@ def test_a_flag_for_one_worker_replaces_its_own_model(tmp_path: Path) -> None:
     script(tmp_path, main=["scripted"])
     choice = ModelChoice(by_worker={"main": "python:own.py:fixed"})
     assert go(graph(worker("main")), tmp_path, models=choice).output == "fixed"
-    assert go(graph(worker("main")), tmp_path, models=ModelChoice(default="python:own.py:fixed")).output == "scripted"
+    assert (
+        go(graph(worker("main")), tmp_path, models=ModelChoice(default="python:own.py:fixed")).output
+        == "scripted"
+    )

@@ -41,16 +41,21 @@ def question(**arguments: object) -> Question:
 def terminal() -> Iterator[tuple[int, TextIO]]:
     """The person's end of a terminal, and the program's."""
     person, program = pty.openpty()
-    with open(program, encoding="utf-8") as source:
+    with os.fdopen(program, encoding="utf-8") as source:
         yield person, source
     os.close(person)
 
 
-def ask(person: int, source: TextIO, screen: TextIO, typed: bytes) -> Answer:
+async def shown(screen: io.StringIO, questions: int) -> None:
+    """Waits until so many questions are on the screen."""
+    while screen.getvalue().count("[no]") < questions:  # noqa: ASYNC110  # a screen tells nobody
+        await asyncio.sleep(0.01)
+
+
+def ask(person: int, source: TextIO, screen: io.StringIO, typed: bytes) -> Answer:
     async def scenario() -> Answer:
         asking = asyncio.create_task(AskOnTerminal(source, screen).ask(question(path="a.txt")))
-        while "[no]" not in screen.getvalue():  # type: ignore[attr-defined]
-            await asyncio.sleep(0.01)
+        await shown(screen, 1)
         os.write(person, typed)
         return await asking
 
@@ -91,8 +96,7 @@ def test_one_question_is_open_at_a_time() -> None:
         asker = AskOnTerminal(source, screen)
         asking = [asyncio.create_task(asker.ask(question(path=f"{n}.txt"))) for n in range(3)]
         for answered in range(1, 4):
-            while screen.getvalue().count("[no]") < answered:
-                await asyncio.sleep(0.01)
+            await shown(screen, answered)
             await asyncio.sleep(0.05)
             assert screen.getvalue().count("[no]") == answered
             os.write(person, b"once\n")
@@ -124,7 +128,19 @@ def test_without_a_terminal_nobody_is_asked() -> None:
         assert isinstance(approver_at(source, source), AskOnTerminal)
 
 
-HIDING = ["\r", "\x1b[2K", "\x08", "\x9b2J", "\u202e", "\u200b", "\U000e0041", "\u3164", "\u2800", "\u0301", "\ufe0f"]
+HIDING = [
+    "\r",
+    "\x1b[2K",
+    "\x08",
+    "\x9b2J",
+    "\u202e",
+    "\u200b",
+    "\U000e0041",
+    "\u3164",
+    "\u2800",
+    "\u0301",
+    "\ufe0f",
+]
 
 
 @pytest.mark.parametrize("character", HIDING)

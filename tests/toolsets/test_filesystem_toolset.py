@@ -180,7 +180,13 @@ def test_every_listed_name_reads_the_listed_file(make, workspace):
     (workspace / "other/acme.md").write_text("other")
     toolset = make({}, paths={"decks/": "input/", "decks/acme.md": "other/acme.md", "other/": "input/"})
     told = say(toolset, "list_files", path="decks")
-    assert told == "decks/logo.png\n(1 more not shown: their names here stand for other files)"
+    assert told == "decks/logo.png\n(not shown: 1 files that cannot be named from here)"
+
+
+def test_a_name_that_would_be_too_deep_is_not_listed(make):
+    alias = "a/" * 64
+    told = say(make({}, paths={alias: "input/"}), "list_files", path=alias)
+    assert told == "(not shown: 2 files that cannot be named from here)"
 
 
 def test_hidden_files_are_listed_only_by_a_pattern_with_the_dot(make):
@@ -197,7 +203,7 @@ def test_an_empty_or_cut_or_partial_listing_says_so(make, workspace):
     assert len(lines) == 1001
     assert lines[-1] == "(cut off after 1,000 files: ask for a folder or a narrower pattern)"
     (workspace / "input/link").symlink_to("acme.md")
-    assert "(1 links, special files" in say(make({}), "list_files", path="input")
+    assert "(left out: 1, being links" in say(make({}), "list_files", path="input")
 
 
 def test_nothing_outside_the_configured_scopes_is_listed_read_or_written(make, workspace):

@@ -220,6 +220,12 @@ def test_the_child_finds_what_this_process_finds(tmp_path):
     assert list(facts) == sorted(facts)
 
 
+def test_a_workspace_may_be_named_relative_to_here(tmp_path, monkeypatch):
+    write(tmp_path, "w/calc.py", CALC)
+    monkeypatch.chdir(tmp_path)
+    assert "calc.py:silent" in inspect_toolsets(Path("w"), ["calc.py"], {})
+
+
 def test_nothing_to_inspect_starts_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)
     assert inspect_toolsets(tmp_path, [], {}) == {}

@@ -20,7 +20,13 @@ def modules(tmp_path, monkeypatch):
     with Root.open(tmp_path) as files:
         yield Modules(tmp_path, files)
     for name in set(sys.modules) - before:
-        if "workspace" in name or name in ("sibling", "package", "package.inner"):
+        if "workspace" in name or name in (
+            "sibling",
+            "package",
+            "package.inner",
+            "own_tools",
+            "own_tools.sibling",
+        ):
             del sys.modules[name]
 
 
@@ -61,6 +67,12 @@ def test_a_sibling_is_importable_but_shadows_nothing(modules, tmp_path):
     write(tmp_path, "calc.py", "import json, sibling\nimport pydantic_ai.toolsets\nvalue = sibling.value")
     assert modules.load("calc.py:value") == 7
     assert sys.path[-1] == str(tmp_path)
+
+
+def test_a_sibling_is_importable_by_a_relative_name(modules, tmp_path):
+    write(tmp_path, "own_tools/sibling.py", "value = 8")
+    write(tmp_path, "own_tools/calc.py", "from . import sibling\nfrom .sibling import value")
+    assert modules.load("own_tools/calc.py:value") == 8
 
 
 def test_a_file_may_have_the_name_of_a_library(modules, tmp_path):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pitchdeck_rules.amounts import Amount
     from pitchdeck_rules.statements import Statement
     from pitchdeck_rules.subjects import Subject
+    from pitchdeck_rules.words import Topic
 
 Tense = Literal["now", "past", "plan"]
 
@@ -171,7 +172,7 @@ def _is_own(sighting: _Sighting) -> bool:
     return True
 
 
-def _is_own_count(sighting: _Sighting, topics: set[str]) -> bool:
+def _is_own_count(sighting: _Sighting, topics: set[Topic]) -> bool:
     masked, words = sighting.statement.masked, f"{sighting.before[-30:]} {sighting.words}"
     if _NOT_OWN.search(words) or _RATE.match(sighting.after):
         return False

@@ -68,7 +68,7 @@ def _contents(directory: Path, template: str) -> dict[str, bytes]:
     if template not in templates():
         raise LlmdoError(
             f"there is no template `{template}`",
-            hint=did_you_mean(template, templates()) or f"there is {_listed(templates())}",
+            hint=did_you_mean(template, templates()) or f"there are {_listed(templates())}",
         )
     folder = resources.folder("templates") / template
     texts = {

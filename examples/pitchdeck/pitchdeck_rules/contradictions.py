@@ -1,0 +1,251 @@
+"""Numbers of one deck that cannot all be true; careful, as a false alarm costs more trust than a missed one."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
+from pitchdeck_rules.figures import MARKETS, SALES
+from pitchdeck_rules.flags import Flag, Quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pitchdeck_rules.figures import Figure
+    from pitchdeck_rules.statements import Statement
+    from pitchdeck_rules.words import Dimension
+
+_TOLERANCE = 0.05  # of the larger value: decks round
+_DIMENSION: dict[str, Dimension] = {
+    "ask": "ask", "pre-money valuation": "ask", "post-money valuation": "ask", "valuation": "ask", "team size": "team",
+    "gross margin": "finances", "burn": "finances", "CAC": "finances", "LTV": "finances", "LTV/CAC": "finances",
+} | dict.fromkeys(sorted(MARKETS), "market")  # fmt: skip
+_LABEL = {"ask": "the amount to be raised", "burn": "monthly burn"}
+_FOUNDED = re.compile(
+    r"\b(?:founded|established|incorporated|gegründet|gründung)\b[^.;\d]{0,25}\b((?:19|20)\d\d)\b"
+)
+_PRICE = re.compile(
+    rf"({MONEY})\s*(?:/|per|a|pro|je|im)\s*(?:(?:customer|clinic|practice|store|site|company|account|kunde|praxis)\s*(?:/|per|a|and|pro|und)?\s*)?"
+    r"(month|mo\b|year|yr\b|monat|jahr)"
+)  # fmt: skip
+
+
+def find_contradictions(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
+    """One flag for each quantity that the deck states in ways that exclude each other, with both lines."""
+    yield from _different_values(figures)
+    yield from _founding_years(statements)
+    yield from _annual_against_monthly(figures)
+    yield from _markets_in_order(figures)
+    yield from _value_against_cost(figures)
+    yield from _customers_times_price(statements, figures)
+    yield from _growth_arithmetic(statements)
+    yield from _use_of_funds(statements, figures)
+
+
+def _different_values(figures: Sequence[Figure]) -> Iterator[Flag]:
+    groups: dict[tuple[str, str, str], list[Figure]] = {}
+    for figure in figures:
+        if figure.tense == "now" or (figure.tense == "plan" and re.search(r"\d{4}", figure.period)):
+            groups.setdefault((figure.subject, figure.qualifier, figure.period), []).append(figure)
+    for (subject, qualifier, period), group in groups.items():
+        pair = next((pair for pair in combinations(group, 2) if _exclude(*pair)), None)
+        if pair:
+            label = " ".join(
+                word
+                for word in (qualifier, _LABEL.get(subject, subject), f"({period})" if period else "")
+                if word
+            )
+            first, second = pair
+            yield _flag(
+                f"Contradicting numbers: {label}",
+                f"{first.amount.text} in one place, {second.amount.text} in another.",
+                pair,
+            )
+
+
+def _exclude(first: Figure, second: Figure) -> bool:
+    if first.statement is second.statement or (first.unit and second.unit and first.unit != second.unit):
+        return False
+    gap = max(first.low, second.low) - min(first.high, second.high)
+    return gap > _TOLERANCE * max(first.high, second.high)
+
+
+def _flag(title: str, detail: str, figures: Iterable[Figure]) -> Flag:
+    figures = tuple(figures)
+    return Flag(
+        title=title,
+        detail=detail,
+        quotes=tuple(Quote(statement=figure.statement, at=figure.amount.start) for figure in figures),
+        dimensions=frozenset({_DIMENSION.get(figures[0].subject, "traction")}),
+    )
+
+
+def _founding_years(statements: Sequence[Statement]) -> Iterator[Flag]:
+    found = [
+        (match[1], statement) for statement in statements if (match := _FOUNDED.search(statement.masked))
+    ]
+    second = next((each for each in found if each[0] != found[0][0]), None)
+    if second:
+        yield Flag(
+            title="Contradicting numbers: the founding year",
+            detail=f"{found[0][0]} in one place, {second[0]} in another.",
+            quotes=(Quote(statement=found[0][1]), Quote(statement=second[1])),
+            dimensions=frozenset({"team"}),
+        )
+
+
+def _only(figures: Sequence[Figure], subject: str) -> Figure | None:
+    """The deck's one statement of today's `subject`; None where it states none or several."""
+    found = [
+        figure
+        for figure in figures
+        if figure.subject == subject and figure.tense == "now" and not figure.period
+    ]
+    return found[0] if found and not any(_exclude(found[0], other) for other in found) else None
+
+
+def _annual_against_monthly(figures: Sequence[Figure]) -> Iterator[Flag]:
+    monthly, annual = _only(figures, "MRR"), _only(figures, "ARR")
+    if not monthly or not annual:
+        return
+    low, high = 12 * monthly.low, 12 * monthly.high
+    if max(low, annual.low) - min(high, annual.high) > 2 * _TOLERANCE * max(high, annual.high):
+        yield _flag(
+            "Contradicting numbers: ARR is not twelve times MRR",
+            f"Twelve times {monthly.amount.text} is not {annual.amount.text}.",
+            (monthly, annual),
+        )
+
+
+def _markets_in_order(figures: Sequence[Figure]) -> Iterator[Flag]:
+    for large, small in (("TAM", "SAM"), ("SAM", "SOM"), ("TAM", "SOM")):
+        outer, inner = _first(figures, large), _first(figures, small)
+        if outer and inner and outer.unit == inner.unit and inner.low > outer.high:
+            yield _flag(
+                f"Contradicting numbers: {small} larger than {large}",
+                f"The {small} of {inner.amount.text} cannot be part of a {large} of {outer.amount.text}.",
+                (outer, inner),
+            )
+            return
+
+
+def _first(figures: Sequence[Figure], subject: str) -> Figure | None:
+    return next((figure for figure in figures if figure.subject == subject and figure.tense == "now"), None)
+
+
+def _value_against_cost(figures: Sequence[Figure]) -> Iterator[Flag]:
+    value, cost, ratio = (_only(figures, subject) for subject in ("LTV", "CAC", "LTV/CAC"))
+    if value and cost and ratio and cost.low > 0 and abs(value.low / cost.low - ratio.low) > 0.2 * ratio.low:
+        yield _flag(
+            "Contradicting numbers: LTV/CAC",
+            f"{value.amount.text} divided by {cost.amount.text} is not {ratio.amount.text}.",
+            (value, cost, ratio),
+        )
+
+
+def _customers_times_price(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
+    """Only where the deck states one price, one number of paying customers and one MRR or ARR."""
+    prices = [
+        (amount, match[2], statement)
+        for statement in statements
+        for match in _PRICE.finditer(statement.masked)
+        for amount in statement.amounts
+        if amount.token == match[1] and "finances" in statement.dimensions and amount.low == amount.high
+    ]
+    paying = [
+        f
+        for f in figures
+        if f.subject == "customers" and f.tense == "now" and not f.period and "pay" in f.qualifier
+    ]
+    sales = _only(figures, "MRR") or _only(figures, "ARR")
+    if (
+        len(prices) != 1
+        or len({f.amount.low for f in paying}) != 1
+        or sales is None
+        or prices[0][0].unit != sales.unit
+    ):
+        return
+    price, each, statement = prices[0]
+    months = (1 if each.startswith("mo") else 1 / 12) * (1 if sales.subject == "MRR" else 12)
+    worth = paying[0].amount.low * price.low * months
+    if (
+        not re.search(r"\bfrom\b|\bstarting\b|\bab\b|seat|user|tier|nutzer", statement.masked)
+        and not 0.4 < worth / sales.low < 2.5
+    ):
+        yield Flag(
+            title=f"Contradicting numbers: customers times price against {sales.subject}",
+            detail=f"{paying[0].amount.text} customers at {price.text} come to about {worth:,.0f}, not to {sales.amount.text}.",
+            quotes=(
+                Quote(statement=paying[0].statement, at=paying[0].amount.start),
+                Quote(statement=statement, at=price.start),
+                Quote(statement=sales.statement, at=sales.amount.start),
+            ),
+            dimensions=frozenset({"traction"}),
+        )
+
+
+_FROM_TO = re.compile(
+    rf"\b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})[^;.{AMOUNT[1:-1]}]{{0,40}}({PERCENT}|{MULTIPLE})"
+    rf"|({PERCENT}|{MULTIPLE})[^;.{AMOUNT[1:-1]}]{{0,30}}\b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})"
+)
+
+
+def _growth_arithmetic(statements: Sequence[Statement]) -> Iterator[Flag]:
+    for statement in statements:
+        found = _FROM_TO.search(statement.masked)
+        if not found or re.search(
+            r"month|mom\b|week|quarter|monat|cagr|per |churn|retention|margin",
+            statement.masked[found.start() : found.end() + 25],
+        ):
+            continue
+        amounts = {amount.token: amount for amount in statement.amounts}
+        start, end, growth = (amounts[found[a] or found[b]] for a, b in ((1, 5), (2, 6), (3, 4)))
+        if start.kind != end.kind or not start.low or not growth.low:
+            continue
+        ratio, claimed = end.low / start.low, growth.low / 100 if growth.kind == "percent" else growth.low
+        readings = (ratio, ratio - 1) if ratio > 1 else (ratio, 1 - ratio)
+        if all(abs(reading - claimed) > 0.2 * claimed for reading in readings):
+            yield Flag(
+                title="Contradicting numbers: growth that does not add up",
+                detail=f"From {start.text} to {end.text} is not {growth.text}.",
+                quotes=(Quote(statement=statement, at=start.start),),
+                dimensions=frozenset({"traction"}),
+            )
+
+
+def _use_of_funds(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
+    shares = [
+        (amount, statement)
+        for statement in statements
+        if is_share_of_funds(statement)
+        for amount in statement.amounts
+        if amount.kind == "percent" and amount.low == amount.high
+    ]
+    total = sum(amount.low for amount, _ in shares)
+    if len(shares) >= 2 and total > 101:
+        quoted = list({statement.pieces[0]: Quote(statement=statement) for _, statement in shares}.values())
+        yield Flag(
+            title="Contradicting numbers: the use of funds adds up to more than 100 %",
+            detail=" + ".join(amount.text for amount, _ in shares) + f" = {total:g} %.",
+            quotes=tuple(quoted),
+            dimensions=frozenset({"ask"}),
+        )
+
+
+def is_share_of_funds(statement: Statement) -> bool:
+    """Whether the statement says on what a share of the money would be spent."""
+    if "use of funds" in statement.topics and statement.topics[0] == "use of funds":
+        return not re.search(
+            r"\b(?:growth|margin|discount|interest|equity|stake|increase|grow)\b", statement.masked
+        )
+    return (
+        "ask" in statement.dimensions
+        and re.search(
+            rf"\buse of funds\b|\bmittelverwendung\b|{PERCENT} (?:on|for|to|goes|into|für|in) ",
+            statement.masked,
+        )
+        is not None
+        and not re.search(r"\b(?:growth|equity|stake|discount|interest|dilution)\b", statement.masked)
+    )

@@ -1,0 +1,237 @@
+"""Red flags: what should make an investor stop and ask, each with the lines that raise it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
+from pitchdeck_rules.figures import SALES
+from pitchdeck_rules.words import DIMENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pitchdeck_rules.figures import Figure
+    from pitchdeck_rules.statements import Statement
+    from pitchdeck_rules.words import Dimension
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A place in the deck that backs what the report says."""
+
+    statement: Statement
+    at: int = 0
+    """Where in the statement the quoted words matter most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One reason for doubt."""
+
+    title: str
+    detail: str
+    quotes: tuple[Quote, ...] = ()
+    dimensions: frozenset[Dimension] = frozenset()
+    """Which scores it lowers by a point."""
+
+
+_METRIC = r"(?:revenues?|mrr|arr|sales|turnover|users?|customers?|subscribers?|clients?|bookings|gmv|downloads|traffic|sign-?ups|usage|umsatz|umsätze|kunden(?:zahl)?|nutzer(?:zahl)?\w*|erlöse)"
+_GROWTH = re.compile(
+    rf"\b(?:grew|grow|grows|growing|grown|growth|wachsen|wächst|wuchsen|wuchs|gewachsen|wachstum\w*)\b[^;{AMOUNT[1:-1]}]{{0,50}}(?:{PERCENT}|{MULTIPLE})"
+    rf"|(?:{PERCENT}|{MULTIPLE})[^;.,{AMOUNT[1:-1]}]{{0,30}}\b(?:growth|wachstum|mom\b|yoy\b|month[- ]over[- ]month|month[- ]on[- ]month|year[- ]over[- ]year|year[- ]on[- ]year|week[- ]over[- ]week|wow\b)"
+    rf"|\b{_METRIC}\b[^;.{AMOUNT[1:-1]}]{{0,30}}\b(?:up|increased|rose|risen|jumped|doubled|tripled|quadrupled|exploded|gestiegen|verdoppelt|verdreifacht)\b"
+    rf"|\b(?:doubled|tripled|quadrupled|verdoppelt|verdreifacht)\b[^;.]{{0,30}}\b{_METRIC}\b"
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:market|industry|sector|cagr|demand|category|segment|markt\w*|branche|nachfrage|competitors?)\b"
+)
+_NO_COMPETITOR = re.compile(
+    r"\b(?:no|zero|without(?: any)?|not have any|have no|there (?:is|are) no|keine?n?)\s+(?:real |direct |true |serious |known |other |relevant |echten? |direkten? )?"
+    r"(?:competitors?|competition|rivals?|konkurrenz|konkurrenten|wettbewerber|mitbewerber|wettbewerb)\b(?!\s+(?:offer|has|have|can|do|does|combin|provid|match|is|are (?:able|doing|offering)|bietet|kann|hat|cover|serv|sell|focus|address|with|in (?:our|this) (?:price|niche|segment)))"
+    r"|\b(?:competitors?|competition|konkurrenz|wettbewerber)\s*[:|]\s*(?:none|no one|nobody|zero|keine?)\b|\bnobody else (?:is|does|has)\b|\bno one else (?:is|does|has)\b"
+)
+_TOP_DOWN = re.compile(
+    rf"(?:\b(?:just|only|even|merely|a mere|nur|lediglich|capture|capturing|get|win|take|with|need|if we)\b[^.;]{{0,40}})?(?P<share>{PERCENT})\s*(?:share )?(?:of|von|des|vom|am)\s+(?:the |this |that |a |our |such a |diese[mns] |dem )?(?:[\w-]+ ){{0,3}}?(?:{MONEY}[^.;]{{0,25}})?(?:market|markt\w*|tam\b|industry|pie)"
+)
+_BOTTOM_UP = re.compile(
+    rf"bottom[- ]up|{COUNT}[^.;]{{0,60}}(?:\bx\b|\u00d7|\*|\btimes\b|\bmal\b|\bat\b|\bpaying\b|\u00e0|@)[^.;]{{0,20}}{MONEY}|{MONEY}[^.;]{{0,40}}(?:\bx\b|\u00d7|\*)[^.;]{{0,20}}{COUNT}"
+)
+_ASSUMPTION = re.compile(
+    r"\bassum\w+|\bbased on\b|\bdriven by\b|\bannahme\w*|\bbasier\w+|\bunter der annahme|\bscenario|\bbottom[- ]up\b|\bper (?:customer|seat|user|unit|rep|clinic|store|site)\b|\bconversion\b|\bchurn\b|\bprice of\b|\bsales reps?\b|\bpro kunde\b"
+)
+_FUTURE_SALES = re.compile(
+    r"\b(?:forecast\w*|project(?:ed|ions?|s|ing)|will (?:reach|hit|make|earn|generate|be)|we (?:expect|plan|aim|target)|expect(?:ed|s)?|prognose\w*|planen|erwarten|geplant)\b"
+)
+_SALES_WORD = re.compile(r"\b(?:revenues?|sales|turnover|arr|mrr|umsatz\w*|umsätze|profit|ebitda|earnings)\b")
+_RETURNS = re.compile(
+    r"\bguarantee[ds]?\b[^.;]{0,40}\b(?:returns?|profits?|exit|roi|success)\b|\brisk[- ]free\b|\bcan(?:not|['\u2019]t) (?:fail|lose)\b|\bgarantierte?n? (?:rendite|gewinn)"
+)
+_HYPE = re.compile(
+    r"\b(?:revolution\w+|disrupt\w*|game[- ]chang\w+|world[- ]class|unicorn|next (?:uber|google|facebook|amazon|apple|tesla|airbnb)|billion-dollar|explosive|skyrocket\w*|unprecedented|once[- ]in[- ]a[- ](?:generation|lifetime)|insane|crushing it|to the moon|paradigm\w*|bahnbrechend\w*|einzigartig\w*|revolutionär\w*|unlimited|limitless|everyone (?:wants|needs|loves)|viral)\b"
+)
+
+
+def find_flags(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
+    """The red flags that need no comparison of numbers, most serious first."""
+    told = [statement for statement in statements if not statement.is_instruction]
+    yield from _growth_without_base(told, figures)
+    yield from _each(
+        told,
+        _NO_COMPETITOR,
+        "Claims to have no competitors",
+        "There is always an alternative, if only doing nothing; the market has not been looked at.",
+    )
+    yield from _top_down(told)
+    yield from _projections(told)
+    yield from _valuation(figures)
+    yield from _each(
+        told, _RETURNS, "Promises a return", "Nobody can promise that; it is a warning in itself."
+    )
+    yield from _hype(told)
+
+
+def missing_sections(statements: Sequence[Statement]) -> Iterator[Flag]:
+    """One flag for all dimensions of which the deck says nothing."""
+    stated = {dimension for statement in statements for dimension in statement.dimensions}
+    missing = [dimension for dimension in DIMENSIONS if dimension not in stated]
+    if missing:
+        yield Flag(
+            title=f"Missing: {', '.join(missing)}",
+            detail="The deck says nothing of " + _listing(missing) + ".",
+        )
+
+
+def _listing(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+def instructions(statements: Sequence[Statement]) -> Iterator[Flag]:
+    """One flag for all text that speaks to the evaluator."""
+    quotes = tuple(Quote(statement=statement) for statement in statements if statement.is_instruction)
+    if quotes:
+        yield Flag(
+            title="Text that tells the evaluator what to do",
+            detail="It was not followed and counts neither for nor against a score; ask who put it there.",
+            quotes=quotes[:3],
+        )
+
+
+def _each(
+    statements: Sequence[Statement], pattern: re.Pattern[str], title: str, detail: str
+) -> Iterator[Flag]:
+    quotes = tuple(Quote(statement=statement) for statement in statements if pattern.search(statement.masked))
+    if quotes:
+        yield Flag(title=title, detail=detail, quotes=quotes[:2])
+
+
+def growth_claims(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements that the company itself grew, not its market and not what its product does for others."""
+    for statement in statements:
+        if not {"traction", "finances", "ask"} & statement.dimensions or {"projection", "plan"} & set(
+            statement.topics
+        ):
+            continue
+        masked = statement.masked
+        if _GROWTH.search(masked) and not _OF_OTHERS.search(masked) and not _FUTURE_SALES.search(masked):
+            yield statement
+
+
+def growth_base(claim: Statement, statements: Sequence[Statement], figures: Sequence[Figure]) -> bool:
+    """Whether the deck says from what, or to what, the company grew."""
+    if re.search(
+        rf"{MONEY}|(?:from|to|of|von|auf)\s*{COUNT}|{COUNT} (?:[\w-]+ ){{0,2}}{_METRIC}", claim.masked
+    ):
+        return True
+    subject = re.search(_METRIC, claim.masked)
+    sales = {figure for figure in SALES}
+    for figure in figures:
+        if figure.tense == "plan" or figure.subject in {"ask", "team size"}:
+            continue
+        is_sales, is_count = figure.subject in sales, figure.unit == "" and figure.subject not in sales
+        if subject is None and (is_sales or figure.statement.section == claim.section):
+            return True
+        if subject and (
+            is_sales if _SALES_WORD.search(subject[0]) else is_count and subject[0][:4] == figure.subject[:4]
+        ):
+            return True
+    return False
+
+
+def _growth_without_base(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
+    quotes = tuple(
+        Quote(statement=claim)
+        for claim in growth_claims(statements)
+        if not growth_base(claim, statements, figures)
+    )
+    if quotes:
+        yield Flag(
+            title="Growth claimed without a base",
+            detail="A percentage or a multiple without the number that it started from or came to says little.",
+            quotes=quotes[:3],
+        )
+
+
+def _top_down(statements: Sequence[Statement]) -> Iterator[Flag]:
+    if any(_BOTTOM_UP.search(statement.masked) for statement in statements):
+        return
+    for statement in statements:
+        found = _TOP_DOWN.search(statement.masked)
+        share = next(
+            (amount for amount in statement.amounts if found and amount.token == found["share"]), None
+        )
+        if share and share.high <= 15:
+            yield Flag(
+                title="Market share instead of a market calculation",
+                detail="A share of a large market is assumed from above; who buys, how many and at what price is not worked out.",
+                quotes=(Quote(statement=statement, at=share.start),),
+            )
+            return
+
+
+def _projections(statements: Sequence[Statement]) -> Iterator[Flag]:
+    claims = [
+        statement
+        for statement in statements
+        if re.search(MONEY, statement.masked)
+        and not {"market", "competition", "ask", "use of funds"} & set(statement.topics)
+        and (
+            _SALES_WORD.search(statement.masked)
+            and (_FUTURE_SALES.search(statement.masked) or "projection" in statement.topics)
+        )
+    ]
+    sections = {claim.section for claim in claims}
+    around = [
+        statement
+        for statement in statements
+        if statement.section in sections or "finances" in statement.dimensions
+    ]
+    if claims and not any(_ASSUMPTION.search(statement.masked) for statement in around):
+        yield Flag(
+            title="Projections without assumptions",
+            detail="Future sales are stated, but not what has to be true for them.",
+            quotes=tuple(Quote(statement=claim) for claim in claims[:2]),
+        )
+
+
+def _valuation(figures: Sequence[Figure]) -> Iterator[Flag]:
+    valued = [figure for figure in figures if figure.subject.endswith("valuation")]
+    if valued and not any(figure.subject in SALES and figure.tense != "plan" for figure in figures):
+        yield Flag(
+            title="A valuation without revenue",
+            detail="A price is put on the company, but no revenue of today is stated.",
+            quotes=(Quote(statement=valued[0].statement, at=valued[0].amount.start),),
+        )
+
+
+def _hype(statements: Sequence[Statement]) -> Iterator[Flag]:
+    loud = [statement for statement in statements if _HYPE.search(statement.masked)]
+    words = sorted({word for statement in loud for word in _HYPE.findall(statement.masked)})
+    if len(words) >= 3:
+        yield Flag(
+            title="Superlatives in place of evidence",
+            detail=f"{len(loud)} statements lean on words such as {', '.join(words[:4])}.",
+            quotes=tuple(Quote(statement=statement) for statement in loud[:2]),
+        )
