@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ def main() -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output went away, as `head` does: there is nobody left to tell.
-        sys.stdout = None  # type: ignore[assignment]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
         from llmdo.cli.console import say_error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.source import Location
+    from llmdo.syntax.document import Place
 
 Decision = Literal["allowed", "needs_approval", "blocked"]
 
@@ -121,7 +121,7 @@ class Rule:
     decision: Decision
     origin: str
     """Who says so, in words for the user: `built in`, `llmdo.toml`, ``worker `main` ``."""
-    at: Location | None = field(default=None, compare=False)
+    at: Place | None = field(default=None, compare=False)
 
     def applies(self, raised: Capability) -> bool:
         """Whether this rule has a say: an `allowed` one over all that may be raised, a strict one over any part."""
@@ -133,19 +133,19 @@ class Rule:
         return f'"{self.capability}" = "{self.decision}"'
 
 
-BUILT_IN: tuple[Rule, ...] = tuple(
-    Rule(Capability(name), decision, "built in")
-    for name, decision in (
-        ("fs.read", "allowed"),
-        ("fs.list", "allowed"),
-        ("agent.delegate", "allowed"),
-        ("data.untrusted", "allowed"),
-        ("proc.exec.unlisted", "blocked"),
-        (UNDECLARED, "blocked"),
-        ("fs.write.protected", "needs_approval"),
-        ("proc.exec.unvouched", "needs_approval"),
-    )
-)
+_BUILT_IN: dict[str, Decision] = {
+    "fs.read": "allowed",
+    "fs.list": "allowed",
+    "agent.delegate": "allowed",
+    "data.untrusted": "allowed",
+    "proc.exec.unlisted": "blocked",
+    UNDECLARED: "blocked",
+    "fs.write.protected": "needs_approval",
+    "proc.exec.unvouched": "needs_approval",
+}
+
+BUILT_IN = tuple(Rule(Capability(name), decision, "built in") for name, decision in _BUILT_IN.items())
+"""The rules that hold in every workspace, as far as its manifest leaves them standing."""
 
 
 def base_rules(manifest: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -175,7 +175,7 @@ class Ceiling:
 
     capabilities: tuple[Capability, ...]
     origin: str
-    at: Location | None = field(default=None, compare=False)
+    at: Place | None = field(default=None, compare=False)
 
     def admits(self, raised: Capability) -> bool:
         """Whether all that `raised` may be lies inside this ceiling."""

@@ -189,7 +189,7 @@ class Graph:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Alias to fallback chain."""
     python_models: Mapping[str, str] = field(default_factory=dict)
-    """`FILE.py:NAME` to the digest of the file and the workspace modules that it imports."""
+    """`python:FILE.py:NAME` to the digest of the file and the workspace modules that it imports."""
     schema_sources: Mapping[str, str] = field(default_factory=dict)
     """`FILE.py` of typed inputs and outputs to a digest of the same kind."""
     modules: Mapping[str, str] = field(default_factory=dict)
@@ -201,3 +201,5 @@ class Graph:
     toolsets: Mapping[str, Toolset] = field(default_factory=dict)
     """The workspace's own; the built-in ones come from `builtin.tools`."""
     acceptances: tuple[Acceptance, ...] = ()
+    code: tuple[str, ...] = field(default=(), compare=False)
+    """Every Python file of the workspace that takes part, imported ones included; a lock does not say."""

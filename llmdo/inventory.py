@@ -97,6 +97,7 @@ def governing_files(graph: Graph) -> frozenset[str]:
 
 
 def _governing_files(graph: Graph) -> Iterator[str]:
+    yield from graph.code
     for worker in graph.workers.values():
         yield worker.path
     yield from graph.schema_sources

@@ -164,7 +164,7 @@ class Analysis:
     def written(self) -> tuple[Capability, ...]:
         """Every capability with a scope that a rule or a ceiling names, sorted."""
         graph = self.graph
-        holders = (*graph.entries.values(), *graph.workers.values())
+        holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
         rules = [*graph.rules, *self.policy, *(rule for one in holders for rule in one.approvals)]
         ceilings = [capability for one in holders for capability in one.may or ()]
         named = {*(rule.capability for rule in rules), *ceilings}

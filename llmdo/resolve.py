@@ -74,6 +74,7 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
         workers=workers,
         toolsets=_toolsets(workspace, manifest, facts or {}),
         acceptances=_acceptances(document, manifest.get("check", {}).get("accept", ())),
+        code=tuple(workspace.modules),
     )
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.formats import ManifestFile, WorkerHeader
+    from llmdo.source import Span
+    from llmdo.syntax.document import Route
     from llmdo.syntax.module import Outline
 
 MANIFEST = "llmdo.toml"
@@ -50,7 +52,9 @@ class Module:
 
     def place(self, name: str) -> Place:
         """Where the file binds `name`; the file itself where that is not known."""
-        spans = {(bound,): (span, span) for bound, span in self.outline.spans.items()}
+        spans: dict[Route, tuple[Span, Span]] = {
+            (bound,): (span, span) for bound, span in self.outline.spans.items()
+        }
         return Place(Document(self.source, {}, lambda: spans), (name,))
 
 

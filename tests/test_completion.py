@@ -173,6 +173,7 @@ def test_each_script_is_accepted_by_its_shell(shell: completion.Shell, tmp_path:
         (["run", "--format", "=", "te"], ["text"]),
         (["run", "--format", "="], ["json", "text"]),
         (["remove", "rule", "fs.write", ":", "rep"], ["reports/**"]),
+        (["run", "nightly", "--input", "x"], []),
     ],
 )
 def test_bash_completes_a_line(workspace: Path, tmp_path: Path, words: list[str], replies: list[str]) -> None:
@@ -186,7 +187,7 @@ def test_bash_completes_a_line(workspace: Path, tmp_path: Path, words: list[str]
         f"COMP_WORDS=(llmdo {typed}) COMP_CWORD={len(words)}\n"
         f"COMP_LINE='{line}' COMP_POINT={len(line)}\n"
         "_llmdo llmdo\n"
-        'printf "%s\\n" "${COMPREPLY[@]}"'
+        '((${#COMPREPLY[@]})) && printf "%s\\n" "${COMPREPLY[@]}"; true'
     )
     done = subprocess.run(
         ["bash", "--norc", "-c", program],

@@ -1,6 +1,5 @@
 """`init`: what it writes, what it never touches, and that every template works as it is."""
 
-import os
 import tomllib
 from pathlib import Path
 
@@ -158,7 +157,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, path: str, force: boo
     with pytest.raises(LlmdoError, match=f"`{path}`.* is a link, which llmdo does not follow") as caught:
         scaffold.init(root, "minimal", force=force)
     assert caught.value.exit_code == 1
-    assert os.listdir(root) == [path]
+    assert list(root.iterdir()) == [root / path]
     assert files_of(outside) == {"file": b"mine"}
 
 

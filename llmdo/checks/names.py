@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Graph, Tool, Use
+    from llmdo.graph import Entry, Graph, Tool, Use, Worker
     from llmdo.project import Project
 
 
@@ -294,7 +294,8 @@ def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
     for rule in graph.rules:
         if rule.at:
             yield rule.capability, rule.at
-    for holder in (*graph.entries.values(), *graph.workers.values()):
+    holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
+    for holder in holders:
         yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
         yield from _ceiling(holder.may, holder.may_at)
     manifest: Any = project.workspace.manifest or {}

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Graph
     from llmdo.project import Project
-    from llmdo.runtime import Approver, Event, RunOutcome
+    from llmdo.runtime import Approver, RunOutcome
+    from llmdo.runtime.events import Event
 
 FILES = (*WORKER_ENDINGS, ".py")
 

@@ -146,7 +146,7 @@ def configure(
     models = models_of(graph, entry, workers, options.models, source)
     depth = graph.settings.max_depth
     resolver = ToolsetResolver(
-        graph=graph, root=root, files=confined, paths=paths, protected=governing_files(graph)
+        graph=graph, files=confined, modules=modules, paths=paths, protected=governing_files(graph)
     )
     resolver.preload(use for name in workers for use in graph.workers[name].uses)
     return RuntimeConfig(

@@ -88,7 +88,9 @@ def _mode(path: Path) -> int | None:
 def _kind(mode: int) -> str:
     if stat.S_ISLNK(mode):
         return "a link, which llmdo does not follow"
-    return "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a file" if stat.S_ISREG(mode) else "neither a file nor a folder"
 
 
 def _failure(verb: str, path: str, error: OSError) -> LlmdoError:

@@ -70,21 +70,23 @@ def delete(text: str, route: tuple[str, ...]) -> str:
 
     Comments stay, except inside what goes. A section that is left with neither a key nor a comment goes too.
     """
-    layout = _Layout.of(text)
-    parts = [part for part in layout.parts if part.route[: len(route)] == route]
-    if not parts:
-        return text
-    part = parts[-1]
+    while True:
+        layout = _Layout.of(text)
+        parts = [part for part in layout.parts if part.route[: len(route)] == route]
+        if not parts:
+            return text
+        text = _without(layout, parts[-1])
+
+
+def _without(layout: _Layout, part: _Part) -> str:
     if part.inside is not None:
         items = layout.items(part.inside)
         number = next(number for number, (_, end) in enumerate(items.spans) if end == part.end)
-        shorter = layout.spliced(*items.without(number))
-    elif part.is_header:
-        shorter = layout.spliced(layout.old_section(part))
-    else:
-        line = Splice(layout.line_start(part.start), layout.line_end(part.end), "")
-        shorter = _without_empty_section(layout.spliced(line), part.table)
-    return delete(shorter, route)
+        return layout.spliced(*items.without(number))
+    if part.is_header:
+        return layout.spliced(layout.old_section(part))
+    line = Splice(layout.line_start(part.start), layout.line_end(part.end), "")
+    return _without_empty_section(layout.spliced(line), part.table)
 
 
 def _without_empty_section(text: str, route: Route) -> str:

@@ -11,29 +11,28 @@ from pydantic_ai.toolsets import AbstractToolset
 from llmdo.diagnostic import LlmdoError
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.python import Modules, is_toolset_class, sentence_of
+from llmdo.toolsets.python import is_toolset_class, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
-
     from llmdo.graph import Graph, Use
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
+    from llmdo.toolsets.python import Modules
 
 
 class ToolsetResolver:
     """Makes the toolsets of one run. It wraps none: the gate does, around whatever is made here."""
 
     def __init__(
-        self, graph: Graph, root: Path, files: Root, paths: PathMap, protected: Iterable[str] = ()
+        self, graph: Graph, files: Root, modules: Modules, paths: PathMap, protected: Iterable[str] = ()
     ) -> None:
-        """`files` is the opened `root`; `protected` are the files that govern the run."""
+        """`modules` are those of the run; `protected` are the files that govern it."""
         self._graph = graph
         self._files = files
         self._paths = paths
         self._protected = frozenset(protected)
-        self._modules = Modules(root, files)
+        self._modules = modules
 
     def preload(self, uses: Iterable[Use]) -> None:
         """Loads the workspace's code for all of `uses`, so that a run does not begin what it cannot end.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from functools import cache
 
 from pydantic_ai.messages import (
@@ -81,10 +80,10 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w{4,}", text.lower())
 
 
-def call(tool: str, arguments: Mapping[str, Mapping[str, str]]) -> ModelResponse:
+def call(tool: str, arguments: dict[str, dict[str, str]]) -> ModelResponse:
     """One call of `tool` for each subject; they run at the same time."""
     return ModelResponse(
-        parts=[ToolCallPart(tool, dict(one), f"{tool}:{subject}") for subject, one in arguments.items()]
+        parts=[ToolCallPart(tool, one, f"{tool}:{subject}") for subject, one in arguments.items()]
     )
 
 
@@ -113,7 +112,9 @@ def prompt(messages: list[ModelMessage]) -> str:
     """What the user, or the worker that delegates, said."""
     parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
     content = parts[-1].content if parts else ""
-    return content if isinstance(content, str) else "\n".join(item for item in content if isinstance(item, str))
+    return (
+        content if isinstance(content, str) else "\n".join(item for item in content if isinstance(item, str))
+    )
 
 
 @cache

@@ -19,6 +19,7 @@ from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import ToolsetResolver
 
 HEADER = Document(
@@ -71,7 +72,7 @@ def resolver(tmp_path, monkeypatch):
         settings=Settings(name="w", built_in=1, default="needs_approval", max_depth=5), toolsets=toolsets
     )
     with Root.open(tmp_path) as files:
-        yield ToolsetResolver(graph, tmp_path, files, PathMap.of({"decks/": "input/"}), {"tools.py"})
+        yield ToolsetResolver(graph, files, Modules(tmp_path, files), PathMap.of({"decks/": "input/"}), {"tools.py"})
 
 
 def error_of(resolver: ToolsetResolver, one: Use) -> LlmdoError:

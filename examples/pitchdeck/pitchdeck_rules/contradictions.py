@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
-from pitchdeck_rules.figures import MARKETS, SALES
+from pitchdeck_rules.figures import SALES
 from pitchdeck_rules.flags import Flag, Quote
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ _TOLERANCE = 0.05  # of the larger value: decks round
 _DIMENSION: dict[str, Dimension] = {
     "ask": "ask", "pre-money valuation": "ask", "post-money valuation": "ask", "valuation": "ask", "team size": "team",
     "gross margin": "finances", "burn": "finances", "CAC": "finances", "LTV": "finances", "LTV/CAC": "finances",
-} | dict.fromkeys(sorted(MARKETS), "market")  # fmt: skip
+    "TAM": "market", "SAM": "market", "SOM": "market", "market size": "market",
+}  # fmt: skip
 _LABEL = {"ask": "the amount to be raised", "burn": "monthly burn"}
 _FOUNDED = re.compile(
     r"\b(?:founded|established|incorporated|gegründet|gründung)\b[^.;\d]{0,25}\b((?:19|20)\d\d)\b"

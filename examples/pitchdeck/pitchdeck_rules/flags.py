@@ -93,6 +93,21 @@ def find_flags(statements: Sequence[Statement], figures: Sequence[Figure]) -> It
     yield from _hype(told)
 
 
+def is_hype(statement: Statement) -> bool:
+    """Whether the statement leans on a superlative."""
+    return _HYPE.search(statement.masked) is not None
+
+
+def is_calculation(statement: Statement) -> bool:
+    """Whether the statement works a market out from below: so many buyers at such a price."""
+    return _BOTTOM_UP.search(statement.masked) is not None
+
+
+def claims_no_competitor(statement: Statement) -> bool:
+    """Whether the statement says that nobody else is in this market."""
+    return _NO_COMPETITOR.search(statement.masked) is not None
+
+
 def missing_sections(statements: Sequence[Statement]) -> Iterator[Flag]:
     """One flag for all dimensions of which the deck says nothing."""
     stated = {dimension for statement in statements for dimension in statement.dimensions}

@@ -154,6 +154,15 @@ def cue_dimensions(masked: str) -> tuple[Dimension, ...]:
     return tuple(name for name in DIMENSIONS if most and weights[name] == most)[:2]
 
 
+def names_somebody(statement: Statement) -> bool:
+    """Whether the statement names a person: a name that is a heading, or that a role or a mark follows."""
+    name = _NAME.search(statement.text)
+    if name is None:
+        return False
+    rest = statement.text[name.end() :].lstrip("*_ ")
+    return not rest or rest[0] in ",(:|-\u2013\u2014" or _ROLE.search(statement.masked) is not None
+
+
 def _is_clear(dimension: Dimension, masked: str) -> bool:
     return _CLEAR[dimension].search(masked) is not None
 

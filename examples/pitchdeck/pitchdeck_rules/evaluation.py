@@ -1,0 +1,201 @@
+"""A deck, judged: scores with their evidence, red flags, key figures and a verdict by stated thresholds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pitchdeck_rules.contradictions import find_contradictions
+from pitchdeck_rules.figures import read_figures
+from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
+from pitchdeck_rules.rubric import RUBRIC, Facts
+from pitchdeck_rules.statements import Piece, read_statements, title_line
+from pitchdeck_rules.words import DIMENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pitchdeck_rules.deck import Deck
+    from pitchdeck_rules.figures import Figure
+    from pitchdeck_rules.rubric import Criterion
+    from pitchdeck_rules.statements import Statement
+    from pitchdeck_rules.words import Dimension
+
+Verdict = Literal["GO", "WATCH", "PASS"]
+
+MOST_POINTS = 5 * len(DIMENSIONS)
+GO_POINTS, GO_LEAST, GO_FLAGS = 25, 2, 1
+WATCH_POINTS, WATCH_MISSING, WATCH_CONTRADICTIONS = 14, 2, 2
+
+_MOST_EVIDENCE = 5
+_DECK_WORDS = re.compile(
+    r"\b(?:(?:investor|pitch|seed|funding|startup)[ -]?(?:deck|presentation|pitch)|pitch|deck|präsentation|presentation|(?:pre-)?seed"
+    r"(?: round)?|series [a-d]|20\d\d|confidential|investor|für investoren|for investors)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What one dimension earned."""
+
+    dimension: Dimension
+    points: int | None
+    """1 to 5; None where the deck does not speak of it."""
+    results: tuple[tuple[Criterion, Statement | None], ...]
+    """Each criterion with the statement that meets it."""
+    is_lowered: bool
+    """Whether contradicting numbers cost it a point."""
+    evidence: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """Everything that the report says about a deck."""
+
+    deck: Deck
+    company: Piece | None
+    """The company's name, as its deck writes it."""
+    pitch: Statement | None
+    """What the company does, in its own words."""
+    key_figures: tuple[tuple[str, Figure | None], ...]
+    scores: tuple[Score, ...]
+    contradictions: tuple[Flag, ...]
+    doubts: tuple[Flag, ...]
+    """The other red flags, without those that concern the evaluator alone."""
+    instructions: tuple[Flag, ...]
+    verdict: Verdict
+    reasons: tuple[str, ...]
+
+    @property
+    def points(self) -> int:
+        """The sum of all scores; a dimension that is not stated counts 0."""
+        return sum(score.points or 0 for score in self.scores)
+
+
+def evaluate(deck: Deck) -> Evaluation | None:
+    """The evaluation of a deck; None where it says nothing at all."""
+    statements = read_statements(deck)
+    company = company_name(deck)
+    if not any(not statement.is_instruction for statement in statements):
+        return None
+    facts = Facts(
+        statements=tuple(each for each in statements if not each.is_instruction),
+        figures=read_figures(statements),
+    )
+    contradictions = tuple(find_contradictions(facts.statements, facts.figures))
+    lowered = frozenset(dimension for flag in contradictions for dimension in flag.dimensions)
+    scores = tuple(_score(dimension, facts, is_lowered=dimension in lowered) for dimension in DIMENSIONS)
+    doubts = (*missing_sections(facts.statements), *find_flags(facts.statements, facts.figures))
+    verdict, reasons = _verdict(scores, contradictions, doubts)
+    return Evaluation(
+        deck=deck,
+        company=company,
+        pitch=_pitch(facts),
+        key_figures=tuple(_key_figures(facts.figures)),
+        scores=scores,
+        contradictions=contradictions,
+        doubts=doubts,
+        instructions=tuple(instructions(statements)),
+        verdict=verdict,
+        reasons=reasons,
+    )
+
+
+def company_name(deck: Deck) -> Piece | None:
+    """The name in the deck's title, without words such as "pitch deck"; None for a title that is a sentence."""
+    line = title_line(deck)
+    if line is None:
+        return None
+    title = line.title if line.kind == "heading" else line.text.strip()
+    for part in re.split(r"\s+[-\u2013\u2014|]\s+|\s*[:|\u2013\u2014]\s+|,\s", title):
+        name = re.sub(r"^\W+|[\s,;:(]+$", "", _cut_at(_DECK_WORDS, part))
+        if (
+            name
+            and len(name.split()) <= 4
+            and name[0] in name[0].upper() + "0123456789"
+            and name in line.text
+        ):
+            return Piece(line=line.number, slide=line.slide, text=name)
+    return None
+
+
+def _cut_at(pattern: re.Pattern[str], text: str) -> str:
+    """`text` without what `pattern` matches, kept in one stretch so that it can be quoted."""
+    parts = [part.strip(" -\u2013\u2014|:,()") for part in pattern.split(text)]
+    return max(parts, key=len)
+
+
+def _score(dimension: Dimension, facts: Facts, *, is_lowered: bool) -> Score:
+    stated = facts.about(dimension)
+    results = tuple((criterion, criterion.find(facts) if stated else None) for criterion in RUBRIC[dimension])
+    met = sum(statement is not None for _, statement in results)
+    points = max(1, 1 + met - is_lowered) if stated else None
+    return Score(
+        dimension=dimension,
+        points=points,
+        results=results,
+        is_lowered=is_lowered and points is not None,
+        evidence=_evidence(stated, (statement for _, statement in results if statement)),
+    )
+
+
+def _evidence(stated: list[Statement], meeting: Iterable[Statement]) -> tuple[Statement, ...]:
+    """The statements that earned points, then others until there are two, in the order of the deck."""
+    chosen = {statement.pieces: statement for statement in meeting}
+    for statement in stated:
+        if len(chosen) >= 2:
+            break
+        chosen.setdefault(statement.pieces, statement)
+    return tuple(sorted(chosen.values(), key=lambda statement: statement.line))[:_MOST_EVIDENCE]
+
+
+def _pitch(facts: Facts) -> Statement | None:
+    prose = [each for each in facts.about("solution") if len(each.text.split()) >= 5 and each.form != "row"]
+    return prose[0] if prose else None
+
+
+def _key_figures(figures: tuple[Figure, ...]) -> Iterator[tuple[str, Figure | None]]:
+    wanted: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("Raising", ("ask",)),
+        ("Valuation", ("pre-money valuation", "post-money valuation", "valuation")),
+        ("Revenue", ("MRR", "ARR", "revenue")),
+        (
+            "Customers or users",
+            ("customers", "clients", "subscribers", "users", "kunden", "nutzer", "pilots", "pilotkunden"),
+        ),
+        ("Team size", ("team size",)),
+        ("Market", ("TAM", "market size", "SAM")),
+    )
+    for label, subjects in wanted:
+        found = [figure for subject in subjects for figure in figures if figure.subject == subject]
+        current = [figure for figure in found if figure.tense == "now"]
+        yield (
+            label,
+            next(iter(current), next((each for each in found if label in {"Raising", "Market"}), None)),
+        )
+
+
+def _verdict(
+    scores: tuple[Score, ...], contradictions: tuple[Flag, ...], doubts: tuple[Flag, ...]
+) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict by the thresholds above, and what speaks against the next better one."""
+    points = sum(score.points or 0 for score in scores)
+    missing = [score.dimension for score in scores if score.points is None]
+    weak = [score.dimension for score in scores if score.points is not None and score.points < GO_LEAST]
+    against_watch = [
+        *([f"{points} points, fewer than {WATCH_POINTS}"] if points < WATCH_POINTS else []),
+        *([f"{len(missing)} dimensions not stated"] if len(missing) > WATCH_MISSING else []),
+        *([f"{len(contradictions)} contradictions"] if len(contradictions) > WATCH_CONTRADICTIONS else []),
+    ]
+    if against_watch:
+        return "PASS", tuple(against_watch)
+    against_go = [
+        *([f"{points} points, fewer than {GO_POINTS}"] if points < GO_POINTS else []),
+        *([f"not stated: {', '.join(missing)}"] if missing else []),
+        *([f"weak: {', '.join(weak)}"] if weak else []),
+        *(["numbers that contradict each other"] if contradictions else []),
+        *([f"{len(doubts)} other red flags"] if len(doubts) > GO_FLAGS else []),
+    ]
+    return ("WATCH", tuple(against_go)) if against_go else ("GO", ())

@@ -1,0 +1,31 @@
+"""What the docs say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
+
+
+def test_the_reference_pages_are_those_that_the_code_makes() -> None:
+    pages = runpy.run_path(str(ROOT / "docs/generate.py"))["pages"]()
+    for name, text in pages.items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"run docs/generate.py: {name} is stale"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_in_the_docs_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_page_tells_anyone_to_install_another_package_of_our_name(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"(?:pip|pipx|uv|uvx)[\w \-]*install[\w \-]* '?llmdo(?!-workspace)\b", text)
