@@ -63,6 +63,7 @@ class Row:
     path: tuple[Hop, ...]
     """A shortest one, ties by name, on which nothing is blocked; where all are blocked, a shortest one."""
     tool: str
+    """The tool that raises it, of the toolset that `path` ends in; for a delegation, the delegate itself."""
     reasons: tuple[Reason, ...]
     """Why the last call of `path` is decided so."""
     free: tuple[Hop, ...] | None
@@ -265,7 +266,7 @@ class _Walk:
             elsewhere=False,
             decision=strictest([verdict.decision, *gates]),
             path=path,
-            tool=offer.tool,
+            tool=offer.tool if offer.toolset else path[-1].name,
             reasons=verdict.reasons,
             free=free,
             assurance=offer.assurance,
@@ -324,9 +325,19 @@ class _Walk:
         hops = [Hop(names[0], None)]
         for caller, callee in pairwise(names):
             hops.append(Hop(callee, _use(workers[caller], callee), self.gate(caller)))
-        if offer.toolset:
-            hops.append(Hop(offer.toolset, _use(workers[name], offer.toolset)))
-        return tuple(hops)
+        toolset = offer.toolset or self._delegate(workers[name], offer)
+        return (*hops, Hop(toolset, _use(workers[name], toolset)))
+
+    def _delegate(self, worker: Worker, offer: _Offer) -> str:
+        """The first delegate of `worker` whose call raises what `offer` says: of its kind, others have other names."""
+        graph = self.analysis.graph
+        return next(
+            use.name
+            for use in worker.uses
+            if use.name in graph.workers
+            for tool in inventory.tools_of(graph, worker, use).values()
+            if offer.shape.declared == frozenset(tool.capabilities)
+        )
 
 
 def _use(worker: Worker, name: str) -> Use:

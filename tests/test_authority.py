@@ -42,7 +42,9 @@ authorities = st.builds(
 ANYTHING = tuple(Capability(name) for name in [*VOCABULARY, "x.t", "x.tt"])
 
 
-def strictness(calls: list[Capability], authority: Authority, declared: tuple[Capability, ...] = ANYTHING) -> int:
+def strictness(
+    calls: list[Capability], authority: Authority, declared: tuple[Capability, ...] = ANYTHING
+) -> int:
     return STRICTNESS[decide(calls, declared, authority).decision]
 
 

@@ -15,7 +15,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("example
 def test_the_reference_pages_are_those_that_the_code_makes() -> None:
     pages = runpy.run_path(str(ROOT / "docs/generate.py"))["pages"]()
     for name, text in pages.items():
-        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"run docs/generate.py: {name} is stale"
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, (
+            f"run docs/generate.py: {name} is stale"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from llmdo.cli import check as check_command
+from llmdo.cli import edit
 from llmdo.cli.console import (
     CANNOT_GO_ON,
     FINDINGS,
@@ -33,17 +34,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_app = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
-remove_app = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
-app.add_typer(add_app, name="add")
-app.add_typer(remove_app, name="remove")
-
-Project = Annotated[
-    Optional[str],  # noqa: UP045  # typer reads annotations at run time
-    typer.Option(
-        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
-    ),
-]
+app.add_typer(edit.add, name="add")
+app.add_typer(edit.remove, name="remove")
 
 
 class Template(StrEnum):
@@ -129,7 +121,7 @@ def init(
 
 @app.command()
 def check(
-    project: Project = None,
+    project: edit.Project = None,
     locked: Annotated[
         bool, typer.Option("--locked", help="The lock has to be there and current. Default where CI is set.")
     ] = False,
@@ -144,7 +136,7 @@ def check(
 
 @app.command()
 def lock(
-    project: Project = None,
+    project: edit.Project = None,
     check: Annotated[
         bool, typer.Option("--check", help="Derive everything anew and compare; write nothing.")
     ] = False,
@@ -227,7 +219,7 @@ def run_command(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(metavar="[NAME | FILE... [INPUT]]", help="An entry; or worker and Python files."),
     ] = None,
-    project: Project = None,
+    project: edit.Project = None,
     input: Annotated[  # noqa: A002
         Optional[str],  # noqa: UP045
         typer.Option("--input", metavar="TEXT", help="The input, or - for standard input."),

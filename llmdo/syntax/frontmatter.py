@@ -419,8 +419,8 @@ def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) ->
         mark = error.context_mark
     if mark is None:
         return finding("LDO101", source.location(), "the header is not valid YAML")
-    span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 2)
-    found = header[mark.index : mark.index + 1]
+    found = header[mark.index : mark.index + 1].strip("\n")
+    span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 1 + len(found))
     message, hint = "the header is not valid YAML from here on", None
     for pattern, sentence, usual_hint in _TROUBLES:
         if re.search(pattern, told):

@@ -15,6 +15,7 @@ from llmdo.toolsets.python import is_toolset_class, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
     from llmdo.graph import Graph, Use
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap

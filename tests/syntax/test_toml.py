@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdo.source import Source
@@ -94,7 +94,7 @@ def test_an_escape_in_a_quoted_key_is_read() -> None:
 
 
 def test_columns_count_code_points() -> None:
-    key, value = parse('"é𝒳" = "ü"; b = 1'.replace(";", " #")).index()["é𝒳",]
+    key, value = parse('"é🚀" = "ü"; b = 1'.replace(";", " #")).index()["é🚀",]
     assert (key.column, key.end_column, value.column, value.end_column) == (1, 5, 8, 11)
 
 
@@ -373,6 +373,7 @@ def routes(value: Any, route: Route = ()) -> dict[Route, Any]:
     return found
 
 
+@settings(deadline=None)
 @given(st.dictionaries(keys, values, max_size=5), st.randoms(use_true_random=False))
 def test_every_value_read_again_from_its_place_is_equal(data: dict[str, Any], random: Random) -> None:
     text = _Writer(random).write(data)
@@ -390,6 +391,7 @@ def test_every_value_read_again_from_its_place_is_equal(data: dict[str, Any], ra
             assert (again, type(again)) == (value, type(value))
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab.=[]{},\"'#\n\t \\1-é<>"), max_size=40))
 def test_any_text_gives_data_with_places_or_one_finding_within_the_text(text: str) -> None:
     document = parse(text)
@@ -403,6 +405,7 @@ def test_any_text_gives_data_with_places_or_one_finding_within_the_text(text: st
         assert set(document.index()) == set(routes(document.data))
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab.=[]{}\n"), max_size=30).map(lambda text: "a = 1\n[b]\n" + text))
 def test_a_duplicate_always_names_the_first(text: str) -> None:
     for found in parse(text).problems:

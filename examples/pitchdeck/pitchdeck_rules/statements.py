@@ -97,6 +97,10 @@ class Statement:
     is_instruction: bool = False
     dimensions: frozenset[Dimension] = frozenset()
 
+    def is_home(self, dimension: Dimension) -> bool:
+        """Whether it stands in the section about `dimension`."""
+        return any(DIMENSION_BY_TOPIC.get(topic) == dimension for topic in self.topics)
+
     @property
     def line(self) -> int:
         """The line on which it begins."""
@@ -333,5 +337,7 @@ def _clear_dimensions(statement: Statement) -> Iterable[Dimension]:
         ):
             continue
         if name in {"problem", "solution"} and topics:
+            continue
+        if name == "finances" and topics & {"problem", "market", "competition", "team", "use of funds"}:
             continue
         yield name

@@ -1,0 +1,168 @@
+"""`llmdo add` and `llmdo remove`: edits of the manifest that keep everything else as it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from llmdo.cli.console import root_folder, say
+
+if TYPE_CHECKING:
+    from llmdo.scaffold import Change
+
+Project = Annotated[
+    Optional[str],  # noqa: UP045  # typer reads annotations at run time
+    typer.Option(
+        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
+    ),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME")]
+Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="What prompts say; a folder ends in /.")]
+Capability = Annotated[
+    str, typer.Argument(metavar="CAPABILITY", help="Perhaps with a scope: fs.write:reports/**")
+]
+
+
+class Decision(StrEnum):
+    """What a rule decides."""
+
+    allowed = "allowed"
+    needs_approval = "needs_approval"
+    blocked = "blocked"
+
+
+add = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
+remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
+
+
+def _report(change: Change) -> None:
+    for path in change.written:
+        print(path)
+    for path in change.removed:
+        print(f"{path} (removed)")
+    for line in change.lines:
+        say(line)
+
+
+@add.command("worker")
+def add_worker(
+    name: Name,
+    toolset: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--toolset", metavar="NAME", help="A toolset or a worker that it may use; again for more."
+        ),
+    ] = None,
+    description: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--description", metavar="TEXT", help="What its callers' models see."),
+    ] = None,
+    entry: Annotated[bool, typer.Option("--entry", help="It may be started by its own name.")] = False,
+    path: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--path", metavar="FILE", help="Its file, instead of workers/NAME.worker."),
+    ] = None,
+    project: Project = None,
+) -> None:
+    """Write a worker file."""
+    from llmdo import scaffold
+
+    root = root_folder(project)
+    toolsets = tuple(toolset or ())
+    _report(
+        scaffold.add_worker(root, name, toolsets=toolsets, description=description, entry=entry, path=path)
+    )
+
+
+@add.command("toolset")
+def add_toolset(
+    name: Name,
+    python: Annotated[str, typer.Option("--python", metavar="FILE.py:ATTRIBUTE", help="Where it is.")],
+    project: Project = None,
+) -> None:
+    """Name a Python toolset."""
+    from llmdo import scaffold
+
+    _report(scaffold.add_toolset(root_folder(project), name, python=python))
+
+
+@add.command("entry")
+def add_entry(
+    name: Name,
+    worker: Annotated[str, typer.Option("--worker", metavar="NAME", help="The worker that it starts.")],
+    input: Annotated[  # noqa: A002
+        Optional[str],  # noqa: UP045
+        typer.Option("--input", metavar="TEXT", help="The input where a run is given none."),
+    ] = None,
+    project: Project = None,
+) -> None:
+    """Make something that `llmdo run` can start."""
+    from llmdo import scaffold
+
+    _report(scaffold.add_entry(root_folder(project), name, worker=worker, input=input))
+
+
+@add.command("path")
+def add_path(
+    alias: Alias,
+    target: Annotated[str, typer.Argument(metavar="FILE|FOLDER/", help="Where it is in the workspace.")],
+    project: Project = None,
+) -> None:
+    """Map an alias to a file, or a folder to a folder."""
+    from llmdo import scaffold
+
+    _report(scaffold.add_path(root_folder(project), alias, target))
+
+
+@add.command("rule")
+def add_rule(
+    capability: Capability,
+    decision: Annotated[Decision, typer.Argument(metavar="allowed|needs_approval|blocked")],
+    project: Project = None,
+) -> None:
+    """Decide about a capability."""
+    from llmdo import scaffold
+
+    _report(scaffold.add_rule(root_folder(project), capability, decision.value))
+
+
+@remove.command("worker")
+def remove_worker(name: Name, project: Project = None) -> None:
+    """Delete a worker's file, and its path in llmdo.toml."""
+    from llmdo import scaffold
+
+    _report(scaffold.remove_worker(root_folder(project), name))
+
+
+@remove.command("toolset")
+def remove_toolset(name: Name, project: Project = None) -> None:
+    """Remove a toolset's table; its Python file stays."""
+    from llmdo import scaffold
+
+    _report(scaffold.remove_toolset(root_folder(project), name))
+
+
+@remove.command("entry")
+def remove_entry(name: Name, project: Project = None) -> None:
+    """Remove an entry."""
+    from llmdo import scaffold
+
+    _report(scaffold.remove_entry(root_folder(project), name))
+
+
+@remove.command("path")
+def remove_path(alias: Alias, project: Project = None) -> None:
+    """Remove an alias."""
+    from llmdo import scaffold
+
+    _report(scaffold.remove_path(root_folder(project), alias))
+
+
+@remove.command("rule")
+def remove_rule(capability: Capability, project: Project = None) -> None:
+    """Remove a rule."""
+    from llmdo import scaffold
+
+    _report(scaffold.remove_rule(root_folder(project), capability))

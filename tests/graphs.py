@@ -1,0 +1,96 @@
+"""Random small graphs, made of values: for laws about reach, diffs and runs."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from llmdo.authority import Capability, Rule
+from llmdo.graph import Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.source import Source
+from llmdo.syntax.document import Document, Place
+
+NOWHERE = Place(Document(Source("nowhere", ""), {}, dict), ())
+
+SCOPES = [None, "in/**", "in/a", "out/**", "**"]
+NAMES = [
+    "fs.read",
+    "fs.write",
+    "fs.write.protected",
+    "proc.exec",
+    "proc.exec.unlisted",
+    "net.connect",
+    "x.t.any",
+]
+
+decisions = st.sampled_from(["allowed", "needs_approval", "blocked"])
+
+
+@st.composite
+def capabilities(draw: st.DrawFn, names: list[str] = NAMES) -> Capability:
+    name = draw(st.sampled_from(names))
+    return Capability(name, draw(st.sampled_from(SCOPES)) if name.startswith("fs") else None)
+
+
+patterns = capabilities([*NAMES, "fs", "proc", "agent.delegate"])
+
+
+def rules(origin: str) -> st.SearchStrategy[tuple[Rule, ...]]:
+    return st.lists(st.builds(Rule, patterns, decisions, st.just(origin)), max_size=2).map(tuple)
+
+
+ceilings = st.none() | st.lists(patterns, max_size=3).map(lambda found: tuple(sorted(set(found), key=str)))
+tools = st.builds(
+    Tool,
+    name=st.just("tool"),
+    capabilities=st.lists(capabilities(), min_size=1, max_size=2, unique=True).map(
+        lambda found: tuple(sorted(found, key=str))
+    ),
+    hook=st.booleans(),
+)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Up to four workers with any delegation between them, up to two toolsets, one entry."""
+    count = draw(st.integers(1, 4))
+    names = [f"w{number}" for number in range(count)]
+    toolsets = {
+        name: Toolset(name=name, kind="python", at=NOWHERE, tools={"tool": draw(tools)})
+        for name in ["t0", "t1"][: draw(st.integers(0, 2))]
+    }
+    workers = {}
+    for name in names:
+        used = draw(st.lists(st.sampled_from([*names, *toolsets, "filesystem"]), max_size=3, unique=True))
+        workers[name] = Worker(
+            name=name,
+            at=NOWHERE,
+            path=f"{name}.worker",
+            config="",
+            prompt="",
+            recursive=True,
+            uses=tuple(
+                Use(
+                    name=one,
+                    config={"read": ["in/**"], "write": ["out/**"]} if one == "filesystem" else {},
+                    at=NOWHERE,
+                )
+                for one in sorted(used)
+            ),
+            may=draw(ceilings),
+            approvals=draw(rules(f"worker `{name}`")),
+        )
+    entry = Entry(
+        name="e",
+        at=NOWHERE,
+        worker=Reference("w0", NOWHERE),
+        may=draw(ceilings),
+        approvals=draw(rules("entry `e`")),
+    )
+    return Graph(
+        settings=Settings(name="g", built_in=1, default=draw(decisions), max_depth=draw(st.integers(0, 3))),
+        rules=draw(rules("llmdo.toml")),
+        paths=draw(st.sampled_from([{}, {"decks/": "in/"}])),
+        entries={"e": entry},
+        workers=workers,
+        toolsets=toolsets,
+    )

@@ -1,0 +1,118 @@
+"""What reach says is what walking every call path finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llmdo.authority import STRICTNESS, Authority, Capability, Ceiling, base_rules, decide, strictest
+from llmdo.graph import Graph, Tool
+from llmdo.inventory import DELEGATE, tools_of
+from llmdo.reach import Analysis, entry_ceiling
+from tests.graphs import graphs
+
+PROBES = [None, "in/a", "in/b", "in/c/d", "out/a", "elsewhere", "in/**", "out/**", "**"]
+
+
+def call_paths(graph: Graph) -> Iterator[tuple[str, ...]]:
+    """Every chain of delegations from the entry's worker, up to the depth that the settings allow."""
+
+    def below(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        yield path
+        if len(path) <= graph.settings.max_depth:
+            for use in graph.workers[path[-1]].uses:
+                if use.name in graph.workers:
+                    yield from below((*path, use.name))
+
+    return below((graph.entries["e"].worker.name,))
+
+
+def authority_on(graph: Graph, path: tuple[str, ...]) -> Authority:
+    entry = graph.entries["e"]
+    ceilings = [entry_ceiling(entry)] if entry.may is not None else []
+    ceilings += [
+        Ceiling(graph.workers[name].may, name) for name in path if graph.workers[name].may is not None
+    ]
+    return Authority(
+        base=base_rules(graph.rules),
+        default=graph.settings.default,
+        layers=(*entry.approvals, *graph.workers[path[-1]].approvals),
+        ceilings=tuple(ceilings),
+    )
+
+
+def delegations(graph: Graph, path: tuple[str, ...]) -> list[str]:
+    """The decisions over the delegations that lead along `path`."""
+    return [
+        decide([DELEGATE], [DELEGATE], authority_on(graph, path[: length + 1])).decision
+        for length in range(len(path) - 1)
+    ]
+
+
+def calls_of(tool: Tool, *, delegation: bool) -> Iterator[frozenset[Capability]]:
+    """What single calls of a tool may raise: with a hook any one declared thing, at any probed place in it."""
+    if not tool.hook:
+        yield frozenset(tool.capabilities)
+        return
+    always = {DELEGATE} if delegation else set()
+    for declared in tool.capabilities:
+        for scope in [declared.scope, *PROBES] if declared.name.startswith("fs") else [None]:
+            raised = Capability(declared.name, scope)
+            if declared.contains(raised):
+                yield frozenset({raised, *always})
+
+
+@settings(max_examples=400, deadline=None)
+@given(graphs())
+def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
+    rows = Analysis(graph).of(graph.entries["e"])
+    for path in call_paths(graph):
+        gates = delegations(graph, path)
+        if "blocked" in gates:
+            continue
+        authority = authority_on(graph, path)
+        for use in graph.workers[path[-1]].uses:
+            for tool in tools_of(graph, graph.workers[path[-1]], use).values():
+                for raised in calls_of(tool, delegation=use.name in graph.workers):
+                    decision = decide(raised, tool.capabilities, authority).decision
+                    if decision == "blocked":
+                        continue
+                    whole = strictest([decision, *gates])
+                    for one in raised:
+                        covering = [row for row in rows if row.capability.contains(one)]
+                        assert covering, (path, one)
+                        mildest = min(STRICTNESS[row.mildest] for row in covering)
+                        assert mildest <= STRICTNESS[whole], (path, one)
+
+
+@settings(max_examples=400, deadline=None)
+@given(graphs())
+def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
+    paths = set(call_paths(graph))
+    for row in Analysis(graph).of(graph.entries["e"]):
+        for hops in (row.path, row.free):
+            if hops is None:
+                continue
+            names = tuple(hop.name for hop in hops)
+            assert names[:-1] in paths
+            worker = graph.workers[names[-2]]
+            assert any(use.name == names[-1] for use in worker.uses)
+            if hops is row.free:
+                assert set(delegations(graph, names[:-1])) <= {"allowed"}
+            assert [hop.decision for hop in hops[1:-1]] == delegations(graph, names[:-1])
+        if row.free is not None:
+            assert len(row.free) >= len(row.path)
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs(), st.integers(0, 3))
+def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
+    from dataclasses import replace
+
+    deeper = replace(graph, settings=replace(graph.settings, max_depth=graph.settings.max_depth + more))
+    before = {row.capability: row for row in Analysis(graph).of(graph.entries["e"])}
+    after = {row.capability: row for row in Analysis(deeper).of(deeper.entries["e"])}
+    for capability, row in before.items():
+        assert STRICTNESS[after[capability].mildest] <= STRICTNESS[row.mildest]
