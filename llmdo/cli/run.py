@@ -67,6 +67,8 @@ def run(options: Options) -> int:
 def _opened(options: Options) -> tuple[Path, Project, tuple[str, ...]]:
     """The workspace's root, the project, and those words that are not files."""
     files = [word for word in options.words if word.endswith(FILES) and Path(word).is_file()]
+    if options.words and options.words[0].endswith(FILES) and options.words[0] not in files:
+        raise LlmdoError(f"there is no file `{options.words[0]}`")
     if not files or options.words[0] not in files:
         root = root_folder(options.project)
         return root, projects.read(root), options.words

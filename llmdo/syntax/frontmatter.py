@@ -42,8 +42,9 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _NUMERIC = frozenset("0123456789+-.")
+# Digits may be grouped by `_`, as in TOML: the one step beyond the 1.2 core scalars.
 _NUMBER = re.compile(
-    r"(?P<decimal>[-+]?[0-9]+)|(?P<octal>0o[0-7]+)|(?P<hexadecimal>0x[0-9a-fA-F]+)"
+    r"(?P<decimal>[-+]?[0-9]+(?:_[0-9]+)*)|(?P<octal>0o[0-7]+)|(?P<hexadecimal>0x[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
     r"|(?P<endless>[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
 )
@@ -423,7 +424,7 @@ def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) ->
     span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 1 + len(found))
     message, hint = "the header is not valid YAML from here on", None
     for pattern, sentence, usual_hint in _TROUBLES:
-        if re.search(pattern, told):
+        if re.search(pattern, told) and (found or "{}" not in sentence):
             message, hint = sentence.format(found), usual_hint
             break
     line = header.split("\n")[mark.line] if found else ""

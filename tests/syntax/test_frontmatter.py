@@ -120,7 +120,7 @@ def test_a_closing_line_with_blanks_is_pointed_at() -> None:
     [
         ("", None), ("~", None), ("null", None), ("NULL", None), ("true", True), ("False", False),
         ("0", 0), ("-12", -12), ("+1", 1), ("010", 10), ("0o17", 15), ("0x1F", 31), ("999999999999999999", 10**18 - 1),
-        ("1.5", 1.5), (".5", 0.5), ("1.", 1.0), ("-2e3", -2000.0), ("1.10", 1.1),
+        ("10_000_000", 10_000_000), ("1.5", 1.5), (".5", 0.5), ("1.", 1.0), ("-2e3", -2000.0), ("1.10", 1.1),
     ],
 )  # fmt: skip
 def test_plain_scalars_follow_the_yaml_1_2_core_schema(yaml: str, expected: object) -> None:
@@ -131,7 +131,7 @@ def test_plain_scalars_follow_the_yaml_1_2_core_schema(yaml: str, expected: obje
 @pytest.mark.parametrize(
     "yaml",
     [
-        "on", "off", "yes", "No", "nULL", "tRue", "12:30", "12:30:45", "2020-01-01", "1_000", "0b1", "-0x1", "1.2.3",
+        "on", "off", "yes", "No", "nULL", "tRue", "12:30", "12:30:45", "2020-01-01", "1_000_", "_1", "0b1", "-0x1", "1.2.3",
         "+", ".", "..", "-.", "1e", "=", "fs.read:input/**", "anthropic:claude",
     ],
 )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from pitchdeck_rules.contradictions import find_contradictions
 from pitchdeck_rules.figures import read_figures
 from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
-from pitchdeck_rules.rubric import RUBRIC, Facts
+from pitchdeck_rules.criteria import Facts, has_digits
+from pitchdeck_rules.rubric import RUBRIC
 from pitchdeck_rules.statements import Piece, read_statements, title_line
 from pitchdeck_rules.words import DIMENSIONS
 
@@ -28,7 +29,7 @@ MOST_POINTS = 5 * len(DIMENSIONS)
 GO_POINTS, GO_LEAST, GO_FLAGS = 25, 2, 1
 WATCH_POINTS, WATCH_MISSING, WATCH_CONTRADICTIONS = 14, 2, 2
 
-_MOST_EVIDENCE = 5
+_LEAST_EVIDENCE, _MOST_EVIDENCE = 3, 5
 _DECK_WORDS = re.compile(
     r"\b(?:(?:investor|pitch|seed|funding|startup)[ -]?(?:deck|presentation|pitch)|pitch|deck|präsentation|presentation|(?:pre-)?seed"
     r"(?: round)?|series [a-d]|20\d\d|confidential|investor|für investoren|for investors)\b",
@@ -142,10 +143,10 @@ def _score(dimension: Dimension, facts: Facts, *, is_lowered: bool) -> Score:
 
 
 def _evidence(stated: list[Statement], meeting: Iterable[Statement]) -> tuple[Statement, ...]:
-    """The statements that earned points, then others until there are two, in the order of the deck."""
+    """The statements that earned points, then others until there are three, numbers first; in the order of the deck."""
     chosen = {statement.pieces: statement for statement in meeting}
-    for statement in stated:
-        if len(chosen) >= 2:
+    for statement in sorted(stated, key=lambda each: not has_digits(each)):
+        if len(chosen) >= _LEAST_EVIDENCE:
             break
         chosen.setdefault(statement.pieces, statement)
     return tuple(sorted(chosen.values(), key=lambda statement: statement.line))[:_MOST_EVIDENCE]
@@ -171,10 +172,19 @@ def _key_figures(figures: tuple[Figure, ...]) -> Iterator[tuple[str, Figure | No
     for label, subjects in wanted:
         found = [figure for subject in subjects for figure in figures if figure.subject == subject]
         current = [figure for figure in found if figure.tense == "now"]
-        yield (
-            label,
-            next(iter(current), next((each for each in found if label in {"Raising", "Market"}), None)),
-        )
+        planned = found if label in {"Raising", "Market"} else []
+        yield label, _latest(current) or next(iter(planned), None)
+
+
+def _latest(figures: list[Figure]) -> Figure | None:
+    """The first figure of today; where all carry a year, the last one of the latest year."""
+    today = next((figure for figure in figures if not figure.period), None)
+    if today or not figures:
+        return today
+    years = [
+        max((int(year) for year in re.findall(r"20\d\d", figure.period)), default=0) for figure in figures
+    ]
+    return [figure for figure, year in zip(figures, years, strict=True) if year == max(years)][-1]
 
 
 def _verdict(

@@ -24,7 +24,7 @@ MARKETS = frozenset({"TAM", "SAM", "SOM", "market size"})
 SALES = frozenset({"MRR", "ARR", "revenue"})
 
 _PLAN = re.compile(
-    r"\b(?:will|would|could|should|plan(?:s|ned|ning)?|project(?:ed|ions?|s)|forecast\w*|expect\w*|target\w*|goals?|aim|to reach"
+    r"\b(?:will|would|could|should|plan(?:s|ned|ning)?|project(?:ed|ions?|s)|forecast\w*|expect\w*|target\w*|goals?|aim|to reach|reach(?:es)?|(?:gets?|takes?|brings?) us to"
     r"|by (?:the )?end of|by (?:20\d\d|q[1-4])|potential\w*|if we|next year|within \S+ (?:months|years)|erwart\w+|plan(?:en|t|ung)|ziel\w*"
     r"|prognos\w+|bis (?:ende )?20\d\d|werden|wird|soll\w*|könnt\w+)\b"
 )  # fmt: skip
@@ -32,6 +32,7 @@ _PAST = re.compile(
     r"\b(?:previously|last (?:year|month|quarter)|(?:months?|years?|year) (?:ago|earlier)|used to|initially|at launch|at first"
     r"|vorjahr\w*|letzte[sn] jahr|damals|zuvor|started with|began with|first (?:month|year|quarter|week))\b"
 )  # fmt: skip
+_NOW = re.compile(r"\b(?:today|now|current(?:ly)?|already|heute|derzeit|aktuell)\b")
 _FROM = re.compile(
     r"\b(?:from|von|vs\.?|versus|compared (?:to|with)|after|statt|instead of|was|were|nach)\s*(?:about |just |only |rund )?$"
 )
@@ -160,7 +161,7 @@ def _is_own(sighting: _Sighting) -> bool:
     statement, near = sighting.statement, sighting.before[-60:]
     topics = set(statement.topics)
     if sighting.subject in MARKETS:
-        return True
+        return sighting.words.strip() != "=" or "market" in topics
     if "competition" in topics or topics == {"problem"} or _OTHERS.search(statement.masked):
         return False
     if sighting.subject == "ask":
@@ -258,6 +259,8 @@ def _tense(sighting: _Sighting) -> Tense:
     if _FROM.search(sighting.before) or _PAST.search(masked):
         return "past"
     around = f"{sighting.before[-60:]} {sighting.words} {sighting.after[:40]}"
-    if {"projection", "plan"} & set(sighting.statement.topics) or _PLAN.search(around):
+    is_outlook = bool({"projection", "plan"} & set(sighting.statement.topics))
+    is_aim = sighting.subject in SALES and "ask" in sighting.statement.topics and not _NOW.search(around)
+    if is_outlook or is_aim or _PLAN.search(around):
         return "plan"
     return "now"

@@ -154,18 +154,17 @@ def growth_claims(statements: Sequence[Statement]) -> Iterator[Statement]:
             yield statement
 
 
-def growth_base(claim: Statement, statements: Sequence[Statement], figures: Sequence[Figure]) -> bool:
+def growth_base(claim: Statement, figures: Sequence[Figure]) -> bool:
     """Whether the deck says from what, or to what, the company grew."""
     if re.search(
         rf"{MONEY}|(?:from|to|of|von|auf)\s*{COUNT}|{COUNT} (?:[\w-]+ ){{0,2}}{_METRIC}", claim.masked
     ):
         return True
     subject = re.search(_METRIC, claim.masked)
-    sales = {figure for figure in SALES}
     for figure in figures:
         if figure.tense == "plan" or figure.subject in {"ask", "team size"}:
             continue
-        is_sales, is_count = figure.subject in sales, figure.unit == "" and figure.subject not in sales
+        is_sales, is_count = figure.subject in SALES, figure.unit == "" and figure.subject not in SALES
         if subject is None and (is_sales or figure.statement.section == claim.section):
             return True
         if subject and (
@@ -177,9 +176,7 @@ def growth_base(claim: Statement, statements: Sequence[Statement], figures: Sequ
 
 def _growth_without_base(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
     quotes = tuple(
-        Quote(statement=claim)
-        for claim in growth_claims(statements)
-        if not growth_base(claim, statements, figures)
+        Quote(statement=claim) for claim in growth_claims(statements) if not growth_base(claim, figures)
     )
     if quotes:
         yield Flag(

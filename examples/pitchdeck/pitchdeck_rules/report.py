@@ -69,8 +69,8 @@ def _head(title: str, name: str, reading: tuple[str, ...], model_name: str) -> l
     return [
         f"# Pitch deck report: {title}",
         "",
-        f"Deck: `{name}`" + (f" ({'; '.join(reading)})" if reading else ""),
-        f"Written by: {model_name}",
+        f"- Deck: `{name}`" + (f" ({'; '.join(reading)})" if reading else ""),
+        f"- Written by: {model_name}",
     ]
 
 
@@ -100,8 +100,10 @@ def _key_figures(evaluation: Evaluation) -> list[str]:
         if figure is None:
             lines.append(f"| {label} | not stated | |")
             continue
-        narrowed = " ".join(word for word in (figure.qualifier, figure.subject) if word)
-        value = f'"{figure.amount.text}" ({narrowed}{", planned" if figure.tense == "plan" else ""})'
+        is_narrowed = label in {"Revenue", "Customers or users"}
+        subject = f"{figure.qualifier} {figure.subject}".strip() if is_narrowed else figure.subject
+        details = (subject, figure.period, "planned" if figure.tense == "plan" else "")
+        value = f'"{figure.amount.text}" ({", ".join(detail for detail in details if detail)})'
         piece = _piece_at(figure.statement, figure.amount.start)
         lines.append(f"| {label} | {value} | {_place(piece)} |")
     return lines
@@ -111,25 +113,24 @@ def _scores(scores: tuple[Score, ...]) -> list[str]:
     lines = [
         "## Scores",
         "",
-        "| Dimension | Score | The deck | The deck does not |",
+        "| Dimension | Score | Rules met | Rules not met |",
         "| --- | --- | --- | --- |",
     ]
     for score in scores:
         met = [criterion.rule for criterion, statement in score.results if statement]
-        unmet = [_infinitive(criterion.rule) for criterion, statement in score.results if not statement]
-        done = "; ".join(met) or ("mentions it" if score.points else "says nothing of it")
-        lines.append(f"| {score.dimension.capitalize()} | {_points(score)} | {done} | {'; '.join(unmet)} |")
+        unmet = [criterion.rule for criterion, statement in score.results if not statement]
+        row = (
+            score.dimension.capitalize(),
+            _points(score),
+            "; ".join(met) or "none",
+            "; ".join(unmet) or "none",
+        )
+        lines.append(f"| {' | '.join(row)} |")
     return lines
 
 
 def _points(score: Score) -> str:
     return f"{score.points}/5" if score.points else "not stated"
-
-
-def _infinitive(rule: str) -> str:
-    """ "says who has it" -> "say who has it"."""
-    verb, _, rest = rule.partition(" ")
-    return f"{verb.removesuffix('s')} {rest}"
 
 
 def _evidence(scores: tuple[Score, ...]) -> list[str]:

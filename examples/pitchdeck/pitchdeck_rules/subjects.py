@@ -88,6 +88,7 @@ SUBJECTS = (
         rf"\b(?:market|markt(?:volumen|größe)?)(?: size| volume)?{_NEAR}",
         r"(?:[\w-]+ ){0,4}?(?:market|industry|markt)\b",
     ),
+    _subject("market size", "money", r"=\s*"),
     _subject(
         "LTV/CAC", "multiple count", rf"ltv ?(?:/|:|to) ?cac(?: ratio)?{_NEAR}", r"ltv ?(?:/|:|to) ?cac"
     ),
