@@ -90,21 +90,13 @@ def headers(shape: Shape) -> list[dict[str, object]]:
 
 
 def uv_members(folder: Path, count: int) -> None:
-    """A uv workspace of `count` members, each depending on up to three others; its lock is uv's to write."""
-    dice = random.Random(0)
-    folder.mkdir(parents=True)
-    root = '[project]\nname = "root"\nversion = "0.1.0"\nrequires-python = ">=3.11"\n'
-    (folder / "pyproject.toml").write_text(f'{root}\n[tool.uv.workspace]\nmembers = ["members/*"]\n')
-    for number in range(count):
-        needed = sorted(dice.sample(range(number), min(number, dice.randrange(MOST_EDGES + 1))))
-        names = [f"member-{one:05}" for one in needed]
-        sources = "".join(f"{name} = {{ workspace = true }}\n" for name in names)
-        member = folder / "members" / f"member-{number:05}"
-        member.mkdir(parents=True)
-        (member / "pyproject.toml").write_text(
-            f'[project]\nname = "member-{number:05}"\nversion = "0.1.0"\nrequires-python = ">=3.11"\n'
-            f"dependencies = {json.dumps(names)}\n" + (f"\n[tool.uv.sources]\n{sources}" if sources else "")
-        )
+    """A uv workspace of `count` members that depend on nothing; its lock is uv's to write."""
+    members = {f"member-{number:05}": f"members/member-{number:05}" for number in range(count)}
+    for name, path in {"root": ".", **members}.items():
+        (folder / path).mkdir(parents=True)
+        text = f'[project]\nname = "{name}"\nversion = "0.1.0"\nrequires-python = ">=3.11"\n'
+        workspace = '\n[tool.uv.workspace]\nmembers = ["members/*"]\n' if name == "root" else ""
+        (folder / path / "pyproject.toml").write_text(text + workspace)
 
 
 def python_files(folder: Path, count: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from unicodedata import category
 
@@ -35,14 +35,29 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO206": ("tool-collision", "error"),
     "LDO207": ("unknown-capability", "error"),
     "LDO208": ("unknown-tool", "error"),
+    "LDO209": ("unknown-check", "error"),
     # 3xx: graph
     "LDO301": ("delegation-cycle", "error"),
+    "LDO302": ("depth-exceeded", "error"),
+    "LDO303": ("unreachable-worker", "warning"),
+    "LDO304": ("unused-toolset", "warning"),
+    "LDO305": ("unused-path", "warning"),
     # 4xx: lock
     "LDO401": ("stale-lock", "error"),
     "LDO402": ("missing-lock", "error"),
     "LDO403": ("conflicted-lock", "error"),
     "LDO404": ("newer-lock", "error"),
     "LDO405": ("unreadable-lock", "error"),
+    # 5xx: authority
+    "LDO501": ("outside-ceiling", "error"),
+    "LDO502": ("delegate-gain", "warning"),
+    "LDO503": ("dead-rule", "warning"),
+    "LDO504": ("open-reach", "warning"),
+    "LDO505": ("loosened-default", "warning"),
+    "LDO506": ("block-without-ceiling", "warning"),
+    "LDO507": ("tool-never-runs", "warning"),
+    "LDO510": ("private-data-way-out", "warning"),
+    "LDO511": ("idle-acceptance", "warning"),
 }
 """Every code, its name and its severity. A code never changes its meaning and is never used again."""
 
@@ -53,6 +68,20 @@ class Related:
 
     at: Location
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement of a stretch of text that mends a finding."""
+
+    at: Location
+    """The stretch: it has a span."""
+    before: str
+    """What stands there."""
+    text: str
+    """What takes its place."""
+    safe: bool
+    """Whether `check --fix` may apply it unasked: it makes no decision milder and no ceiling wider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +95,12 @@ class Diagnostic:
     hint: str | None = None
     related: tuple[Related, ...] = ()
     severity: Severity = "error"
+    subject: str | None = None
+    """The entry that it is about, where it is about one."""
+    gated: bool = False
+    """Whether a person is asked before what it warns of can happen."""
+    fix: Fix | None = field(default=None, compare=False)
+    """The one edit that would mend it, where that is certain."""
 
     @property
     def name(self) -> str:
@@ -86,10 +121,21 @@ def finding(
     *,
     hint: str | None = None,
     related: Iterable[Related] = (),
+    subject: str | None = None,
+    gated: bool = False,
+    fix: Fix | None = None,
 ) -> Diagnostic:
     """A finding with the severity that its code has."""
     return Diagnostic(
-        code=code, at=at, message=message, hint=hint, related=tuple(related), severity=CODES[code][1]
+        code=code,
+        at=at,
+        message=message,
+        hint=hint,
+        related=tuple(related),
+        severity=CODES[code][1],
+        subject=subject,
+        gated=gated,
+        fix=fix,
     )
 
 
@@ -105,6 +151,14 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     matches = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
     return matches[0] if matches else None
+
+
+def only_match(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name` where no other one is near enough as well: good enough for a fix."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, sorted(known), n=2, cutoff=0.7)
+    return matches[0] if len(matches) == 1 else None
 
 
 EXCERPT = 40  # characters: enough to know a value again, and a message stays one line

@@ -226,6 +226,9 @@ Acceptance = TypedDict(
         ],
         "capability": NotRequired[Annotated[ScopedCapability, Doc("The widening that is accepted.")]],
         "entry": NotRequired[Annotated[Name, Doc("The entry that it is accepted for.")]],
+        "gated": NotRequired[
+            Annotated[bool, Doc("Whether it holds only as long as a person is asked on the way.")]
+        ],
         "reason": Annotated[Text, Doc("Why people accept it.")],
     },
 )

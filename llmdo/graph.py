@@ -175,6 +175,8 @@ class Acceptance:
     code: str | None
     capability: Capability | None
     entry: str | None
+    gated: bool
+    """Whether it holds only as long as a person is asked on the way."""
     reason: str
     at: Place = field(compare=False)
 

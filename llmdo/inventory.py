@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DELEGATE = Capability("agent.delegate")
 READ = Capability("fs.read")
 NO_TOOLS: Mapping[str, Tool] = {}
+START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capability("mcp.start"),))}
+"""What using an MCP server does before any tool is called; no tool of a server can have its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
     """`callee` as a tool of `caller`; None is the function of an entry.
 
     Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
-    names and what the caller's own `filesystem` reads. A caller with neither may name any file.
+    names and what the caller's own `filesystem` reads. A caller with neither can name no file.
     """
     if not takes_attachments(callee):
         return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
@@ -52,8 +54,13 @@ def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
         if use.name == "filesystem":
             reads = builtin.tools(use.name, use.config).get("read_file")
             scopes.update(one.scope or "**" for one in (reads.capabilities if reads else ()))
-    reads_of = sorted(Capability(READ.name, scope) for scope in scopes or {"**"})
+    reads_of = sorted(Capability(READ.name, scope) for scope in scopes)
     return Tool(name=callee.name, capabilities=(DELEGATE, *reads_of), hook=True)
+
+
+def hands_over(delegate: Tool) -> bool:
+    """Whether a call of `delegate`, as `delegation` made it, can hand over files."""
+    return any(one.name == READ.name for one in delegate.capabilities)
 
 
 def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
@@ -61,7 +68,8 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
     if use.name in graph.workers:
         return {use.name: delegation(graph, worker, graph.workers[use.name])}
     if use.name in graph.toolsets:
-        return graph.toolsets[use.name].tools
+        toolset = graph.toolsets[use.name]
+        return {**toolset.tools, **START} if toolset.kind == "mcp" else toolset.tools
     return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else NO_TOOLS
 
 

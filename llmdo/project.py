@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmdo import lock
+from llmdo.reach import Analysis
 from llmdo.resolve import resolve
 from llmdo.workspace import load
 
@@ -26,6 +27,8 @@ class Project:
     graph: Graph
     """Of the sources, with what the lock knows of toolsets whose source has not changed."""
     locked: Locked
+    analysis: Analysis = field(compare=False)
+    """The graph prepared for questions about reach."""
 
     @property
     def is_current(self) -> bool:
@@ -48,4 +51,4 @@ def read(root: Path, manifest: Source | None = None) -> Project:
     outlined = resolve(workspace)
     known = lock.facts(locked.graph, outlined)
     graph = resolve(workspace, known) if known else outlined
-    return Project(workspace=workspace, graph=graph, locked=locked)
+    return Project(workspace=workspace, graph=graph, locked=locked, analysis=Analysis(graph))

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from llmdo import inventory
+from llmdo import inventory, topology
 from llmdo.authority import (
     Authority,
     Capability,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.authority import Decision, Reason, Rule
-    from llmdo.graph import Entry, Graph, Tool, Use, Worker
+    from llmdo.graph import Entry, Graph, Reference, Tool, Use, Worker
 
 Assurance = Literal["enforced", "declared", "open"]
 
@@ -45,8 +45,8 @@ class Hop:
     """One step of a path: a worker called, or at the end the toolset used."""
 
     name: str
-    use: Use | None = field(compare=False)
-    """The line of the caller's header that allows it; None for what the entry itself starts."""
+    use: Use | Reference | None = field(compare=False)
+    """Where the caller names it; None for what the entry itself starts."""
     decision: Decision = "allowed"
     """About the call of this worker or tool."""
 
@@ -112,6 +112,8 @@ class Analysis:
     graph: Graph
     policy: tuple[Rule, ...] = ()
     """Rules of the person's `policy.toml`."""
+    also: tuple[Capability, ...] | None = None
+    """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
 
     @cached_property
     def base(self) -> tuple[Rule, ...]:
@@ -168,13 +170,14 @@ class Analysis:
         holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
         rules = [*graph.rules, *self.policy, *(rule for one in holders for rule in one.approvals)]
         ceilings = [capability for one in holders for capability in one.may or ()]
-        named = {*(rule.capability for rule in rules), *ceilings}
+        named = {*(rule.capability for rule in rules), *ceilings, *(self.also or ())}
         return tuple(sorted((one for one in named if one.scope is not None), key=str))
 
     def of(self, entry: Entry, *, ceiling: bool = True) -> tuple[Row, ...]:
         """The reach of `entry`, sorted by capability and scope; without its own ceiling if `ceiling` is false."""
         own = entry_ceiling(entry) if ceiling else None
-        return _rows(_Walk(self, _known(self.graph, entry), entry.approvals, own, None))
+        walk = _Walk(self, _known(self.graph, entry), entry.approvals, own, None)
+        return _rows(walk, self._calls(entry) if entry.function else ())
 
     def of_worker(self, name: str) -> tuple[Row, ...]:
         """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry."""
@@ -184,6 +187,14 @@ class Analysis:
         """What has a say over a call, given the layers and the ceilings on its path."""
         default = self.graph.settings.default
         return Authority(base=self.base, default=default, layers=(*layers, *self.policy), ceilings=ceilings)
+
+    def _calls(self, entry: Entry) -> Iterator[tuple[_Offer, Reference]]:
+        """What the function of `entry` itself can raise: by calling workers, and by handing files to them."""
+        for called in entry.calls:
+            if callee := self.graph.workers.get(called.name):
+                tool = inventory.delegation(self.graph, None, callee)
+                for shape in self._shapes(tool, delegation=True):
+                    yield _Offer(shape, callee.name, callee.name, "enforced"), called
 
     def _offers(self, tools: Iterable[tuple[str, Tool]]) -> Iterator[_Offer]:
         for toolset, tool in tools:
@@ -197,7 +208,9 @@ class Analysis:
         declared = frozenset(tool.capabilities)
         if not tool.hook:
             for capability in tool.capabilities:
-                yield _Shape(capability, declared, declared)
+                rows = [capability] if self.also is None else [row for row, _ in self._classes(capability)]
+                for row in rows:
+                    yield _Shape(row, declared, declared)
             return
         always = {inventory.DELEGATE} if delegation else set()
         for capability in tool.capabilities:
@@ -269,6 +282,23 @@ class _Walk:
             tool=offer.tool if offer.toolset else path[-1].name,
             reasons=verdict.reasons,
             free=free,
+            assurance=offer.assurance,
+        )
+
+    def row_of_call(self, offer: _Offer, called: Reference) -> Row:
+        """The row of a call that the function of the entry makes."""
+        ceilings = (self.own,) if self.own else ()
+        authority = self.analysis.authority(self.layers, ceilings)
+        verdict = decide(offer.shape.raised, offer.shape.declared, authority)
+        path = (Hop(called.name, called),)
+        return Row(
+            capability=offer.shape.row,
+            elsewhere=False,
+            decision=verdict.decision,
+            path=path,
+            tool=offer.tool,
+            reasons=verdict.reasons,
+            free=path if verdict.decision == "allowed" else None,
             assurance=offer.assurance,
         )
 
@@ -344,9 +374,14 @@ def _use(worker: Worker, name: str) -> Use:
     return next(use for use in worker.uses if use.name == name)
 
 
-def _rows(walk: _Walk) -> tuple[Row, ...]:
+def _rows(walk: _Walk, calls: Iterable[tuple[_Offer, Reference]] = ()) -> tuple[Row, ...]:
+    """The rows of a tree of calls; `calls` are those of a function that starts it."""
     rows: dict[Capability, Row] = {}
     kinds = walk.analysis.kinds[1]
+    for offer, called in calls:
+        row = walk.row_of_call(offer, called)
+        known = rows.get(offer.shape.row)
+        rows[offer.shape.row] = _joined(known, row) if known else row
     for kind in walk.search(frozenset(), free=False).first:
         worker, offers = kinds[kind]
         for offer in offers:
@@ -397,3 +432,37 @@ def _preference(row: Row) -> tuple[bool, int, tuple[str, ...], str]:
 
 def _length(path: tuple[Hop, ...]) -> tuple[int, tuple[str, ...]]:
     return len(path), tuple(hop.name for hop in path)
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How deep the delegations of an entry go."""
+
+    longest: tuple[str, ...]
+    """The workers along a longest chain, ties by name; of an entry with recursion, up to where that begins."""
+    recursion: str | None
+    """A worker through which the chains never have to end; None where all of them do."""
+
+    def is_exceeded(self, most: int) -> bool:
+        """Whether some chain has to be longer than `most` delegations."""
+        return self.recursion is None and len(self.longest) - 1 > most
+
+    def __str__(self) -> str:
+        if self.recursion:
+            return f"bounded at run time through the recursion of {self.recursion}"
+        return f"proved: at most {max(len(self.longest) - 1, 0)}"
+
+
+def depth_of(analysis: Analysis, entry: Entry) -> Depth:
+    """The depth of `entry`, whatever `max-depth` says."""
+    starts = _known(analysis.graph, entry)
+    reached = {name: analysis.edges[name] for name in inventory.reachable(analysis.graph, entry)}
+    cyclic = sorted({name for knot in topology.knots(reached) for name in knot})
+    longest: dict[str, tuple[str, ...]] = {}
+    for name in topology.ends_first(reached, skip=frozenset(cyclic)):
+        below = [longest[other] for other in reached[name] if other in longest]
+        longest[name] = (name, *min(below, key=lambda path: (-len(path), path), default=()))
+    chains = [longest[name] for name in starts if name in longest]
+    recursive = [name for name in cyclic if analysis.graph.workers[name].recursive]
+    through = next(iter((*recursive, *cyclic)), None)
+    return Depth(min(chains, key=lambda path: (-len(path), path), default=()), through)

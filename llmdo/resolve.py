@@ -286,7 +286,7 @@ def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -
     for name, table in tables.items():
         if "mcp" in table:
             at = Place(workspace.document, ("toolsets", name), of_key=True)
-            toolsets[name] = Toolset(name=name, kind="mcp", at=at, server=server(table["mcp"]), dynamic=True)
+            toolsets[name] = _mcp_toolset(name, at, table)
     return dict(sorted(toolsets.items()))
 
 
@@ -315,6 +315,17 @@ def _toolset(
         dynamic=known.dynamic,
         tools={tool: _tool(name, tool, fact, declared) for tool, fact in sorted(known.tools.items())},
     )
+
+
+def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any]) -> Toolset:
+    """An MCP server: what the manifest says of its tools, and of all others that a call is one."""
+    reached = server(table["mcp"])
+    called = ["mcp.call", "net.connect"] if reached.url else ["mcp.call"]
+    declared = {"*": called, **table.get("capabilities", {})}
+    tools = {
+        tool: Tool(name=tool, capabilities=ceiling(texts) or ()) for tool, texts in sorted(declared.items())
+    }
+    return Toolset(name=name, kind="mcp", at=at, server=reached, dynamic=True, tools=tools)
 
 
 def _outlined(outline: ToolsetOutline | None) -> ToolsetFacts:
@@ -346,12 +357,13 @@ def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, list[str
     )
 
 
-def _acceptances(document: Document, tables: Iterable[Mapping[str, str]]) -> tuple[Acceptance, ...]:
+def _acceptances(document: Document, tables: Iterable[Mapping[str, Any]]) -> tuple[Acceptance, ...]:
     return tuple(
         Acceptance(
             code=table.get("code"),
             capability=Capability.parse(table["capability"]) if "capability" in table else None,
             entry=table.get("entry"),
+            gated=table.get("gated", False),
             reason=table["reason"],
             at=Place(document, ("check", "accept", number)),
         )

@@ -109,3 +109,24 @@ def opening_edge(
         if not knots(rest):
             return name, other
     return None
+
+
+def ends_first(edges: Mapping[str, Sequence[str]], skip: frozenset[str]) -> list[str]:
+    """The names outside `skip`, which holds every cycle, each after all that it has an edge to."""
+    order: list[str] = []
+    seen = set(skip)
+    for root in sorted(edges):
+        if root in seen:
+            continue
+        seen.add(root)
+        work = [(root, iter(edges[root]))]
+        while work:
+            name, successors = work[-1]
+            following = next((one for one in successors if one in edges and one not in seen), None)
+            if following is None:
+                work.pop()
+                order.append(name)
+            else:
+                seen.add(following)
+                work.append((following, iter(edges[following])))
+    return order

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmdo.checks import delegation, files, lock, names
+from llmdo.checks import authority, delegation, files, lock, names
+from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.diagnostic import CODES
 
 if TYPE_CHECKING:
@@ -37,11 +38,24 @@ ALL: tuple[Check, ...] = (
     names.unknown_capability,
     names.unknown_tool,
     delegation.delegation_cycle,
+    delegation.depth_exceeded,
+    delegation.unreachable_worker,
+    delegation.unused_toolset,
+    delegation.unused_path,
     lock.stale_lock,
     lock.missing_lock,
     lock.conflicted_lock,
     lock.newer_lock,
     lock.unreadable_lock,
+    authority.outside_ceiling,
+    authority.delegate_gain,
+    authority.dead_rule,
+    authority.open_reach,
+    authority.loosened_default,
+    authority.block_without_ceiling,
+    authority.tool_never_runs,
+    authority.private_data_way_out,
+    idle_acceptance,
 )
 """Every check, in the order of its code."""
 
@@ -57,7 +71,7 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     Without `locked`, a lock that is stale is a warning and a missing one a note: the work goes on. With it
     both are errors.
     """
-    found = {finding for one in ALL for finding in one(project)}
+    found = set(without_accepted(project, (finding for one in ALL for finding in one(project))))
     if not locked:
         found = {_relaxed(finding) for finding in found}
     return tuple(sorted(found, key=lambda finding: finding.order))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from llmdo import topology
 from llmdo.diagnostic import Related, finding
+from llmdo.inventory import reachable
+from llmdo.reach import depth_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,3 +61,83 @@ def _cycle(steps: list[tuple[str, Use]], opening: tuple[str, str] | None) -> Dia
             hint = f"remove `{opening[1]}` from `{opening[0]}`, or say `recursive: true` in one of them"
     related = [Related(use.at.location, f"`{name}` delegates to `{use.name}`") for name, use in rest]
     return finding("LDO301", edge.at.location, message, hint=hint, related=related)
+
+
+def depth_exceeded(project: Project) -> Iterator[Diagnostic]:
+    """A chain of delegations is longer than `max-depth`.
+
+    The run would refuse the last call of the chain, after all the others were paid for. Shorten the chain, or raise
+    `max-depth`. A chain that runs through declared recursion is bounded by `max-depth` on purpose, and no finding.
+
+    Fails: with a chain `main > planner > writer`.
+
+        [workspace]
+        max-depth = 1
+
+    Mended:
+
+        [workspace]
+        max-depth = 2
+    """
+    graph = project.graph
+    for entry in graph.entries.values():
+        depth = depth_of(project.analysis, entry)
+        if depth.is_exceeded(graph.settings.max_depth):
+            path = depth.longest
+            last = graph.workers[path[-2]]
+            edge = next(use for use in last.uses if use.name == path[-1])
+            yield finding(
+                "LDO302",
+                edge.at.location,
+                f"the chain {' > '.join(path)} takes {len(path) - 1} delegations, and `max-depth` is "
+                f"{graph.settings.max_depth}",
+                hint=f"shorten it, or set `max-depth = {len(path) - 1}`",
+                subject=entry.name,
+            )
+
+
+def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
+    """No entry can reach a worker.
+
+    It is never run. Delegate to it, make it an entry, or remove it. Where nothing can be started at all, as in a
+    collection of workers for others, there is nothing to say.
+    """
+    graph = project.graph
+    if not graph.entries:
+        return
+    reached = {name for entry in graph.entries.values() for name in reachable(graph, entry)}
+    for name, worker in graph.workers.items():
+        if name not in reached:
+            yield finding(
+                "LDO303",
+                worker.at.location,
+                f"no entry can reach the worker `{name}`",
+                hint="name it in the `toolsets` of a worker, or say `entry: true`",
+            )
+
+
+def unused_toolset(project: Project) -> Iterator[Diagnostic]:
+    """No worker uses a toolset of the workspace."""
+    graph = project.graph
+    used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    for name, toolset in graph.toolsets.items():
+        if name not in used:
+            yield finding("LDO304", toolset.at.location, f"no worker uses the toolset `{name}`")
+
+
+def unused_path(project: Project) -> Iterator[Diagnostic]:
+    """Nothing mentions an alias of the path map.
+
+    Neither a prompt, nor a description, nor the input of an entry holds it, so no model will ever say it.
+    """
+    graph = project.graph
+    texts = [file.prompt for file in project.workspace.workers]
+    texts += [worker.description or "" for worker in graph.workers.values()]
+    texts += [entry.input or "" for entry in graph.entries.values()]
+    for alias in graph.paths:
+        if not any(alias.rstrip("/") in text for text in texts):
+            yield finding(
+                "LDO305",
+                project.workspace.document.key("paths", alias),
+                f"nothing mentions the alias `{alias}`",
+            )

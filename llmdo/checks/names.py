@@ -235,7 +235,7 @@ def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
     if use.name in graph.workers:
         return (use.name,)
     if use.name in graph.toolsets:
-        return graph.toolsets[use.name].tools
+        return [tool for tool in graph.toolsets[use.name].tools if tool != "*"]
     return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else ()
 
 

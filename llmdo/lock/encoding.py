@@ -157,6 +157,7 @@ def _acceptance(acceptance: Acceptance) -> dict[str, Any]:
             "code": acceptance.code,
             "capability": str(acceptance.capability) if acceptance.capability else None,
             "entry": acceptance.entry,
+            "gated": acceptance.gated or None,
             "reason": acceptance.reason,
         }
     )
@@ -208,6 +209,7 @@ def decode(document: Document, lock: Mapping[str, Any]) -> Graph:
                 code=table.get("code"),
                 capability=Capability.parse(table["capability"]) if "capability" in table else None,
                 entry=table.get("entry"),
+                gated=table.get("gated", False),
                 reason=table["reason"],
                 at=Place(document, ("accept", number)),
             )

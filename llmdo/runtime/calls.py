@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from llmdo.authority import Authority, Capability, Ceiling
 from llmdo.diagnostic import LlmdoError
-from llmdo.inventory import DELEGATE, READ, delegates, delegation, takes_attachments, tools_of
+from llmdo.inventory import DELEGATE, READ, delegates, delegation, hands_over, tools_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.config import CallFrame, RuntimeConfig
 from llmdo.runtime.events import WorkerFinished, WorkerStarted
@@ -128,8 +128,10 @@ class AgentRuntime:
         return f"{above}/{name}#{numbers[f'{above}/{name}']}"
 
     def _make(self, use: Use) -> AbstractToolset[Any]:
-        worker = self.config.graph.workers.get(use.name)
-        return as_toolset(worker) if worker else self.config.resolver.make(use)
+        graph, caller = self.config.graph, self.frame.worker
+        if worker := graph.workers.get(use.name):
+            return as_toolset(worker, attachments=hands_over(delegation(graph, caller, worker)))
+        return self.config.resolver.make(use)
 
 
 def _callee(runtime: AgentRuntime, name: str) -> Worker:
@@ -253,14 +255,13 @@ _SCHEMAS = {takes: adapter.json_schema() for takes, adapter in _ADAPTERS.items()
 class WorkerToolset(AbstractToolset[Any]):
     """A worker as the one tool that its callers have. It stands behind the gate, like every toolset."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, *, attachments: bool) -> None:
         self._worker = worker
-        takes = takes_attachments(worker)
-        self._validator = _VALIDATORS[takes]
+        self._validator = _VALIDATORS[attachments]
         self._definition = ToolDefinition(
             name=worker.name,
             description=worker.description or f"Calls the worker {worker.name}.",
-            parameters_json_schema=_SCHEMAS[takes],
+            parameters_json_schema=_SCHEMAS[attachments],
         )
 
     @property
@@ -302,6 +303,9 @@ class WorkerToolset(AbstractToolset[Any]):
         return _raised(runtime.config, tool_args.get("attachments", ()))
 
 
-def as_toolset(worker: Worker) -> WorkerToolset:
-    """`worker` as a toolset for those that delegate to it: the only place where a worker becomes one."""
-    return WorkerToolset(worker)
+def as_toolset(worker: Worker, *, attachments: bool) -> WorkerToolset:
+    """`worker` as a toolset for one that delegates to it: the only place where a worker becomes one.
+
+    `attachments` says whether that caller has files to hand over and the worker takes them.
+    """
+    return WorkerToolset(worker, attachments=attachments)

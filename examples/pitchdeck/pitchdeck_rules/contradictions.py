@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
-from pitchdeck_rules.figures import SALES
 from pitchdeck_rules.flags import Flag, Quote
+from pitchdeck_rules.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +24,14 @@ _DIMENSION: dict[str, Dimension] = {
     "TAM": "market", "SAM": "market", "SOM": "market", "market size": "market",
 }  # fmt: skip
 _LABEL = {"ask": "the amount to be raised", "burn": "monthly burn"}
+_SPENT = compiled(rf"""
+    \buse of funds\b[^.;]*{PERCENT} | \bmittelverwendung\b[^.;]*{PERCENT}
+    {PERCENT} (?:on|for|to|goes|into|für|in)\b  | {PERCENT} [a-zäöü&/ ]{{2,30}},[^.;]{{0,40}}{PERCENT}
+""")
+_ENTRY = re.compile(rf"^\W*{PERCENT}|{PERCENT}\W*$")
+_NOT_SPENT = re.compile(
+    r"\b(?:growth|grow|equity|stake|discount|interest|dilution|margin|increase|wachstum|anteile?n?|zins\w*)\b"
+)
 _FOUNDED = re.compile(
     r"\b(?:founded|established|incorporated|gegründet|gründung)\b[^.;\d]{0,25}\b((?:19|20)\d\d)\b"
 )
@@ -42,7 +50,7 @@ def find_contradictions(statements: Sequence[Statement], figures: Sequence[Figur
     yield from _value_against_cost(figures)
     yield from _customers_times_price(statements, figures)
     yield from _growth_arithmetic(statements)
-    yield from _use_of_funds(statements, figures)
+    yield from _use_of_funds(statements)
 
 
 def _different_values(figures: Sequence[Figure]) -> Iterator[Flag]:
@@ -78,7 +86,11 @@ def _flag(title: str, detail: str, figures: Iterable[Figure]) -> Flag:
     return Flag(
         title=title,
         detail=detail,
-        quotes=tuple(Quote(statement=figure.statement, at=figure.amount.start) for figure in figures),
+        quotes=tuple(
+            {
+                id(each.statement): Quote(statement=each.statement, at=each.amount.start) for each in figures
+            }.values()
+        ),
         dimensions=frozenset({_DIMENSION.get(figures[0].subject, "traction")}),
     )
 
@@ -177,7 +189,7 @@ def _customers_times_price(statements: Sequence[Statement], figures: Sequence[Fi
     ):
         yield Flag(
             title=f"Contradicting numbers: customers times price against {sales.subject}",
-            detail=f"{paying[0].amount.text} customers at {price.text} come to about {worth:,.0f}, not to {sales.amount.text}.",
+            detail=f"{paying[0].amount.text} at {price.text} come to about {worth:,.0f}, not to {sales.amount.text}.",
             quotes=(
                 Quote(statement=paying[0].statement, at=paying[0].amount.start),
                 Quote(statement=statement, at=price.start),
@@ -187,10 +199,10 @@ def _customers_times_price(statements: Sequence[Statement], figures: Sequence[Fi
         )
 
 
-_FROM_TO = re.compile(
-    rf"\b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})[^;.{AMOUNT[1:-1]}]{{0,40}}({PERCENT}|{MULTIPLE})"
-    rf"|({PERCENT}|{MULTIPLE})[^;.{AMOUNT[1:-1]}]{{0,30}}\b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})"
-)
+_FROM_TO = compiled(rf"""
+    \b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})[^;.{AMOUNT[1:-1]}]{{0,40}}({PERCENT}|{MULTIPLE})
+    ({PERCENT}|{MULTIPLE})[^;.{AMOUNT[1:-1]}]{{0,30}}\b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})
+""")
 
 
 def _growth_arithmetic(statements: Sequence[Statement]) -> Iterator[Flag]:
@@ -216,7 +228,7 @@ def _growth_arithmetic(statements: Sequence[Statement]) -> Iterator[Flag]:
             )
 
 
-def _use_of_funds(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
+def _use_of_funds(statements: Sequence[Statement]) -> Iterator[Flag]:
     shares = [
         (amount, statement)
         for statement in statements
@@ -237,16 +249,14 @@ def _use_of_funds(statements: Sequence[Statement], figures: Sequence[Figure]) ->
 
 def is_share_of_funds(statement: Statement) -> bool:
     """Whether the statement says on what a share of the money would be spent."""
-    if "use of funds" in statement.topics and statement.topics[0] == "use of funds":
-        return not re.search(
-            r"\b(?:growth|margin|discount|interest|equity|stake|increase|grow)\b", statement.masked
-        )
-    return (
-        "ask" in statement.dimensions
-        and re.search(
-            rf"\buse of funds\b|\bmittelverwendung\b|{PERCENT} (?:on|for|to|goes|into|für|in) ",
-            statement.masked,
-        )
-        is not None
-        and not re.search(r"\b(?:growth|equity|stake|discount|interest|dilution)\b", statement.masked)
+    masked = statement.masked
+    if _NOT_SPENT.search(masked):
+        return False
+    if "use of funds" in statement.topics:
+        return bool(statement.amounts)
+    if "ask" not in statement.dimensions:
+        return False
+    is_entry = (
+        statement.form in {"item", "row"} and statement.is_home("ask") and _ENTRY.search(masked) is not None
     )
+    return is_entry or _SPENT.search(masked) is not None

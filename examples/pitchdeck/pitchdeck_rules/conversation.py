@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 _LIST, _WRITE = "list_files", "write_file"
 _DECKS, _REPORTS = "decks/", "reports/"
+_TEXT_ONLY = (
+    "These rules read text only; a language model could read it. Or export the deck as Markdown or text."
+)
 _VERDICT = re.compile(r"verdict:?\W{0,4}\s*(GO|WATCH|PASS|NOT JUDGED)\b", re.IGNORECASE)
 _POINTS = re.compile(r"\b(\d+ of \d+) points\b")
-_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/[\w.-]+\.\w{1,8}\b|\b[\w-]+\.(?:md|markdown|txt|pdf)\b")
+_PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.\w{1,8}\b|\b[\w-]+\.(?:md|markdown|txt|pdf)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +107,9 @@ def evaluate_attachments(messages: Sequence[ModelMessage], model_name: str) -> M
 def _report(attachment: _Attachment, model_name: str) -> str:
     text = read_text(attachment.content, attachment.media_type)
     if isinstance(text, Unreadable):
-        advice = "These rules read text only; a language model could read the file, or export the deck as Markdown or text."
-        return write_blank_report(attachment.name, f"the file is {text.what}, not text", advice, model_name)
+        return write_blank_report(
+            attachment.name, f"the file is {text.what}, not text", _TEXT_ONLY, model_name
+        )
     if not text.content.strip():
         return write_blank_report(attachment.name, "the file is empty", "Ask for the deck again.", model_name)
     evaluation = evaluate(read_deck(text.content, attachment.name, text.notes))

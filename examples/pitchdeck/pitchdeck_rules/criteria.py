@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
+from pitchdeck_rules.classification import names_somebody
 from pitchdeck_rules.contradictions import is_share_of_funds
 from pitchdeck_rules.figures import SALES
-from pitchdeck_rules.flags import claims_no_competitor, growth_base, growth_claims, is_calculation, is_hype
+from pitchdeck_rules.flags import claims_no_competitor, is_calculation, is_hype
+from pitchdeck_rules.growth import growth_claims, has_base
 from pitchdeck_rules.patterns import compiled
-from pitchdeck_rules.statements import names_somebody
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,8 +58,10 @@ _NOT_YET = compiled(
 )
 _GAIN = compiled(r"""
     \breduc\w+ | \bcuts?\b | \bsav(?:e|es|ed|ing|ings)\b | \bfell\b | \bless\b | \bfewer\b | \bfaster\b | \bcheaper\b
-    \bmore\b | \bincreas\w+ | \brais(?:es|ed)\b | \blower\w* | \bdrop\w* | \binstead of\b | \bdown (?:to|from)\b | \bonly\b
-    \baccura\w+ | \bimprov\w+ | \bshorten\w* | \bwithin\b | \bin under\b | \bbis zu\b | \bspar\w+ | \bsenk\w+ | \bsink\w*
+    \bmore\b | \bincreas\w+ | \brais(?:es|ed)\b | \blower\w* | \bdrop\w* | \binstead of\b
+    \bdown (?:to|from)\b | \bonly\b
+    \baccura\w+ | \bimprov\w+ | \bshorten\w* | \bwithin\b | \bin under\b | \bbis zu\b | \bspar\w+ | \bsenk\w+
+    \bsink\w*
     \bweniger\b | \bschneller\b | \bmehr\b | \bstatt\b | \bgünstiger\b | \bdoubl\w+ | \bfrom\b | \blonger\b | \bbetter\b
     \bdetects?\b | \bpredicts?\b | \bcosts?\b | \btakes\b | \berkennt\b | \bhalbier\w+ | \bsank\w*
 """)
@@ -72,7 +75,8 @@ _TECHNICAL = compiled(r"""
 """)
 _TIME = compiled(rf"""
     \bmrr\b | \barr\b | \b20\d\d\b | \b{SPAN}\b | \bsince\b | \btoday\b | \bnow\b | \bcurrently\b | \bq[1-4]\b
-    \bmonthly\b | \bweekly\b | \bdaily\b | \byearly\b | \bannual\w* | \bmom\b | \byoy\b | /mo\b | \bso far\b | \bto date\b
+    \bmonthly\b | \bweekly\b | \bdaily\b | \byearly\b | \bannual\w* | \bmom\b | \byoy\b | /mo\b | \bso far\b
+    \bto date\b
     \bseit\b | \bheute\b | \bmonatlich\w* | \bjährlich\w* | \bjahres\w* | \bbisher\b | \bin the season\b
     \b(?:january|february|march|april|june|july|august|september|october|november|december)\b
     \b(?:januar|februar|märz|juni|juli|oktober|dezember)\b
@@ -181,7 +185,7 @@ def existence(facts: Facts) -> Statement | None:
 
 def people(facts: Facts) -> Statement | None:
     """Somebody by name."""
-    return next((each for each in facts.about("team") if names_somebody(each)), None)
+    return next((each for each in facts.about("team") if names_somebody(each.text)), None)
 
 
 def both_sides(facts: Facts) -> Statement | None:
@@ -209,7 +213,7 @@ def buyers(facts: Facts) -> Statement | None:
 
 def size_source(facts: Facts) -> Statement | None:
     """Where a market number comes from, or at least when it held."""
-    market = facts.about("market")
+    market = facts.about("market") if market_size(facts) else []
     return first(market, SOURCE) or first(market, re.compile(r"\b20\d\d\b"), digits=True)
 
 
@@ -232,9 +236,10 @@ def measured(facts: Facts) -> Statement | None:
         if each.tense != "plan" and each.subject not in {"ask", "team size"}
     ]
     for each in facts.about("traction"):
-        if is_outlook(each) or not has_digits(each) or not _TIME.search(each.masked):
+        timed = _TIME.search(each.masked) or _TIME.search(" ".join(each.header).lower())
+        if is_outlook(each) or not has_digits(each) or not timed:
             continue
-        if each in own or re.search(rf"{AMOUNT} ?[a-z/%]", each.masked):
+        if each in own or each.header or re.search(rf"{AMOUNT} ?[a-z/%]", each.masked):
             return each
     return None
 
@@ -243,7 +248,7 @@ def growth(facts: Facts) -> Statement | None:
     """Growth with what it started from or came to."""
     course = first((each for each in facts.about("traction") if not is_outlook(each)), _COURSE)
     claims = growth_claims(facts.statements)
-    based = next((claim for claim in claims if growth_base(claim, facts.figures)), None)
+    based = next((claim for claim in claims if has_base(claim, facts.statements, facts.figures)), None)
     return course or based or _series(facts)
 
 
@@ -283,7 +288,8 @@ _FORECAST = compiled(
     r"\bproject(?:ed|ions?)\b | \bforecast\w* | \bexpect\w* | \bwill\b | \bplan(?:ned)?\b | \bprognos\w+ | \berwart\w+"
 )
 _CHARGED = compiled(r"""
-    \bpric\w+ | \bper\b | / ?(?:month|mo|year|seat|user)\b | \ba (?:month|year|day|week|night)\b | \brevenues?\b | \bmrr\b
+    \bpric\w+ | \bper\b | / ?(?:month|mo|year|seat|user)\b | \ba (?:month|year|day|week|night)\b
+    \brevenues?\b | \bmrr\b
     \barr\b | \bsales\b | \bfees?\b | \bcharge\w* | \bsubscri\w+ | \bcommission\b | \btake rate\b | \blicen[cs]e\w*
     \bpays?\b | \bturnover\b | \bcosts? (?:a|the|each)\b | \bumsatz\w* | \bumsätze\b | \bpreis\w* | \bpro\b | \babo\w*
     \berlös\w* | \bkostet\b | \bzahl(?:t|en)\b | \bim (?:monat|jahr)\b

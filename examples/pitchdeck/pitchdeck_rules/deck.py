@@ -102,9 +102,14 @@ def _slides(texts: Sequence[str], hidden: frozenset[int]) -> dict[int, int]:
     separators = [i for i in range(len(texts)) if i not in hidden and _is_separator(texts, i)]
     dashes = [i for i in separators if texts[i].strip()[0] != "="]
     separators = dashes or separators
-    if len(separators) < 2:
+    if len(separators) < 2 and not any(_opens_heading(texts, index) for index in separators):
         return {}
     return _count_slides(texts, hidden, frozenset(separators))
+
+
+def _opens_heading(texts: Sequence[str], index: int) -> bool:
+    following = next((text for text in texts[index + 1 :] if text.strip()), "")
+    return _ATX.match(following) is not None
 
 
 def _label(text: str) -> tuple[int, str] | None:
@@ -164,7 +169,7 @@ def _underlines(texts: Sequence[str], index: int) -> bool:
     if rule[1] != "-":
         return len(texts[index].strip()) >= len(title) - 2
     following = next((text for text in texts[index + 1 :] if text.strip()), "")
-    return not _ATX.match(following) and not _label(following)
+    return not _opens_heading(texts, index) and not _label(following)
 
 
 def _line(texts: Sequence[str], index: int, hidden: frozenset[int], slide: int | None) -> Line:

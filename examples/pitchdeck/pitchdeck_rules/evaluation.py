@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.contradictions import find_contradictions
+from pitchdeck_rules.criteria import Facts, has_digits
 from pitchdeck_rules.figures import read_figures
 from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
-from pitchdeck_rules.criteria import Facts, has_digits
 from pitchdeck_rules.rubric import RUBRIC
-from pitchdeck_rules.statements import Piece, read_statements, title_line
+from pitchdeck_rules.statements import Piece, read_hidden_statements, read_statements, title_line
 from pitchdeck_rules.words import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -31,8 +31,17 @@ WATCH_POINTS, WATCH_MISSING, WATCH_CONTRADICTIONS = 14, 2, 2
 
 _LEAST_EVIDENCE, _MOST_EVIDENCE = 3, 5
 _DECK_WORDS = re.compile(
-    r"\b(?:(?:investor|pitch|seed|funding|startup)[ -]?(?:deck|presentation|pitch)|pitch|deck|präsentation|presentation|(?:pre-)?seed"
-    r"(?: round)?|series [a-d]|20\d\d|confidential|investor|für investoren|for investors)\b",
+    r"\b(?:(?:investor|pitch|seed|funding|startup)[ -]?(?:deck|presentation|pitch)|pitch|deck|präsentation"
+    r"|presentation|(?:pre-)?seed(?: round)?|series [a-d]|20\d\d|confidential|investor|für investoren|for investors)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"\W*([A-Z\u00c0-\u00de][\w-]+(?: [A-Z\u00c0-\u00de][\w-]+)?) (?:makes|builds|offers|helps|provides|develops|sells|turns|lets"
+    r"|connects|rents|runs|brings|delivers|automates|is (?:an?|the)|entwickelt|baut|bietet|verbindet|ist (?:ein|die|der|das)\w*)\b"
+)
+_PRONOUN = re.compile(
+    r"(?:the|this|that|it|our|we|every|each|everyone|everybody|nobody|today|there|here|what|who|one|most|an?|der|die|das|unser\w*"
+    r"|es|wir|jede\w*|heute)\b",
     re.IGNORECASE,
 )
 
@@ -98,7 +107,7 @@ def evaluate(deck: Deck) -> Evaluation | None:
         scores=scores,
         contradictions=contradictions,
         doubts=doubts,
-        instructions=tuple(instructions(statements)),
+        instructions=tuple(instructions((*statements, *read_hidden_statements(deck)))),
         verdict=verdict,
         reasons=reasons,
     )
@@ -108,7 +117,7 @@ def company_name(deck: Deck) -> Piece | None:
     """The name in the deck's title, without words such as "pitch deck"; None for a title that is a sentence."""
     line = title_line(deck)
     if line is None:
-        return None
+        return _first_subject(deck)
     title = line.title if line.kind == "heading" else line.text.strip()
     for part in re.split(r"\s+[-\u2013\u2014|]\s+|\s*[:|\u2013\u2014]\s+|,\s", title):
         name = re.sub(r"^\W+|[\s,;:(]+$", "", _cut_at(_DECK_WORDS, part))
@@ -120,6 +129,15 @@ def company_name(deck: Deck) -> Piece | None:
         ):
             return Piece(line=line.number, slide=line.slide, text=name)
     return None
+
+
+def _first_subject(deck: Deck) -> Piece | None:
+    """The subject of a first sentence such as "Acme makes anvils." """
+    line = next((line for line in deck.lines if line.kind in {"text", "item"}), None)
+    found = _SUBJECT.match(line.text, line.start) if line else None
+    if line is None or found is None or _PRONOUN.match(found[1]):
+        return None
+    return Piece(line=line.number, slide=line.slide, text=found[1])
 
 
 def _cut_at(pattern: re.Pattern[str], text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.amounts import AMOUNT
+from pitchdeck_rules.patterns import compiled
 from pitchdeck_rules.statements import cells
 from pitchdeck_rules.subjects import HOLDERS, SUBJECTS
 
@@ -23,30 +24,33 @@ Tense = Literal["now", "past", "plan"]
 MARKETS = frozenset({"TAM", "SAM", "SOM", "market size"})
 SALES = frozenset({"MRR", "ARR", "revenue"})
 
-_PLAN = re.compile(
-    r"\b(?:will|would|could|should|plan(?:s|ned|ning)?|project(?:ed|ions?|s)|forecast\w*|expect\w*|target\w*|goals?|aim|to reach|reach(?:es)?|(?:gets?|takes?|brings?) us to"
-    r"|by (?:the )?end of|by (?:20\d\d|q[1-4])|potential\w*|if we|next year|within \S+ (?:months|years)|erwart\w+|plan(?:en|t|ung)|ziel\w*"
-    r"|prognos\w+|bis (?:ende )?20\d\d|werden|wird|soll\w*|könnt\w+)\b"
-)  # fmt: skip
-_PAST = re.compile(
-    r"\b(?:previously|last (?:year|month|quarter)|(?:months?|years?|year) (?:ago|earlier)|used to|initially|at launch|at first"
-    r"|vorjahr\w*|letzte[sn] jahr|damals|zuvor|started with|began with|first (?:month|year|quarter|week))\b"
-)  # fmt: skip
+_PLAN = compiled(r"""
+    \b(?:will|would|could|should|plan(?:s|ned|ning)?|project(?:ed|ions?|s)|forecast\w*|expect\w*)\b
+    \b(?:target\w*|goals?|aim|to reach|reach(?:es)?|(?:gets?|takes?|brings?) us to|by (?:the )?end of)\b
+    \b(?:by (?:20\d\d|q[1-4])|potential\w*|if we|next year|within \S+ (?:months|years)|erwart\w+)\b
+    \b(?:plan(?:en|t|ung)|ziel\w*|prognos\w+|bis (?:ende )?20\d\d|werden|wird|soll\w*|könnt\w+)\b
+""")
+_PAST = compiled(r"""
+    \b(?:previously|last (?:year|month|quarter)|(?:months?|years?|year) (?:ago|earlier)|used to)\b
+    \b(?:initially|at launch|at first|vorjahr\w*|letzte[sn] jahr|damals|zuvor|started with)\b
+    \b(?:began with|first (?:month|year|quarter|week))\b
+""")
 _NOW = re.compile(r"\b(?:today|now|current(?:ly)?|already|heute|derzeit|aktuell)\b")
 _FROM = re.compile(
-    r"\b(?:from|von|vs\.?|versus|compared (?:to|with)|after|statt|instead of|was|were|nach)\s*(?:about |just |only |rund )?$"
+    r"\b(?:from|von|vs\.?|versus|compared (?:to|with)|after|statt|instead of|nach)\s*(?:about |just |only |rund )?$"
 )
 _RATE = re.compile(r"\s*(?:per|each|a|every|pro|je|/) ?\w")
 _EACH = re.compile(
-    r"\b(?:per|each|every|average|avg|arpu|typical|je|pro|durchschnitt\w*|(?:one|a single))\b[^;.]{0,25}$"
+    r"\b(?:per|each|every|average|avg|arpu|typical|je|pro|durchschnitt\w*|(?:one|a single))\b[^;.,]{0,25}$"
 )
 _PER_HEAD = re.compile(
     r"[^;.]{0,25}\b(?:per|each|pro|je) (?:customer|user|client|seat|unit|kunde|nutzer|clinic|store|site)"
 )
-_NOT_OWN = re.compile(
-    r"\b(?:potential|target\w*|prospective|addressable|possible|their|market of|all|out of|in the world|new|neue|first|next|another"
-    r"|additional|more|lost|churned|per|each|every|average|avg|mögliche|potenzielle|weitere)\b(?! than)"
-)  # fmt: skip
+_NOT_OWN = compiled(r"""
+    \b(?:potential|target\w*|prospective|addressable|possible|their|market of|all|out of|in the world)\b(?! than)
+    \b(?:new|neue|first|next|another|additional|more|lost|churned|per|each|every|average|avg)\b(?! than)
+    \b(?:mögliche|potenzielle|weitere)\b(?! than)
+""")
 _OTHERS = re.compile(r"\b(?:competitors?|incumbents?|rivals?|wettbewerber|konkurren\w+)\b")
 _WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
 _OTHER_ROUND = re.compile(
@@ -55,23 +59,24 @@ _OTHER_ROUND = re.compile(
 _ALREADY = re.compile(
     r"\s*(?:[\w-]+ ){0,2}?(?:committed|already|secured|raised|in grants|to date|so far|later|bereits|zugesagt)\b"
 )
-_QUALIFIER = re.compile(
-    r"\b(?:paying|paid|(?:monthly |daily |weekly )?active|registered|free|trial|beta|pilot|enterprise|smb|business|private|signed|live"
-    r"|waitlist\w*|(?:mehr als )?zahlende?|aktive?|registrierte?)\b"
-)  # fmt: skip
-_SCOPE = re.compile(
-    r"\s*(?:in|from|at|aus|bei|on)\s+(?:the )?[A-Z\u00c0-\u00de][\w-]+|\s*(?:with|who|that|for|of|mit|die|which|using)\b"
-)
+_QUALIFIER = compiled(r"""
+    \b(?:paying|paid|(?:monthly |daily |weekly )?active|registered|free|trial|beta|pilot|enterprise)\b
+    \b(?:smb|business|private|signed|live|waitlist\w*|(?:mehr als )?zahlende?|aktive?|registrierte?)\b
+""")
+_SCOPE = compiled(r"""
+    \s*(?:in|from|at|aus|bei|on)\s+(?:the )?[A-Z\u00c0-\u00de][\w-]+
+    \s*(?:with|who|that|for|of|mit|die|which|using)\b
+""")
 _REGION = re.compile(
     r"[^.;,]*?\b(?:in (?:the )?[A-Z][\w-]+|world\w*|global\w*|Europ\w+|US|USA|UK|German\w*|Deutsch\w*)\b"
 )
 _MONTHS = r"(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
-_PERIOD = re.compile(
-    rf"\b(?:q[1-4]|h[12]|fy)[ /'-]?\d{{2,4}}\b|\b\d{{4}}-\d{{2}}\b|\b(?:{_MONTHS}\.? )?(?:19|20)\d\d[ep]?\b"
-    r"|\b(?:year|month|quarter|week|jahr|monat|phase|stage|cohort) \d{1,2}\b|\bq[1-4]\b"
-    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december"
-    r"|januar|februar|märz|juni|juli|oktober|dezember|last year|this year|letztes jahr|dieses jahr)\b"
-)
+_PERIOD = compiled(rf"""
+    \b(?:q[1-4]|h[12]|fy)[ /'-]?\d{{2,4}}\b | \b\d{{4}}-\d{{2}}\b | \b(?:{_MONTHS}\.? )?(?:19|20)\d\d[ep]?\b
+    \b(?:year|month|quarter|week|jahr|monat|phase|stage|cohort) \d{{1,2}}\b | \bq[1-4]\b
+    \b(?:january|february|march|april|june|july|august|september|october|november|december)\b
+    \b(?:januar|februar|märz|juni|juli|oktober|dezember|last year|this year|letztes jahr|dieses jahr)\b
+""")
 _ABOVE = re.compile(r"(?:over|more than|above|exceed\w*|>|at least|mehr als|über|mindestens)\s*$")
 _BELOW = re.compile(r"(?:under|less than|almost|nearly|up to|below|<|fast|knapp|unter|bis zu)\s*$")
 _ABOUT = re.compile(r"(?:~|\u2248|\b(?:about|around|circa|ca\.|roughly|approx\.?|rund|etwa))\s*$")
@@ -161,7 +166,7 @@ def _is_own(sighting: _Sighting) -> bool:
     statement, near = sighting.statement, sighting.before[-60:]
     topics = set(statement.topics)
     if sighting.subject in MARKETS:
-        return sighting.words.strip() != "=" or "market" in topics
+        return sighting.words[0].isalpha() or "market" in topics
     if "competition" in topics or topics == {"problem"} or _OTHERS.search(statement.masked):
         return False
     if sighting.subject == "ask":
@@ -181,7 +186,13 @@ def _is_own_count(sighting: _Sighting, topics: set[Topic]) -> bool:
         r"\b(?:we have|our|signed|wir haben|unsere)\b", masked
     ):
         return False
-    return sighting.subject == "holders" or "team" in topics or bool(_WE.search(sighting.before[-60:]))
+    is_alone = not sighting.before.strip(" *_")
+    return (
+        sighting.subject == "holders"
+        or "team" in topics
+        or is_alone
+        or bool(_WE.search(sighting.before[-60:]))
+    )
 
 
 def _figure(sighting: _Sighting) -> Figure:
@@ -258,7 +269,9 @@ def _tense(sighting: _Sighting) -> Tense:
     masked = sighting.statement.masked
     if _FROM.search(sighting.before) or _PAST.search(masked):
         return "past"
-    around = f"{sighting.before[-60:]} {sighting.words} {sighting.after[:40]}"
+    around = f"{sighting.before[-60:]} {sighting.words}"
+    if sighting.subject != "ask":  # what a round is to reach lies in the future, the round does not
+        around += f" {sighting.after[:40]}"
     is_outlook = bool({"projection", "plan"} & set(sighting.statement.topics))
     is_aim = sighting.subject in SALES and "ask" in sighting.statement.topics and not _NOW.search(around)
     if is_outlook or is_aim or _PLAN.search(around):

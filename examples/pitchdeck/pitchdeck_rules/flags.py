@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
+from pitchdeck_rules.amounts import COUNT, MONEY, PERCENT
 from pitchdeck_rules.figures import SALES
+from pitchdeck_rules.growth import growth_claims, has_base
+from pitchdeck_rules.patterns import compiled
 from pitchdeck_rules.words import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -38,40 +40,48 @@ class Flag:
     """Which scores it lowers by a point."""
 
 
-_METRIC = r"(?:revenues?|mrr|arr|sales|turnover|users?|customers?|subscribers?|clients?|bookings|gmv|downloads|traffic|sign-?ups|usage|umsatz|umsätze|kunden(?:zahl)?|nutzer(?:zahl)?\w*|erlöse)"
-_GROWTH = re.compile(
-    rf"\b(?:grew|grow|grows|growing|grown|growth|wachsen|wächst|wuchsen|wuchs|gewachsen|wachstum\w*)\b[^;{AMOUNT[1:-1]}]{{0,50}}(?:{PERCENT}|{MULTIPLE})"
-    rf"|(?:{PERCENT}|{MULTIPLE})[^;.,{AMOUNT[1:-1]}]{{0,30}}\b(?:growth|wachstum|mom\b|yoy\b|month[- ]over[- ]month|month[- ]on[- ]month|year[- ]over[- ]year|year[- ]on[- ]year|week[- ]over[- ]week|wow\b)"
-    rf"|\b{_METRIC}\b[^;.{AMOUNT[1:-1]}]{{0,30}}\b(?:up|increased|rose|risen|jumped|doubled|tripled|quadrupled|exploded|gestiegen|verdoppelt|verdreifacht)\b"
-    rf"|\b(?:doubled|tripled|quadrupled|verdoppelt|verdreifacht)\b[^;.]{{0,30}}\b{_METRIC}\b"
+_RIVAL = r"(?:competitors?|competition|rivals?|konkurrenz|konkurrenten|wettbewerber|mitbewerber|wettbewerb)"
+_NONE = r"(?:no|zero|without(?: any)?|not have any|keine?n?)"
+_SUCH = r"(?:(?:real|direct|true|serious|known|other|relevant|echten?|direkten?) )?"
+_OFFERS = (
+    r"(?:offer|ha[sv]e?|can|do|does|combin|provid|match|is|are|cover|serv|sell|focus|address|with|bietet|kann|hat"
+    r"|in (?:our|this) (?:price|niche|segment))"
 )
-_OF_OTHERS = re.compile(
-    r"\b(?:market|industry|sector|cagr|demand|category|segment|markt\w*|branche|nachfrage|competitors?)\b"
-)
-_NO_COMPETITOR = re.compile(
-    r"\b(?:no|zero|without(?: any)?|not have any|have no|there (?:is|are) no|keine?n?)\s+(?:real |direct |true |serious |known |other |relevant |echten? |direkten? )?"
-    r"(?:competitors?|competition|rivals?|konkurrenz|konkurrenten|wettbewerber|mitbewerber|wettbewerb)\b(?!\s+(?:offer|has|have|can|do|does|combin|provid|match|is|are (?:able|doing|offering)|bietet|kann|hat|cover|serv|sell|focus|address|with|in (?:our|this) (?:price|niche|segment)))"
-    r"|\b(?:competitors?|competition|konkurrenz|wettbewerber)\s*[:|]\s*(?:none|no one|nobody|zero|keine?)\b|\bnobody else (?:is|does|has)\b|\bno one else (?:is|does|has)\b"
-)
+_NO_COMPETITOR = compiled(rf"""
+    \b{_NONE}\s+{_SUCH}{_RIVAL}\b(?!\s+{_OFFERS})
+    \b{_RIVAL}\s*[:|]\s*(?:none|no one|nobody|zero|keine?)\b
+    \b(?:nobody|no one) else (?:is|does|has)\b
+""")
 _TOP_DOWN = re.compile(
-    rf"(?:\b(?:just|only|even|merely|a mere|nur|lediglich|capture|capturing|get|win|take|with|need|if we)\b[^.;]{{0,40}})?(?P<share>{PERCENT})\s*(?:share )?(?:of|von|des|vom|am)\s+(?:the |this |that |a |our |such a |diese[mns] |dem )?(?:[\w-]+ ){{0,3}}?(?:{MONEY}[^.;]{{0,25}})?(?:market|markt\w*|tam\b|industry|pie)"
+    rf"(?P<share>{PERCENT})\s*(?:share )?(?:of|von|des|vom|am)\s+(?:(?:the|this|that|a|our|such a|diese[mns]|dem) )?"
+    rf"(?:[\w-]+ ){{0,3}}?(?:{MONEY}[^.;]{{0,25}})?(?:market|markt\w*|tam\b|industry|pie)"
 )
-_BOTTOM_UP = re.compile(
-    rf"bottom[- ]up|{COUNT}[^.;]{{0,60}}(?:\bx\b|\u00d7|\*|\btimes\b|\bmal\b|\bat\b|\bpaying\b|\u00e0|@)[^.;]{{0,20}}{MONEY}|{MONEY}[^.;]{{0,40}}(?:\bx\b|\u00d7|\*)[^.;]{{0,20}}{COUNT}"
-)
-_ASSUMPTION = re.compile(
-    r"\bassum\w+|\bbased on\b|\bdriven by\b|\bannahme\w*|\bbasier\w+|\bunter der annahme|\bscenario|\bbottom[- ]up\b|\bper (?:customer|seat|user|unit|rep|clinic|store|site)\b|\bconversion\b|\bchurn\b|\bprice of\b|\bsales reps?\b|\bpro kunde\b"
-)
-_FUTURE_SALES = re.compile(
-    r"\b(?:forecast\w*|project(?:ed|ions?|s|ing)|will (?:reach|hit|make|earn|generate|be)|we (?:expect|plan|aim|target)|expect(?:ed|s)?|prognose\w*|planen|erwarten|geplant)\b"
-)
+_BOTTOM_UP = compiled(rf"""
+    bottom[- ]up
+    {COUNT}[^.;]{{0,60}}(?:\bx\b|\u00d7|\*|\btimes\b|\bmal\b|\bat\b|\bpaying\b|\u00e0|@)[^.;]{{0,20}}{MONEY}
+    {MONEY}[^.;]{{0,40}}(?:\bx\b|\u00d7|\*)[^.;]{{0,20}}{COUNT}
+""")
+_ASSUMPTION = compiled(r"""
+    \bassum\w+ | \bbased on\b | \bdriven by\b | \bannahme\w* | \bbasier\w+ | \bunter der annahme | \bscenario
+    \bbottom[- ]up\b | \bper (?:customer|seat|user|unit|rep|clinic|store|site)\b | \bconversion\b | \bchurn\b
+    \bprice of\b | \bsales reps?\b | \bpro kunde\b
+""")
+_FUTURE_SALES = compiled(r"""
+    \b(?:forecast\w*|project(?:ed|ions?|s|ing)|will (?:reach|hit|make|earn|generate|be)|we (?:expect|plan|aim|target))\b
+    \b(?:expect(?:ed|s)?|prognose\w*|planen|erwarten|geplant)\b
+""")
 _SALES_WORD = re.compile(r"\b(?:revenues?|sales|turnover|arr|mrr|umsatz\w*|umsätze|profit|ebitda|earnings)\b")
-_RETURNS = re.compile(
-    r"\bguarantee[ds]?\b[^.;]{0,40}\b(?:returns?|profits?|exit|roi|success)\b|\brisk[- ]free\b|\bcan(?:not|['\u2019]t) (?:fail|lose)\b|\bgarantierte?n? (?:rendite|gewinn)"
-)
-_HYPE = re.compile(
-    r"\b(?:revolution\w+|disrupt\w*|game[- ]chang\w+|world[- ]class|unicorn|next (?:uber|google|facebook|amazon|apple|tesla|airbnb)|billion-dollar|explosive|skyrocket\w*|unprecedented|once[- ]in[- ]a[- ](?:generation|lifetime)|insane|crushing it|to the moon|paradigm\w*|bahnbrechend\w*|einzigartig\w*|revolutionär\w*|unlimited|limitless|everyone (?:wants|needs|loves)|viral)\b"
-)
+_RETURNS = compiled(r"""
+    \bguarantee[ds]?\b[^.;]{0,40}\b(?:returns?|profits?|exit|roi|success)\b | \brisk[- ]free\b
+    \bcan(?:not|['\u2019]t) (?:fail|lose)\b | \bgarantierte?n? (?:rendite|gewinn)
+""")
+_HYPE = compiled(r"""
+    \b(?:revolution\w+|disrupt\w*|game[- ]chang\w+|world[- ]class|unicorn)\b
+    \bnext (?:uber|google|facebook|amazon|apple|tesla|airbnb)\b
+    \b(?:billion-dollar|explosive|skyrocket\w*|unprecedented|once[- ]in[- ]a[- ](?:generation|lifetime))\b
+    \b(?:insane|crushing it|to the moon|paradigm\w*|bahnbrechend\w*|einzigartig\w*|revolutionär\w*)\b
+    \b(?:unlimited|limitless|everyone (?:wants|needs|loves)|viral)\b
+""")
 
 
 def find_flags(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
@@ -124,8 +134,9 @@ def _listing(names: Sequence[str]) -> str:
 
 
 def instructions(statements: Sequence[Statement]) -> Iterator[Flag]:
-    """One flag for all text that speaks to the evaluator."""
-    quotes = tuple(Quote(statement=statement) for statement in statements if statement.is_instruction)
+    """One flag for all text that speaks to the evaluator, hidden comments included."""
+    told = sorted((each for each in statements if each.is_instruction), key=lambda each: each.line)
+    quotes = tuple(Quote(statement=statement) for statement in told)
     if quotes:
         yield Flag(
             title="Text that tells the evaluator what to do",
@@ -142,41 +153,11 @@ def _each(
         yield Flag(title=title, detail=detail, quotes=quotes[:2])
 
 
-def growth_claims(statements: Sequence[Statement]) -> Iterator[Statement]:
-    """Statements that the company itself grew, not its market and not what its product does for others."""
-    for statement in statements:
-        if not {"traction", "finances", "ask"} & statement.dimensions or {"projection", "plan"} & set(
-            statement.topics
-        ):
-            continue
-        masked = statement.masked
-        if _GROWTH.search(masked) and not _OF_OTHERS.search(masked) and not _FUTURE_SALES.search(masked):
-            yield statement
-
-
-def growth_base(claim: Statement, figures: Sequence[Figure]) -> bool:
-    """Whether the deck says from what, or to what, the company grew."""
-    if re.search(
-        rf"{MONEY}|(?:from|to|of|von|auf)\s*{COUNT}|{COUNT} (?:[\w-]+ ){{0,2}}{_METRIC}", claim.masked
-    ):
-        return True
-    subject = re.search(_METRIC, claim.masked)
-    for figure in figures:
-        if figure.tense == "plan" or figure.subject in {"ask", "team size"}:
-            continue
-        is_sales, is_count = figure.subject in SALES, figure.unit == "" and figure.subject not in SALES
-        if subject is None and (is_sales or figure.statement.section == claim.section):
-            return True
-        if subject and (
-            is_sales if _SALES_WORD.search(subject[0]) else is_count and subject[0][:4] == figure.subject[:4]
-        ):
-            return True
-    return False
-
-
 def _growth_without_base(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
     quotes = tuple(
-        Quote(statement=claim) for claim in growth_claims(statements) if not growth_base(claim, figures)
+        Quote(statement=claim)
+        for claim in growth_claims(statements)
+        if not has_base(claim, statements, figures)
     )
     if quotes:
         yield Flag(
@@ -197,7 +178,7 @@ def _top_down(statements: Sequence[Statement]) -> Iterator[Flag]:
         if share and share.high <= 15:
             yield Flag(
                 title="Market share instead of a market calculation",
-                detail="A share of a large market is assumed from above; who buys, how many and at what price is not worked out.",
+                detail="A share is assumed from above; who buys, how many and at what price is not worked out.",
                 quotes=(Quote(statement=statement, at=share.start),),
             )
             return

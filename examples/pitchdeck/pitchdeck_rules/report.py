@@ -18,10 +18,7 @@ from pitchdeck_rules.flags import Quote
 from pitchdeck_rules.rubric import RUBRIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pitchdeck_rules.evaluation import Evaluation, Score
-    from pitchdeck_rules.flags import Flag
     from pitchdeck_rules.statements import Piece, Statement
 
 _LONGEST_QUOTE = 240  # characters
@@ -81,11 +78,8 @@ def _title(evaluation: Evaluation) -> str:
 
 
 def _verdict(evaluation: Evaluation) -> list[str]:
-    lines = [
-        f"**Verdict: {evaluation.verdict}** ({_MEANING[evaluation.verdict]}), "
-        f"{evaluation.points} of {MOST_POINTS} points",
-        "",
-    ]
+    meaning, points = _MEANING[evaluation.verdict], f"{evaluation.points} of {MOST_POINTS} points"
+    lines = [f"**Verdict: {evaluation.verdict}** ({meaning}), {points}", ""]
     if evaluation.reasons:
         better = "GO" if evaluation.verdict == "WATCH" else "WATCH"
         lines += [f"Why not {better}: {'; '.join(evaluation.reasons)}.", ""]
@@ -170,12 +164,26 @@ def _questions(evaluation: Evaluation) -> list[str]:
     ]
 
 
+_SCORING = (
+    "A dimension that is stated earns 1 point, and 1 more for each rule below that a line of the deck meets. "
+    "Contradicting numbers cost their dimension 1 point, but never the last one."
+)
+_THRESHOLDS = (
+    f"GO: at least {GO_POINTS} of {MOST_POINTS} points, every dimension stated with at least {GO_LEAST} points, no "
+    f"contradicting numbers, at most {GO_FLAGS} other red flag. WATCH: at least {WATCH_POINTS} points, at most "
+    f"{WATCH_MISSING} dimensions not stated, at most {WATCH_CONTRADICTIONS} contradictions. PASS: anything less."
+)
+_LIMITS = (
+    "These rules look for words and numbers in English and German. They cannot tell whether a claim is true, and "
+    "they miss what is said in other words."
+)
+
+
 def _appendix(scores: tuple[Score, ...]) -> list[str]:
     lines = [
         "## How this was scored",
         "",
-        "A dimension that is stated earns 1 point, and 1 more for each rule below that a line of the deck meets. "
-        "Contradicting numbers cost their dimension 1 point, but never the last one.",
+        _SCORING,
         "",
         "| Dimension | Rule | Met by |",
         "| --- | --- | --- |",
@@ -188,16 +196,7 @@ def _appendix(scores: tuple[Score, ...]) -> list[str]:
             lines.append(
                 f"| {score.dimension.capitalize()} | contradicting numbers: one point less | red flags |"
             )
-    return [
-        *lines,
-        "",
-        f"GO: at least {GO_POINTS} of {MOST_POINTS} points, every dimension stated with at least {GO_LEAST} points, no "
-        f"contradicting numbers, at most {GO_FLAGS} other red flag. WATCH: at least {WATCH_POINTS} points, at most "
-        f"{WATCH_MISSING} dimensions not stated, at most {WATCH_CONTRADICTIONS} contradictions. PASS: anything less.",
-        "",
-        "These rules look for words and numbers in English and German. They cannot tell whether a claim is true, and they "
-        "miss what is said in other words.",
-    ]
+    return [*lines, "", _THRESHOLDS, "", _LIMITS]
 
 
 def _quoted(quote: Quote) -> list[str]:

@@ -37,12 +37,13 @@ _COST_OR_RATE = compiled(rf"""
     \bpro (?:tag|woche|monat|jahr)\b | \bim (?:monat|jahr)\b
 """)
 _ROLE = compiled(r"""
-    \bc[etofpm]o\b | \bco-?founder\w* | \bfounder\w* | \bhead of\b | \bvp\b | \bengineers?\b | \bdirector\b | \blead\b
+    \bc[etofpm]o\b | \bco-?founder\w* | \bfounder\w* | \bfounded\b.*\bby\b | \bhead of\b | \bvp\b | \bengineers?\b | \bdirector\b | \blead\b
     \bchief\b | \bdevelopers?\b | \bdesigner\b | \bmanager\b | \badvisors?\b | \bprofessor\b | \bgründer\w*
     \bgeschäftsführ\w+ | \bleiter\w* | \bentwickler\w* | \bfondat\w+
 """)
 _EXPERIENCE = compiled(rf"""
-    {COUNT} ?\+? (?:years|jahre)\b | \b\w+ years (?:at|in|as|of|running)\b | \bex-\w+ | \bpreviously\b | \bformer(?:ly)?\b
+    {COUNT} ?\+? (?:years|jahre)\b | \b\w+ years (?:at|in|as|of|running)\b | \bex-\w+ | \bpreviously\b
+    \bformer(?:ly)?\b
     \bph\.?d\b | \bdr\. | \bled\b | \bsold\b | \bbuilt\b | \bworked (?:at|for|in)\b | \bprofessor\b | \bstudied\b
     \bm\.?sc\b | \bmba\b | \bran\b | \bscaled\b | \bfounded\b | \bexperience\b | \bserial\b | \bexit(?:ed)?\b
     \bspent \S+ years\b | \bpromovier\w+ | \bzuvor\b | \behemalig\w* | \berfahrung\b | \bjahre (?:bei|in|als)\b
@@ -70,7 +71,8 @@ _AIM = compiled(rf"""
 """)
 _TERMS = compiled(r"""
     \bvaluation\b | \bpre-?money\b | \bpost-?money\b | \bsafe\b | \bconvertible\b | \bequity\b | \bcap\b | \bdiscount\b
-    \bpriced round\b | \bcommitted\b | \blead investor\b | \bshares\b | \bterm sheet\b | \bminimum ticket\b | \bdilution\b
+    \bpriced round\b | \bcommitted\b | \blead investor\b | \bshares\b | \bterm sheet\b | \bminimum ticket\b
+    \bdilution\b
     \bstake\b | \bbewertung\b | \bwandeldarlehen\b | \bbeteiligung\w* | \banteile\b | \bzugesagt\b
 """)
 

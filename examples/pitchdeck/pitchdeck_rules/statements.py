@@ -6,25 +6,27 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from pitchdeck_rules.amounts import COUNT, MONEY, Amount, mask, read_amounts, uses_decimal_comma
+from pitchdeck_rules.amounts import mask, read_amounts, uses_decimal_comma
+from pitchdeck_rules.classification import cue_dimensions, dimensions_of
 from pitchdeck_rules.instructions import follows_instruction, is_instruction
-from pitchdeck_rules.words import CUES, DIMENSION_BY_TOPIC, DIMENSIONS, topics_of_label, topics_of_title
+from pitchdeck_rules.words import DIMENSION_BY_TOPIC, topics_of_label, topics_of_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
+    from pitchdeck_rules.amounts import Amount
     from pitchdeck_rules.deck import Deck, Line
     from pitchdeck_rules.words import Dimension, Topic
 
 Form = Literal["prose", "item", "row", "title"]
 
 _LONGEST = 1500  # characters; a longer sentence is a file without sentences and is read in parts
-_WRAPPED = 50  # characters; a shorter line of text ends what it says
+_WRAPPED = 60  # characters; a shorter line of text ends what it says
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])[\"\u201d\u2019')\]*_]*\s+(?=[\"\u201c\u201e(\[*_~>]*[A-Z\u00c0-\u00de\d$\u20ac\u00a3])"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|z\. ?b|d\. ?h|u\. ?a|dr|mrs?|ms|prof|dipl|inc|ltd|co|corp|vs|approx|ca|etc|mio|mrd|tsd|st|no|nr|bzw"
+    r"(?:\b(?:e\.g|i\.e|z\. ?b|d\. ?h|u\. ?a|dr|mrs?|ms|prof|inc|ltd|co|corp|vs|approx|ca|etc|mio|mrd|tsd|st|no|nr|bzw"
     r"|incl|inkl|est|fig|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|dez)|\b[A-Z]|(?<![\d.,])\d{1,2})\.$",
     re.IGNORECASE,
 )
@@ -32,40 +34,10 @@ _LABELLED = re.compile(
     r"\W*([^:*_|.,;()\u2013\u2014]{2,40}?)(?:\*\*|__)?(?:\s*:|\s+[\u2013\u2014-]\s|\s*\|)(?:\*\*|__)?\s*\S"
 )
 _PLACEHOLDER = re.compile(
-    r"\W*(?:tb[dac]|to ?do|coming soon|to be (?:announced|determined|added|defined|done)|n ?/ ?a|lorem ipsum.*|xx+|folgt"
-    r"|wird ergänzt|noch offen|placeholder|insert .{0,40} here)?\W*$",
+    r"\W*(?:tb[dac]|to ?do|coming soon|to be (?:announced|determined|added|defined|done)|n ?/ ?a|lorem ipsum.*|xx+"
+    r"|folgt|wird ergänzt|noch offen|placeholder|insert .{0,40} here)?\W*$",
     re.IGNORECASE,
 )
-_NAME = re.compile(
-    r"[A-Z\u00c0-\u00de][\w'\u2019-]+ (?:[A-Z]\. )?(?:(?:von|van|de|der|da|di) )*[A-Z\u00c0-\u00de][\w'\u2019-]+"
-)
-_ROLE = re.compile(
-    r"\b(?:ceo|cto|coo|cfo|cpo|cmo|co-?founder|founder|gründer(?:in)?|geschäftsführer(?:in)?)\b"
-)
-_OWN = re.compile(
-    r"\b(?:we|our|us|paying|active|signed|live|already|today|wir|unsere?n?|haben|zahlende?|bereits)\b"
-)
-_HOLDERS = r"(?:customers|users|clients|subscribers|pilots?|downloads|sign-?ups|kunden|nutzer\w*|pilotkunden|abonnenten)"
-
-_CLEAR: Mapping[Dimension, re.Pattern[str]] = {
-    "problem": re.compile(r"\bthe (?:core |real |main |big )?(?:problem|pain)\b|\bdas problem\b"),
-    "solution": re.compile(r"\bour (?:solution|product|platform|app|software)\b|\bunsere? (?:lösung|plattform|produkt)\b"),
-    "team": re.compile(rf"\bteam of (?:about )?{COUNT}|{COUNT} (?:employees|ftes?|people on)|{COUNT} mitarbeiter"),
-    "market": re.compile(
-        rf"\b(?:tam|sam|som)\b|{MONEY}[^.]{{0,30}}\b(?:market|industry|markt)\b|\b(?:market|markt)\b[^.{MONEY[1:-1]}]{{0,40}}{MONEY}"
-        r"|\bcompetitors?\b|\bcompetition\b|\bwettbewerber\b|\bkonkurrenz\b"
-    ),
-    "traction": re.compile(rf"{COUNT} (?:[\w-]+ ){{0,3}}{_HOLDERS}\b|\bmrr\b|\barr\b|\bletters? of intent\b|\bwait-?list\b"),
-    "finances": re.compile(
-        rf"\bgross margin|\bcac\b|\bltv\b|\bburn(?:ing| rate)?\b|\brunway\b|\bbreak-?even\b|\bdeckungsbeitrag\b"
-        rf"|{MONEY} ?(?:/|per|a|pro|im|je) ?(?:month|year|seat|user|unit|order|mo|monat|jahr|nutzer)"
-    ),
-    "ask": re.compile(
-        rf"\b(?:raise|raising|seek|seeking|looking for|need|wir suchen|suchen wir)\b[^.]{{0,40}}{MONEY}"
-        rf"|{MONEY} (?:[\w-]+ ){{0,2}}(?:pre-?seed|seed|series [a-d]|finanzierungsrunde)\b|\b(?:pre|post)-money\b|\bkapitalbedarf\b"
-    ),
-}  # fmt: skip
-"""What speaks of a dimension wherever it stands, so that an investor finds it under any heading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +107,18 @@ def read_statements(deck: Deck) -> tuple[Statement, ...]:
     )
 
 
+def read_hidden_statements(deck: Deck) -> tuple[Statement, ...]:
+    """What stands in comments and front matter: nothing that counts, but perhaps an instruction."""
+    return tuple(
+        replace(statement, dimensions=frozenset())
+        for line in deck.lines
+        if line.kind == "hidden" and line.text.strip()
+        for statement in _block_statements(
+            _Block(lines=(line,), form="prose", topics=("other",), section=0), decimal_comma=False
+        )
+    )
+
+
 def title_line(deck: Deck) -> Line | None:
     """The line with the deck's title, where its first words are one."""
     shown = [line for line in deck.lines if line.kind not in {"blank", "mark", "hidden"}][:2]
@@ -147,28 +131,6 @@ def title_line(deck: Deck) -> Line | None:
     is_short = len(words.split()) <= 6 and words[-1:] not in {".", "!", "?", ":", ","}
     is_alone = first.number == len(deck.lines) or not deck.lines[first.number].text.strip()
     return first if first.kind == "heading" or (is_short and is_alone) else None
-
-
-def cue_dimensions(masked: str) -> tuple[Dimension, ...]:
-    """The dimensions that a sentence speaks of most, by its words; at most two."""
-    weights = {
-        name: len(set(CUES[name].findall(masked))) + 2 * _is_clear(name, masked) for name in DIMENSIONS
-    }
-    most = max(weights.values())
-    return tuple(name for name in DIMENSIONS if most and weights[name] == most)[:2]
-
-
-def names_somebody(statement: Statement) -> bool:
-    """Whether the statement names a person: a name that is a heading, or that a role or a mark follows."""
-    name = _NAME.search(statement.text)
-    if name is None:
-        return False
-    rest = statement.text[name.end() :].lstrip("*_ ")
-    return not rest or rest[0] in ",(:|-\u2013\u2014" or _ROLE.search(statement.masked) is not None
-
-
-def _is_clear(dimension: Dimension, masked: str) -> bool:
-    return _CLEAR[dimension].search(masked) is not None
 
 
 def _is_bare_topic(statement: Statement) -> bool:
@@ -269,7 +231,11 @@ def _block_statements(block: _Block, *, decimal_comma: bool) -> Iterator[Stateme
             header=block.header,
             is_instruction=instructed,
         )
-        yield statement if instructed else replace(statement, dimensions=_dimensions(statement))
+        yield (
+            statement
+            if instructed
+            else replace(statement, dimensions=dimensions_of(text, statement.masked, topics))
+        )
 
 
 def _words(line: Line, form: Form) -> str:
@@ -306,38 +272,3 @@ def _pieces(block: _Block, starts: list[int], joined: str, start: int, end: int)
         text = joined[max(first, start) : min(last, end)].strip() if first < end and start < last else ""
         if text:
             yield Piece(line=line.number, slide=line.slide, text=text)
-
-
-def _dimensions(statement: Statement) -> frozenset[Dimension]:
-    own = list(
-        dict.fromkeys(DIMENSION_BY_TOPIC[topic] for topic in statement.topics if topic in DIMENSION_BY_TOPIC)
-    )
-    masked = statement.masked
-    if len(own) > 1:
-        weights = {name: len(set(CUES[name].findall(masked))) + 2 * _is_clear(name, masked) for name in own}
-        most = max(weights.values())
-        own = [name for name in own if most and weights[name] == most] or own[:1]
-    elif not own and not (set(statement.topics) & {"plan", "past"}):
-        own = list(cue_dimensions(masked))
-    return frozenset((*own, *_clear_dimensions(statement)))
-
-
-def _clear_dimensions(statement: Statement) -> Iterable[Dimension]:
-    masked = statement.masked
-    topics = set(statement.topics)
-    for name in DIMENSIONS:
-        if name == "team" and _ROLE.search(masked) and _NAME.search(statement.text):
-            yield name
-        if not _is_clear(name, masked):
-            continue
-        if (
-            name == "traction"
-            and topics & {"problem", "market", "competition", "plan", "ask", "use of funds"}
-            and not _OWN.search(masked)
-        ):
-            continue
-        if name in {"problem", "solution"} and topics:
-            continue
-        if name == "finances" and topics & {"problem", "market", "competition", "team", "use of funds"}:
-            continue
-        yield name

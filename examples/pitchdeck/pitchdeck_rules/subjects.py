@@ -19,7 +19,7 @@ _RAISING = (
     r"|investment(?: of)?|suchen|brauchen|benötigen|einwerben|aufnehmen|kapitalbedarf|finanzierungsbedarf"
     r"|finanzierungsrunde|runde|levons|cherchons|buscamos)"
 )
-_ROUND = r"(?:pre-?seed|seed|series [a-d]|round|investment|funding|finanzierung\w*|runde|convertible|safe\b|beteiligung)"
+_ROUND = r"(?:pre-?seed|seed|series [a-d]|round|investment|funding|finanzierung\w*|runde|convertible|safe\b)"
 _MONTHLY = r"(?:monthly recurring revenue|\bmrr\b|monatlich wiederkehrende\w* (?:umsätze|erlöse|umsatz))"
 _ANNUAL = r"(?:annual(?:ly)? recurring revenue|annual(?:ised|ized) (?:recurring )?revenue|\barr\b)"
 _SALES = (
@@ -85,10 +85,12 @@ SUBJECTS = (
     _subject(
         "market size",
         "money",
-        rf"\b(?:market|markt(?:volumen|größe)?)(?: size| volume)?{_NEAR}",
+        rf"\b(?:market|markt(?:volumen|größe)?)(?: size| volume)?{_FAR}",
         r"(?:[\w-]+ ){0,4}?(?:market|industry|markt)\b",
     ),
-    _subject("market size", "money", r"=\s*"),
+    _subject(
+        "market size", "money", r"(?:=| (?:sind das|ergibt|comes to|adds up to|makes|equals|that is))\s*"
+    ),
     _subject(
         "LTV/CAC", "multiple count", rf"ltv ?(?:/|:|to) ?cac(?: ratio)?{_NEAR}", r"ltv ?(?:/|:|to) ?cac"
     ),

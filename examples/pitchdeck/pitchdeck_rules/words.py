@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, get_args
 
+from pitchdeck_rules.patterns import compiled, one_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -30,39 +32,34 @@ DIMENSION_BY_TOPIC: Mapping[Topic, Dimension] = {
 }
 
 
-def _one_of(words: str) -> str:
-    """A pattern of alternatives, written one after another with ` | ` or a line end between them."""
-    return "(?:" + "|".join(re.split(r" \| |\n", re.sub(r"(?m)^\s+|\s+$", "", words))) + ")"
-
-
 _HEADINGS: Mapping[Topic, str] = {
-    "use of funds": _one_of(r"""
+    "use of funds": one_of(r"""
         use of (?:the )?(?:funds|proceeds|capital|money) | where the money goes | mittelverwendung
         verwendung der mittel | utilisation des fonds | uso de (?:los )?fondos | uso dei fondi
     """),
-    "problem": _one_of(r"""
+    "problem": one_of(r"""
         problem\w* | problèmes? | pains? | pain points? | challenges? | unmet needs? | the need
         status quo | the issue | what(?:['\u2019]s| is) (?:broken|wrong) | why (?:it|this) matters
         herausforderung\w* | ausgangslage | schmerz\w* | enjeux? | constat
     """),
-    "competition": _one_of(r"""
+    "competition": one_of(r"""
         compet\w+ | (?:market )?landscape | alternatives | moat | defensib\w+ | differentiat\w+
         unfair advantage | wettbewerb\w* | mitbewerb\w* | konkurrenz\w* | concurren\w+ | concorren\w+
         why we win
     """),
-    "projection": _one_of(r"""
+    "projection": one_of(r"""
         (?:financial )?(?:projections?|forecasts?|outlook|plan figures) | financial plan | finanzplan\w*
         planzahlen | (?:umsatz)?prognosen? | prévisions | proyecciones | previsioni
     """),
-    "plan": _one_of(r"""
+    "plan": one_of(r"""
         roadmap | next steps | vision | mission | what(?:['\u2019]s| is) next | the future | future plans?
         exit(?: strategy)? | fahrplan | ausblick | milestones | meilensteine | timeline | zeitplan
     """),
-    "past": _one_of(r"""
+    "past": one_of(r"""
         (?:previous|prior) (?:funding|rounds?|financing) | funding (?:history|to date)
         bisherige finanzierung
     """),
-    "ask": _one_of(r"""
+    "ask": one_of(r"""
         (?:the |our )?ask | raise | raising | fundrais\w+ | funding(?: needs?| request| round)?
         financing | investments?(?: opportunity| ask| terms)? | (?:seed |the |our |funding )?round
         the deal | deal terms | terms | valuation | what we (?:need|are looking for) | we need | we seek
@@ -71,7 +68,7 @@ _HEADINGS: Mapping[Topic, str] = {
         levée(?: de fonds)? | notre demande | financement | inversión | ronda | financiación | la petición
         richiesta | investimento
     """),
-    "traction": _one_of(r"""
+    "traction": one_of(r"""
         traction | progress | market validation | validation | growth(?! (?:strategy|plan|levers|hacking))
         (?:key )?metrics | kpis? | where we are(?: today)? | momentum | achievements | results
         proof(?: points?)? | pilots? | case stud(?:y|ies) | track record | so far | adoption | retention
@@ -81,7 +78,7 @@ _HEADINGS: Mapping[Topic, str] = {
         referenzen | bisher\w* | stand der dinge | résultats | nos clients | tracción | nuestros clientes
         trazione | risultati | bewiesen\w*
     """),
-    "finances": _one_of(r"""
+    "finances": one_of(r"""
         financ(?:e|es|ial|ials) | unit economics | economics | (?:business|revenue) models?
         revenues?(?: streams)? | pricing | prices? | how we (?:make|earn) money | moneti[sz]ation
         p ?& ?l | p and l | budget | cash(?: flow)? | costs? | (?:the |our )?numbers | margins? | money
@@ -90,7 +87,7 @@ _HEADINGS: Mapping[Topic, str] = {
         finances | modèle (?:économique|d['\u2019]affaires) | tarifs? | modelo de negocio | finanzas | precios?
         modello di business | finanze | prezzi
     """),
-    "market": _one_of(r"""
+    "market": one_of(r"""
         markets?(?: size| opportunity)? | marketing(?: strategy)? | tam | sam | som | opportunity
         industry | why now | timing | go[- ]to[- ]market | gtm | distribution
         sales(?: strategy| channels?)? | (?:target|ideal) (?:customers?|market|group|audience)
@@ -98,13 +95,13 @@ _HEADINGS: Mapping[Topic, str] = {
         zielgruppen? | zielkunden | warum jetzt | vertrieb\w* | branche | pourquoi maintenant | mercado
         por qué ahora | mercato | perché ora | growth (?:strategy|plan|levers)
     """),
-    "team": _one_of(r"""
+    "team": one_of(r"""
         teams? | who we are | (?:co-?)?founders? | founding team | our people | people | leadership
         management(?: team)? | about us | advisors? | advisory board | the crew | gründer\w*
         wer wir sind | über uns | unsere köpfe | köpfe | beirat | équipe | qui sommes[- ]nous | fondateurs
         equipo | quiénes somos | fundadores | chi siamo | fondatori | why us
     """),
-    "solution": _one_of(r"""
+    "solution": one_of(r"""
         solutions? | products? | our (?:answer|approach|fix|idea) | the (?:fix|answer|idea) | approach
         what we (?:do|build|make|offer) | how (?:it|this|we) works? | technolog(?:y|ies) | tech | platform
         demo | value proposition | secret sauce | ip | innovation | features | lösung\w* | produkt\w*
@@ -112,7 +109,7 @@ _HEADINGS: Mapping[Topic, str] = {
         produit | la solution | solución | producto | soluzione | prodotto | tecnologia
         was wir (?:tun|machen|bauen|anbieten)
     """),
-    "other": _one_of(r"""
+    "other": one_of(r"""
         agenda | contents | inhalt\w* | contact | kontakt | thank you | thanks | danke\w* | disclaimer
         appendix | anhang | summary | overview | executive summary | zusammenfassung | überblick
         at a glance | highlights | in a nutshell | introduction | intro | q ?& ?a | questions | pitch deck
@@ -165,66 +162,56 @@ def _share_of_topics(title: str) -> float:
 
 
 CUES: Mapping[Dimension, re.Pattern[str]] = {
-    "problem": re.compile(
-        _one_of(r"""
+    "problem": compiled(r"""
         problems?\b | pains?\b | struggl | suffer | \blos(?:e|es|ing)\b | wast(?:e|es|ed|ing)\b
         too (?:slow|expensive|late|long|complex) | inefficien | frustrat | error-prone | manual(?:ly)?\b
         no way to | \black(?:s|ing)?\b | broken\b | \bfails?\b | delays?\b | hard to\b | difficult
         unable | nobody knows | by hand\b | paper forms? | spreadsheets?\b | leiden | verlieren | verliert
         verschwend | mühsam | zu teuer | fehlt | fehlen | händisch | manuell | schwierig | umständlich
-        zettel
-    """)
-    ),
-    "solution": re.compile(
-        _one_of(r"""
+        zettel | uncomfortable | do(?:es)? not know | \bcannot\b | can't\b | not enough | too many | throw\w* away
+        \bwait(?:s|ing)?\b | undiagnosed | give up | \bstop within | shortage | costly | complain | \bmiss(?:es|ed)?\b
+        werfen | \bkeine zeit | dauert
+    """),
+    "solution": compiled(r"""
         \bwe (?:build|built|offer|make|provide|develop|automat|help|solve|sell|connect|turn|combine|let)\w*
         \bour (?:product|platform|app|software|solution|device|tool|system|service|technology|sensor|model)\b
         \b(?:is|are) an? (?:[\w-]+ ){0,4}(?:platform|app|tool|marketplace|software|device|system|service)\b
         \b(?:is|are) an? (?:[\w-]+ ){0,4}(?:sensor|robot|api|network|assistant|kit|machine)\b
+        ^our [\w-]+ [a-z]+s\b | ^[\w-]+ (?:makes|builds|offers|provides|helps|lets|sells|connects|turns|gives|rents)\b
+        ^[\w-]+ (?:develops|brings|delivers|runs|automates|entwickelt|baut|bietet|hilft|verbindet|liefert)\b
         \blets? (?:you|them|users|customers) | \b(?:allows?|enables?|automates?|replaces?|predicts?)\b
         wir (?:entwickeln|bieten|bauen|lösen|liefern|verbinden|helfen)
         unsere? (?:lösung|plattform|software|app|produkt|sensor\w*) | ermöglicht | automatisiert | ersetzt
-    """)
-    ),
-    "team": re.compile(
-        _one_of(r"""
+    """),
+    "team": compiled(r"""
         \bfounders?\b | founded by | co-?founder | \bceo\b | \bcto\b | \bcoo\b | \bcfo\b | \bteam of\b
         our team | \bex-[a-z] | phd\b | years? (?:at|in|of)\b | previously (?:at|led|built|founded)
         used to (?:run|lead|work) | gründer | geschäftsführ | promoviert | unser team
         jahre (?:bei|in|erfahrung) | studied | graduated | spent \S+ years
-    """)
-    ),
-    "market": re.compile(
-        _one_of(r"""
+    """),
+    "market": compiled(r"""
         \bmarkets?\b | \btam\b | \bsam\b | \bsom\b | \bcagr\b | compet(?:itor|itors|ition|es?)\b
         \bindustry\b | \bsegments?\b | incumbents? | markt\b | märkte | wettbewerb | konkurren | branche\b
-        go-to-market
-    """)
-    ),
-    "traction": re.compile(
-        _one_of(r"""
+        go-to-market | \b(?:nobody|no one) (?:else )?(?:sells|offers|makes)\b
+    """),
+    "traction": compiled(r"""
         \b(?:paying |active |pilot )?(?:customers|users|clients|subscribers)\b | \bmrr\b | \barr\b
         \brevenues?\b | pilots?\b | \bgrew\b | \bgrowing\b | \bgrown\b | \bsigned\b | wait-?list
         retention | \bchurn\b | letters? of intent | \blois?\b | downloads\b | launched | \bsold\b
         \bkunden\b | nutzer\b | umsatz | wachs | gewachsen | pilotkund | verträge | abgeschlossen
-    """)
-    ),
-    "finances": re.compile(
-        _one_of(r"""
+    """),
+    "finances": compiled(r"""
         \bpric(?:e|es|ing)\b | margins?\b | \bcac\b | \bltv\b | unit economics | \bburn\b | runway
         forecast | projection | break-?even | ebitda | business model | subscription
         per (?:month|year|seat|user|unit|order)\b | a month\b | \bcharge\b | \bprofit | gross\b | \bpreis
         marge\b | deckungsbeitrag | prognose | gewinn | abo\b | pro monat | pro jahr | kostet\b
         liquidität
-    """)
-    ),
-    "ask": re.compile(
-        _one_of(r"""
+    """),
+    "ask": compiled(r"""
         \brais(?:e|ing)\b | \bseeking\b | seed round | pre-seed | series [a-d]\b
         \binvest(?:ment|ors?|ing)?\b | use of funds | valuation | pre-money | post-money | \bsafe note
         convertible | \bequity\b | \bfunding\b | will use the money | finanzierungsrunde | kapital\b
         beteiligung | wandeldarlehen | bewertung\b | investoren?\b | wir suchen
-    """)
-    ),
+    """),
 }
 """Words in lower-case sentences that speak of a dimension; weighed by how many different ones stand in it."""

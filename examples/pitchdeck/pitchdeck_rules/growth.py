@@ -1,0 +1,78 @@
+"""Claims that the company grew, and whether the deck says from what or to what."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
+from pitchdeck_rules.figures import SALES
+from pitchdeck_rules.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pitchdeck_rules.figures import Figure
+    from pitchdeck_rules.statements import Statement
+
+_METRIC = (
+    r"(?:revenues?|mrr|arr|sales|turnover|users?|customers?|subscribers?|clients?|bookings|orders|gmv|downloads|traffic"
+    r"|sign-?ups|usage|umsatz|umsätze|erlöse|kunden(?:zahl)?|nutzer(?:zahl)?\w*)"
+)
+_RATE = rf"(?:{PERCENT}|{MULTIPLE})"
+_GAP = rf"[^;{AMOUNT[1:-1]}]"
+_GREW = r"\b(?:grew|grow|grows|growing|grown|growth|wachsen|wächst|wuchsen|wuchs|gewachsen|wachstum\w*)\b"
+_PACE = r"\b(?:growth|wachstum|mom|yoy|(?:week|month|quarter|year)[- ](?:over|on)[- ](?:week|month|quarter|year))\b"
+_ROSE = r"\b(?:up|increased|rose|risen|jumped|exploded|gestiegen)\b"
+_TIMES = r"\b(?:doubled|tripled|quadrupled|verdoppelt|verdreifacht)\b"
+_CLAIM = compiled(rf"""
+    {_GREW}{_GAP}{{0,50}}{_RATE}
+    {_RATE}[^;.,{AMOUNT[1:-1]}]{{0,30}}{_PACE}
+    \b{_METRIC}\b[^;.{AMOUNT[1:-1]}]{{0,30}}(?:{_ROSE}{_GAP}{{0,20}}{_RATE}|{_TIMES})
+    {_TIMES}[^;.]{{0,30}}\b{_METRIC}\b
+""")
+_NOT_OURS = compiled(r"""
+    \b(?:market|industry|sector|cagr|demand|category|segment|competitors?)\b | \b(?:markt\w*|branche|nachfrage)\b
+""")
+_LATER = compiled(r"""
+    \b(?:forecast\w*|project(?:ed|ions?|s|ing)|will|expect\w*|plan(?:s|ned|ning)?|target\w*|aim|goal)\b
+    \b(?:prognos\w+|planen|geplant|erwart\w+|werden)\b
+""")
+_BASE = compiled(rf"""
+    {MONEY} | (?:from|to|of|on|von|auf)\s*{COUNT} | {COUNT} (?:[\w-]+ ){{0,2}}{_METRIC}
+""")
+
+
+def growth_claims(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements that the company itself grew: not its market, not what its product does for others, not plans."""
+    for statement in statements:
+        if not {"traction", "finances", "ask"} & statement.dimensions:
+            continue
+        if {"projection", "plan", "market", "competition"} & set(statement.topics):
+            continue
+        masked = statement.masked
+        if _CLAIM.search(masked) and not _NOT_OURS.search(masked) and not _LATER.search(masked):
+            yield statement
+
+
+def has_base(claim: Statement, statements: Sequence[Statement], figures: Sequence[Figure]) -> bool:
+    """Whether the deck gives, in the claim or elsewhere, an absolute number of what grew."""
+    if _BASE.search(claim.masked):
+        return True
+    metric = re.search(_METRIC, claim.masked)
+    today = [
+        figure for figure in figures if figure.tense != "plan" and figure.subject not in {"ask", "team size"}
+    ]
+    if metric is None:
+        return any(figure.subject in SALES or figure.statement.section == claim.section for figure in today)
+    if (
+        metric[0] in {"mrr", "arr", "sales", "turnover", "umsatz", "umsätze", "erlöse"}
+        or "revenue" in metric[0]
+    ):
+        return any(figure.subject in SALES for figure in today)
+    stem = re.escape(metric[0][:4])
+    stated = re.compile(
+        rf"(?:{MONEY}|{COUNT})[^;.{AMOUNT[1:-1]}]{{0,25}}\b{stem}|\b{stem}[^;.{AMOUNT[1:-1]}]{{0,25}}(?:{MONEY}|{COUNT})"
+    )
+    own = (each for each in statements if {"traction", "finances"} & each.dimensions)
+    return any(stated.search(each.masked) for each in own)

@@ -1,0 +1,92 @@
+"""What people have accepted: which findings that silences, and which acceptances silence nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.checks import authority
+from llmdo.diagnostic import CODES, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.graph import Acceptance
+    from llmdo.project import Project
+
+ACCEPTABLE: Mapping[str, Callable[[Project], Iterator[Diagnostic]]] = {
+    "LDO501": authority.outside_ceiling,
+    "LDO502": authority.delegate_gain,
+    "LDO503": authority.dead_rule,
+    "LDO504": authority.open_reach,
+    "LDO505": authority.loosened_default,
+    "LDO506": authority.block_without_ceiling,
+    "LDO507": authority.tool_never_runs,
+    "LDO510": authority.private_data_way_out,
+}
+"""The findings that an acceptance can silence, each with the check that makes it."""
+
+
+def without_accepted(project: Project, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Those of `found` that nobody has accepted."""
+    acceptances = project.graph.acceptances
+    for one in found:
+        if one.code not in ACCEPTABLE or not any(_accepts(acceptance, one) for acceptance in acceptances):
+            yield one
+
+
+def _accepts(acceptance: Acceptance, found: Diagnostic) -> bool:
+    return _means(acceptance, found) and (found.gated or not acceptance.gated)
+
+
+def _means(acceptance: Acceptance, found: Diagnostic) -> bool:
+    return acceptance.code == found.code and acceptance.entry in (None, found.subject)
+
+
+def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
+    """An acceptance that no longer stands for anything.
+
+    What it accepted is gone, so it would silently accept the next thing of its kind; or the gate that it relies on
+    (`gated = true`) is gone, so it no longer holds. Remove it, or say anew why it is fine. Findings about files,
+    names, the graph and the lock cannot be accepted: mend them.
+
+    Fails: nothing reaches a way out any more.
+
+        [[check.accept]]
+        code = "LDO510"
+        entry = "nightly"
+        reason = "the evaluator only sees decks that we wrote"
+    """
+    for acceptance in project.graph.acceptances:
+        if problem := _problem(project, acceptance):
+            yield finding("LDO511", acceptance.at.location, problem)
+
+
+def _problem(project: Project, acceptance: Acceptance) -> str | None:
+    if acceptance.code is None and acceptance.capability is None:
+        return "this accepts neither a `code` nor a `capability`"
+    if acceptance.entry is not None and acceptance.entry not in project.graph.entries:
+        return f"there is no entry `{acceptance.entry}`"
+    if acceptance.code is not None:
+        if acceptance.code not in ACCEPTABLE:
+            known = acceptance.code in CODES
+            return f"`{acceptance.code}` {'cannot be accepted: mend it' if known else 'is not a code'}"
+        meant = [one for one in ACCEPTABLE[acceptance.code](project) if _means(acceptance, one)]
+        if not meant:
+            return f"there is no finding {acceptance.code} that this accepts"
+        if not any(_accepts(acceptance, one) for one in meant):
+            return f"the gate that this acceptance of {acceptance.code} relies on is gone"
+    if acceptance.capability is not None and not _is_reached(project, acceptance):
+        return f"no entry reaches `{acceptance.capability}`, so this accepts nothing"
+    return None
+
+
+def _is_reached(project: Project, acceptance: Acceptance) -> bool:
+    entries = [entry for name, entry in project.graph.entries.items() if acceptance.entry in (None, name)]
+    return any(
+        acceptance.capability is not None
+        and (acceptance.capability.touches(row.capability) or row.capability.touches(acceptance.capability))
+        for entry in entries
+        for row in project.analysis.of(entry)
+        if row.decision != "blocked"
+    )

@@ -1,0 +1,371 @@
+"""5xx: what entries can reach, and what the rules about it are worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.authority import BUILT_IN, ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, Capability, decide
+from llmdo.diagnostic import Related, finding
+from llmdo.inventory import tools_of
+from llmdo.reach import entry_ceiling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.authority import Authority, Ceiling, Reason, Rule
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.graph import Tool, Worker
+    from llmdo.project import Project
+    from llmdo.reach import Hop, Row
+
+PRIVATE = ("fs.read", "secret.read", "env.read")
+"""Capabilities that return what others should not see."""
+
+UNTRUSTED = ("data.untrusted",)
+
+WAY_OUT = ("net", "mcp.call", "proc.exec")
+"""Capabilities that can carry data away; a command can send."""
+
+
+def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
+    """An entry or a worker can reach what its ceiling does not admit.
+
+    `may` is the most that it may ever reach, through any delegation. The run blocks a call outside it; that a
+    path to such a call exists says that the ceiling or the team is not what somebody meant. Raise the ceiling, or
+    remove an edge of the path. `fs.write.protected`, `proc.exec.unlisted` and `proc.exec.unvouched` are cut off
+    without a finding.
+
+    Fails: `triage` delegates to `releaser`, which runs commands.
+
+        [entries.triage]
+        worker = "triage"
+        may = ["fs.read"]
+
+    Mended: the edge is gone, or somebody meant it.
+
+        [entries.triage]
+        worker = "triage"
+        may = ["fs.read", "proc.exec"]
+    """
+    analysis = project.analysis
+    for entry in project.graph.entries.values():
+        if ceiling := entry_ceiling(entry):
+            yield from _outside(
+                f"the entry `{entry.name}`", entry.name, ceiling, analysis.of(entry, ceiling=False)
+            )
+    for name, ceiling in analysis.ceilings.items():
+        yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name))
+
+
+def _outside(who: str, entry: str | None, ceiling: Ceiling, rows: Iterable[Row]) -> Iterator[Diagnostic]:
+    for row in rows:
+        inside = ceiling.admits(row.capability) or row.capability.name in ONLY_BY_FULL_NAME
+        if inside or row.decision == "blocked" or ceiling.at is None:
+            continue
+        yield finding(
+            "LDO501",
+            ceiling.at.location,
+            f"{who} can reach `{row.capability}`{_elsewhere(row)} by {path_text(row.path)}, outside its ceiling",
+            hint=f'add "{row.capability}" to its `may`, or remove an edge of the path',
+            related=edges(row.path),
+            subject=entry,
+            gated=row.free is None,
+        )
+
+
+def _elsewhere(row: Row) -> str:
+    return " (beside the narrower scopes)" if row.elsewhere else ""
+
+
+def delegate_gain(project: Project) -> Iterator[Diagnostic]:
+    """An entry without a ceiling gains a capability through a delegate.
+
+    Its own worker does not have the capability; somebody it delegates to does. That may be the plan, or a
+    confused deputy: whoever talks the first worker into a call uses the second one's power. Say what the entry may
+    reach, and the next gain is an error.
+
+    Fails:
+
+        [entries.triage]
+        worker = "triage"          # delegates to `releaser`, which runs commands
+
+    Mended:
+
+        [entries.triage]
+        worker = "triage"
+        may = ["fs.read", "proc.exec"]
+    """
+    for entry in project.graph.entries.values():
+        if entry.may is not None or entry.worker is None:
+            continue
+        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+        own = [
+            row.capability
+            for row in rows
+            if len(row.path) <= 2 and row.capability.name not in OUTSIDE_CEILINGS
+        ]
+        for first, gained in _by_first_edge(_gained(rows, own)):
+            if first.use is None:
+                continue
+            names = ", ".join(f"`{row.capability}`" for row in gained)
+            yield finding(
+                "LDO502",
+                first.use.at.location,
+                f"the entry `{entry.name}` gains {names} only through `{first.name}`: {path_text(gained[0].path)}",
+                hint=f"say what it may reach: `may = [...]` in [entries.{entry.name}]",
+                related=edges(gained[0].path)[1:],
+                subject=entry.name,
+                gated=all(row.free is None for row in gained),
+            )
+
+
+def _gained(rows: Iterable[Row], own: Sequence[Capability]) -> Iterator[Row]:
+    for row in rows:
+        known = any(one.contains(row.capability) for one in own)
+        if len(row.path) > 2 and not known and row.capability.name not in OUTSIDE_CEILINGS:
+            yield row
+
+
+def _by_first_edge(rows: Iterable[Row]) -> Iterator[tuple[Hop, list[Row]]]:
+    found: dict[str, tuple[Hop, list[Row]]] = {}
+    for row in rows:
+        first = row.path[1]
+        found.setdefault(first.name, (first, []))[1].append(row)
+    yield from found.values()
+
+
+def dead_rule(project: Project) -> Iterator[Diagnostic]:
+    """A rule that can never decide anything.
+
+    It allows what a stricter rule always forbids, or what no tool of the workspace can raise. Either it is left
+    over, or it does not say what its author thinks. A `blocked` rule that nothing raises today is a guard, and fine.
+
+    Fails: the strictest rule wins, so the first line never decides.
+
+        [approvals.rules]
+        "fs.write:reports/**" = "allowed"
+        "fs" = "blocked"
+
+    Mended:
+
+        [approvals.rules]
+        "fs.delete" = "blocked"
+        "fs.write:reports/**" = "allowed"
+    """
+    graph = project.graph
+    raised = {
+        capability
+        for worker in graph.workers.values()
+        for use in worker.uses
+        for tool in tools_of(graph, worker, use).values()
+        for capability in tool.capabilities
+    }
+    for rule in graph.rules:
+        if rule.decision != "allowed" or rule.at is None:
+            continue
+        stricter = next((one for one in graph.rules if _overrides(one, rule)), None)
+        if stricter and stricter.at:
+            yield finding(
+                "LDO503",
+                rule.at.location,
+                f"`{rule.capability}` is never allowed: the stricter rule for `{stricter.capability}` always wins",
+                related=[Related(stricter.at.location, "this rule covers it")],
+            )
+        elif not any(rule.capability.touches(one) or one.touches(rule.capability) for one in raised):
+            yield finding(
+                "LDO503",
+                rule.at.location,
+                f"no tool of this workspace can raise `{rule.capability}`, so this rule never decides",
+                hint="remove it",
+            )
+
+
+def _overrides(one: Rule, rule: Rule) -> bool:
+    return STRICTNESS[one.decision] > STRICTNESS[rule.decision] and one.capability.contains(rule.capability)
+
+
+def open_reach(project: Project) -> Iterator[Diagnostic]:
+    """An entry with a ceiling reaches a program that runs without isolation.
+
+    The ceiling limits what llmdo lets the program be called for. What the program itself does on this machine
+    nobody limits.
+    """
+    for entry in project.graph.entries.values():
+        rows = [
+            row for row in project.analysis.of(entry) if row.decision != "blocked" and row.assurance == "open"
+        ]
+        if entry.may is not None and entry.may_at is not None and rows:
+            yield finding(
+                "LDO504",
+                entry.may_at.location,
+                f"the ceiling of `{entry.name}` does not limit what `{rows[0].path[-1].name}` itself does: "
+                f"{path_text(rows[0].path)}",
+                related=edges(rows[0].path),
+                subject=entry.name,
+            )
+
+
+def loosened_default(project: Project) -> Iterator[Diagnostic]:
+    """The manifest makes something milder than it is built in.
+
+    It replaces a built-in rule, or allows by default what no rule names. Both are legitimate, and both are how a
+    repository that somebody else wrote would switch the questions off; so they are said.
+
+    Fails:
+
+        [approvals]
+        default = "allowed"
+    """
+    graph = project.graph
+    document = project.workspace.document
+    if graph.settings.default == "allowed":
+        yield finding(
+            "LDO505",
+            document.value("approvals", "default"),
+            "whatever no rule names is allowed without a question",
+            hint="leave `default` out, and allow by name what has to be allowed",
+        )
+    built_in = {rule.capability: rule.decision for rule in BUILT_IN}
+    for rule in graph.rules:
+        before = built_in.get(rule.capability)
+        if before and rule.at and STRICTNESS[rule.decision] < STRICTNESS[before]:
+            yield finding(
+                "LDO505",
+                rule.at.location,
+                f"`{rule.capability}` is `{before}` by the built-in rules, and this makes it `{rule.decision}`",
+            )
+
+
+def block_without_ceiling(project: Project) -> Iterator[Diagnostic]:
+    """A worker blocks for itself what its delegates can do.
+
+    `approvals` of a worker govern its own calls. A delegate has its own; only `may` holds for everything below.
+
+    Fails: `main` delegates to `writer`, which writes.
+
+        name: main
+        approvals: { fs.write: blocked }
+
+    Mended:
+
+        name: main
+        may: [fs.read, fs.list]
+    """
+    for name, worker in project.graph.workers.items():
+        blocked = [rule for rule in worker.approvals if rule.decision == "blocked"]
+        if not blocked or worker.may is not None:
+            continue
+        rows = [
+            row for row in project.analysis.of_worker(name) if row.decision != "blocked" and len(row.path) > 2
+        ]
+        for rule in blocked:
+            row = next((row for row in rows if rule.capability.touches(row.capability)), None)
+            if row and rule.at:
+                yield finding(
+                    "LDO506",
+                    rule.at.location,
+                    f"`{name}` blocks `{rule.capability}` for itself, and reaches it through `{row.path[1].name}`",
+                    hint="a worker's rules govern its own calls: use `may` for everything below it",
+                    related=edges(row.path),
+                )
+
+
+def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
+    """A tool whose every call is blocked.
+
+    Its model is not even shown it. Allow what it needs, or take it away.
+    """
+    graph = project.graph
+    for worker in graph.workers.values():
+        authority = project.analysis.authority(worker.approvals, _own_ceiling(project, worker))
+        for use in worker.uses:
+            for tool in tools_of(graph, worker, use).values():
+                if reason := _always_blocked(tool, authority, project):
+                    what = (
+                        f"the tool `{tool.name}` of `{use.name}`"
+                        if tool.name != use.name
+                        else f"`{use.name}`"
+                    )
+                    yield finding(
+                        "LDO507", use.at.location, f"`{worker.name}` can never call {what}: {reason}"
+                    )
+
+
+def _always_blocked(tool: Tool, authority: Authority, project: Project) -> Reason | None:
+    """Why every call of `tool` is blocked; None where some call may not be."""
+    singles = [[one] for one in tool.capabilities] if tool.hook else [list(tool.capabilities)]
+    verdicts = [decide(raised, tool.capabilities, authority) for raised in singles if raised]
+    if not verdicts or _scoped(tool.capabilities, project):
+        return None
+    return verdicts[0].reasons[0] if all(one.decision == "blocked" for one in verdicts) else None
+
+
+def _own_ceiling(project: Project, worker: Worker) -> tuple[Ceiling, ...]:
+    ceiling = project.analysis.ceilings.get(worker.name)
+    return (ceiling,) if ceiling else ()
+
+
+def _scoped(capabilities: Iterable[Capability], project: Project) -> bool:
+    """Whether somebody wrote a scope within one of `capabilities`: some calls may be decided otherwise."""
+    written = project.analysis.written
+    return any(one.covers_name(capability.name) for capability in capabilities for one in written)
+
+
+def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
+    """Private data, untrusted input and a way out come together in one tree.
+
+    Whoever writes the untrusted input can ask for the private data to be sent away; delegation carries text both
+    ways, so it does not help that the three are with different workers. Take one of them away, or say why it is
+    fine:
+
+        [[check.accept]]
+        code = "LDO510"
+        entry = "nightly"
+        reason = "the evaluator only sees decks that we wrote"
+
+    With `gated = true` the acceptance holds only as long as somebody is asked on the way out.
+    """
+    for entry in project.graph.entries.values():
+        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+        legs = [_first(rows, names) for names in (PRIVATE, UNTRUSTED, WAY_OUT)]
+        private, untrusted, out = legs
+        if private is None or untrusted is None or out is None:
+            continue
+        said = zip(("private data", "untrusted input", "a way out"), (private, untrusted, out), strict=True)
+        yield finding(
+            "LDO510",
+            entry.at.location,
+            f"the entry `{entry.name}` reaches private data, untrusted input and a way out",
+            hint="take one of them away, or accept it in llmdo.toml with a reason: [[check.accept]]",
+            related=[
+                Related(use.at.location, f"{what}: `{row.capability}` by {path_text(row.path)}")
+                for what, row in said
+                if (use := row.path[-1].use)
+            ],
+            subject=entry.name,
+            gated=all(row.free is None for row in rows if _is_one_of(row, WAY_OUT)),
+        )
+
+
+def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
+    found = [row for row in rows if _is_one_of(row, names)]
+    return min(found, key=lambda row: (row.free is None, len(row.path), str(row.capability)), default=None)
+
+
+def _is_one_of(row: Row, names: Sequence[str]) -> bool:
+    return any(Capability(name).covers_name(row.capability.name) for name in names)
+
+
+def path_text(path: Iterable[Hop]) -> str:
+    """A path in words: `triage > releaser > shell`."""
+    return " > ".join(hop.name for hop in path)
+
+
+def edges(path: Sequence[Hop]) -> list[Related]:
+    """The places where each step of a path is allowed."""
+    callers = [hop.name for hop in path]
+    return [
+        Related(hop.use.at.location, f"`{caller}` uses `{hop.name}`")
+        for caller, hop in zip(callers, path[1:], strict=False)
+        if hop.use
+    ]

@@ -1,0 +1,126 @@
+"""The difference between two graphs as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.authority import Capability
+    from llmdo.graph import Acceptance
+    from llmdo.reach import Row
+
+Verdict = Literal["widened", "narrowed", "changed", "same"]
+
+Effect = Literal["widens", "narrows", "none"]
+"""What one difference does to what entries can do."""
+
+Kind = Literal["gained", "lost", "gate removed", "gate added", "assurance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChange:
+    """One capability and scope that an entry reaches otherwise than before."""
+
+    kind: Kind
+    capability: Capability
+    elsewhere: bool
+    """Whether the scope stands for what is left of it beside narrower scopes that changed otherwise."""
+    before: Row | None
+    """None where it was not reached at all."""
+    after: Row | None
+    accepted: Acceptance | None = None
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to what the entry can do."""
+        if self.kind == "assurance":
+            return "none"
+        return "widens" if self.kind in ("gained", "gate removed") else "narrows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One fact of the lock that differs, or one item of it that came or went."""
+
+    route: tuple[str, ...]
+    """Its place in the lock, such as `("worker", "main", "may")`."""
+    before: object
+    """What stood there, as data; None where nothing did."""
+    after: object
+    effect: Effect = "none"
+    accepted: Acceptance | None = None
+    entries: tuple[str, ...] = ()
+    """Whom it concerns: the entry itself, or those that reach what it is about."""
+    workers: tuple[str, ...] = ()
+    """Those that use what it is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryDifference:
+    """What an entry reaches otherwise than before."""
+
+    name: str
+    status: Literal["new", "gone", "kept"]
+    rows: tuple[RowChange, ...]
+    """Sorted by capability, those that a ceiling never cuts off last."""
+    verdict: Verdict
+    """Over `rows` and over the changes that concern it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandEdit:
+    """A fact about a Python toolset that changed while its source did not: only an editor can have done that."""
+
+    toolset: str
+    tool: str | None
+    """None for a fact about the toolset itself."""
+    fact: str
+
+    def __str__(self) -> str:
+        what = f"tool `{self.tool}` of toolset `{self.toolset}`" if self.tool else f"toolset `{self.toolset}`"
+        return f"{what}: {self.fact}, and its source is the same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """All that differs between two graphs."""
+
+    entries: tuple[EntryDifference, ...]
+    """Of both graphs, sorted by name, also those that are the same."""
+    changes: tuple[Change, ...]
+    """Sorted by route."""
+    hand_edits: tuple[HandEdit, ...] = ()
+
+    @property
+    def everything(self) -> tuple[RowChange | Change, ...]:
+        """Every single difference."""
+        return (*(row for entry in self.entries for row in entry.rows), *self.changes)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict over everything, accepted or not."""
+        return verdict_of(self.everything)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether every widening, if there is any, is one that people have accepted."""
+        return all(one.accepted for one in self.everything if one.effect == "widens")
+
+    def fails(self, on: Literal["widened", "changed"] | None) -> bool:
+        """Whether it is what a reviewer asked to be stopped by; a lock edited by hand always is."""
+        if self.hand_edits:
+            return True
+        if on == "changed":
+            return self.verdict != "same"
+        return on == "widened" and self.verdict == "widened" and not self.is_accepted
+
+
+def verdict_of(differences: Iterable[RowChange | Change]) -> Verdict:
+    """`widened` if any difference widens, else `narrowed` if any narrows, else `changed` if there is one."""
+    effects = {one.effect for one in differences}
+    if not effects:
+        return "same"
+    return "widened" if "widens" in effects else "narrowed" if "narrows" in effects else "changed"

@@ -1,0 +1,139 @@
+"""What entries reach, before and after, compared row by row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmdo import inventory
+from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, scope_contains
+from llmdo.diff.difference import RowChange
+from llmdo.reach import Analysis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.authority import Capability, Decision
+    from llmdo.diff.difference import Kind
+    from llmdo.graph import Acceptance, Graph
+    from llmdo.reach import Row
+
+
+def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]:
+    """What each entry of either graph reaches otherwise than before.
+
+    Both are cut into the same classes of scopes, so a row of one is about the same calls as that of the other.
+    """
+    scopes = tuple(sorted({*_scopes(before), *_scopes(after)}, key=str))
+    old, new = Analysis(before, also=scopes), Analysis(after, also=scopes)
+    return {
+        name: tuple(_changes(name, _rows(old, name), _rows(new, name), after.acceptances))
+        for name in sorted({*before.entries, *after.entries})
+    }
+
+
+def acceptance_of(
+    acceptances: Iterable[Acceptance], capability: Capability, entry: str | None
+) -> Acceptance | None:
+    """The acceptance that covers a widening of `entry` by `capability`; None where none does.
+
+    As with ceilings, what stands inside one only by its full name has to be named in full. A widening that
+    concerns no single entry is covered only by an acceptance that names none.
+    """
+    for one in acceptances:
+        if one.capability is None or one.entry not in (None, entry):
+            continue
+        full = capability.name not in ONLY_BY_FULL_NAME or one.capability.name == capability.name
+        if full and one.capability.contains(capability):
+            return one
+    return None
+
+
+def _scopes(graph: Graph) -> Iterator[Capability]:
+    """Every capability with a scope that anything in `graph` names."""
+    yield from Analysis(graph).written
+    for acceptance in graph.acceptances:
+        if acceptance.capability and acceptance.capability.scope is not None:
+            yield acceptance.capability
+    for worker in graph.workers.values():
+        for use in worker.uses:
+            for tool in inventory.tools_of(graph, worker, use).values():
+                yield from (one for one in tool.capabilities if one.scope is not None)
+
+
+def _rows(analysis: Analysis, entry: str) -> Mapping[Capability, Row]:
+    found = analysis.graph.entries.get(entry)
+    return {row.capability: row for row in analysis.of(found)} if found else {}
+
+
+def _changes(
+    entry: str,
+    before: Mapping[Capability, Row],
+    after: Mapping[Capability, Row],
+    acceptances: Sequence[Acceptance],
+) -> Iterator[RowChange]:
+    found: dict[Capability, RowChange] = {}
+    for capability in {*before, *after}:
+        old, new = before.get(capability), after.get(capability)
+        if kind := _kind(old, new):
+            change = RowChange(kind=kind, capability=capability, elsewhere=False, before=old, after=new)
+            if change.effect == "widens":
+                change = replace(change, accepted=acceptance_of(acceptances, capability, entry))
+            found[capability] = change
+    shown = _folded(found, {*before, *after})
+    return iter(sorted(shown, key=lambda one: (one.capability.name in OUTSIDE_CEILINGS, str(one.capability))))
+
+
+def _kind(before: Row | None, after: Row | None) -> Kind | None:
+    old, new = _mildest(before), _mildest(after)
+    if old != new:
+        if "blocked" in (old, new):
+            return "gained" if old == "blocked" else "lost"
+        return "gate removed" if STRICTNESS[new] < STRICTNESS[old] else "gate added"
+    if before and after and old != "blocked" and before.assurance != after.assurance:
+        return "assurance"
+    return None
+
+
+def _mildest(row: Row | None) -> Decision:
+    return row.mildest if row else "blocked"
+
+
+def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) -> Iterator[RowChange]:
+    """The changes without those that say of a narrower scope just what is said of the one around it."""
+    groups: dict[Capability, Capability] = {}
+    around: dict[str, list[Capability]] = {}
+    for capability in sorted(known, key=_width):
+        outer = next(
+            (
+                one
+                for one in reversed(around.get(capability.name, []))
+                if scope_contains(one.scope, capability.scope)
+            ),
+            None,
+        )
+        around.setdefault(capability.name, []).append(capability)
+        same = outer in found and capability in found and _look(found[outer]) == _look(found[capability])
+        groups[capability] = groups[outer] if outer is not None and same else capability
+    for capability, change in found.items():
+        if groups[capability] == capability:
+            apart = any(
+                groups[one] != capability and scope_contains(capability.scope, one.scope)
+                for one in around[capability.name]
+            )
+            yield replace(change, elsewhere=apart)
+
+
+def _width(capability: Capability) -> tuple[int, str]:
+    """A sort key by which a scope comes after all scopes that contain it."""
+    scope = capability.scope or "**"
+    return (0 if scope == "**" else len(scope.removesuffix("/**").split("/")), scope.removesuffix("/**"))
+
+
+def _look(change: RowChange) -> object:
+    """What a reader is told about a change, apart from the scope."""
+    sides = [
+        (row.mildest, row.assurance, row.path, row.free, row.tool) if row and row.mildest != "blocked" else None
+        for row in (change.before, change.after)
+    ]
+    return (change.kind, change.accepted, *sides)

@@ -1,0 +1,114 @@
+"""Findings as a SARIF 2.1.0 log."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from llmdo.checks import documentation
+from llmdo.diagnostic import CODES, shown
+from llmdo.render.report import fingerprints, with_hint
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from llmdo.diagnostic import Diagnostic, Fix
+    from llmdo.render.report import Report
+    from llmdo.source import Location
+
+_PLACEHOLDER = re.compile(r"\{(\d+)\}")
+
+
+def log(report: Report) -> str:
+    """The log of one run, with every rule there is. Where the check could not be made it has no results."""
+    run: dict[str, Any] = {
+        "tool": {"driver": {"name": "llmdo", "version": __version__, "rules": [_rule(code) for code in CODES]}},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "the root of the repository"}}},
+        "invocations": [{"executionSuccessful": report.error is None}],
+    }
+    if report.error:
+        hint = f"\nhint: {report.error.hint}" if report.error.hint else ""
+        notification = {"level": "error", "message": {"text": _text(report.error.message + hint)}}
+        run["invocations"][0]["toolExecutionNotifications"] = [notification]
+    else:
+        pairs = zip(report.findings, fingerprints(report), strict=True)
+        run["results"] = [_result(finding, fingerprint, report.folder) for finding, fingerprint in pairs]
+    document = {
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _rule(code: str) -> dict[str, Any]:
+    name, severity = CODES[code]
+    text = documentation(code)
+    return {
+        "id": code,
+        "name": name,
+        "shortDescription": {"text": text.partition("\n")[0]},
+        "fullDescription": {"text": " ".join(text.partition("\n\n")[2].partition("\n\n")[0].split()) or text},
+        "help": {"text": text},
+        "defaultConfiguration": {"level": severity},
+    }
+
+
+def _result(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": list(CODES).index(finding.code),
+        "level": finding.severity,
+        "message": {"text": _text(with_hint(finding, "\n"))},
+        "locations": [{"physicalLocation": _physical(finding.at, folder)}],
+        "partialFingerprints": {"llmdoFinding/v1": fingerprint},
+    }
+    if finding.related:
+        result["relatedLocations"] = [
+            {
+                "id": number,
+                "physicalLocation": _physical(one.at, folder),
+                "message": {"text": _text(one.message)},
+            }
+            for number, one in enumerate(finding.related, 1)
+        ]
+    if finding.fix:
+        result["fixes"] = [_fix(finding.fix, folder)]
+    return result
+
+
+def _physical(at: Location, folder: str) -> dict[str, Any]:
+    return {"artifactLocation": _artifact(at, folder), "region": _region(at)}
+
+
+def _artifact(at: Location, folder: str) -> dict[str, str]:
+    path = (folder + at.path).encode("utf-8", "surrogateescape")
+    return {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
+
+
+def _region(at: Location) -> dict[str, int]:
+    """The span; a finding about a whole file is shown at its first line, since not every reader takes none."""
+    if at.span is None:
+        return {"startLine": 1}
+    return {
+        "startLine": at.span.line,
+        "startColumn": at.span.column,
+        "endLine": at.span.end_line,
+        "endColumn": at.span.end_column,
+    }
+
+
+def _fix(fix: Fix, folder: str) -> dict[str, Any]:
+    replacement = {"deletedRegion": _region(fix.at), "insertedContent": {"text": fix.text}}
+    change = {"artifactLocation": _artifact(fix.at, folder), "replacements": [replacement]}
+    return {"artifactChanges": [change]}
+
+
+def _text(text: str) -> str:
+    """A message with what SARIF would take for a link or a placeholder escaped."""
+    lines = "\n".join(map(shown, text.split("\n")))
+    if "](" in lines:
+        lines = lines.replace("[", "\\[").replace("]", "\\]")
+    return _PLACEHOLDER.sub(r"{{\1}}", lines)

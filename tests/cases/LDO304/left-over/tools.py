@@ -1,0 +1,3 @@
+from pydantic_ai.toolsets import FunctionToolset
+
+left_over = FunctionToolset()
