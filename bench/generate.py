@@ -188,7 +188,9 @@ def _worker(shape: Shape, number: int, delegates: list[int], dice: random.Random
     if number in delegates:
         lines.append("recursive: true")
     if dice.random() < 0.1:
-        lines.append("attachments: { max: 1, max-bytes: 10_000_000, suffixes: [.txt, .pdf] }".replace("_", ""))
+        lines.append(
+            "attachments: { max: 1, max-bytes: 10_000_000, suffixes: [.txt, .pdf] }".replace("_", "")
+        )
     prompt = [dice.choice(_SENTENCES) for _ in range(dice.randint(5, 15))]
     return "\n".join(["---", *lines, "---", f"You are {_name(number)}.", "", *prompt, ""])
 
@@ -207,7 +209,9 @@ def _filesystem(dice: random.Random) -> list[str]:
 
 def main() -> None:
     """Writes one workspace."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--workers", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)

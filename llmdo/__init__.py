@@ -22,6 +22,11 @@ The modules, each importing only from those below it:
     completion.py   what shell completion answers
     toolsets/       filesystem and its confinement; how Python toolsets are found and made
     checks/         one function a check; its docstring is what `explain` prints
+    diff/           two graphs -> what the later one lets entries do that the earlier one did not
+    revision.py     the lock of a git revision, from its objects alone
+    selectors.py    which workers `+planner` or `cap:proc.exec` means
+    suggest.py      the smallest ceiling and rules under which an entry can do what it does
+    paths.py        every call path to a capability
     reach.py        Graph -> what each entry can reach, by which path, behind which gate
     inventory.py    every tool that a worker has, with what it declares: for reach and for the gate
     project.py      a workspace with its graph and its lock, in one reading

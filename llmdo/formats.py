@@ -235,7 +235,20 @@ Acceptance = TypedDict(
 
 CheckTable = TypedDict(
     "CheckTable",
-    {"accept": NotRequired[Annotated[list[Acceptance], Doc("Findings that people have accepted.")]]},
+    {
+        "select": NotRequired[
+            Annotated[
+                list[Text],
+                Doc(
+                    "Report only these: codes, their beginnings and names. Syntax, lock, authority always are."
+                ),
+            ]
+        ],
+        "ignore": NotRequired[
+            Annotated[list[Text], Doc("Do not report these: codes, their beginnings and names.")]
+        ],
+        "accept": NotRequired[Annotated[list[Acceptance], Doc("Findings that people have accepted.")]],
+    },
 )
 
 ManifestFile = TypedDict(

@@ -203,5 +203,6 @@ class Graph:
     toolsets: Mapping[str, Toolset] = field(default_factory=dict)
     """The workspace's own; the built-in ones come from `builtin.tools`."""
     acceptances: tuple[Acceptance, ...] = ()
+    """Sorted."""
     code: tuple[str, ...] = field(default=(), compare=False)
     """Every Python file of the workspace that takes part, imported ones included; a lock does not say."""

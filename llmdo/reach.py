@@ -268,7 +268,7 @@ class _Walk:
         inside = self.own is None or all(map(self.own.admits, shape.raised))
         found = self.search(cut, free=False).first.get(kind) if inside else None
         path = self.path(found or anywhere, cut if found else frozenset(), offer, free=False)
-        ceilings = (*([self.own] if self.own else []), *self._ceilings(path))
+        ceilings = (*([self.own] if self.own else []), *self._ceilings(path[:-1]))
         verdict = decide(shape.raised, shape.declared, analysis.authority(layers, ceilings))
         free = None
         if verdict.decision == "allowed" and (freely := self.search(cut, free=True).first.get(kind)):
@@ -280,7 +280,7 @@ class _Walk:
             decision=strictest([verdict.decision, *gates]),
             path=path,
             tool=offer.tool if offer.toolset else path[-1].name,
-            reasons=verdict.reasons,
+            reasons=tuple(_shown(reason, shape) for reason in verdict.reasons),
             free=free,
             assurance=offer.assurance,
         )
@@ -368,6 +368,12 @@ class _Walk:
             for tool in inventory.tools_of(graph, worker, use).values()
             if offer.shape.declared == frozenset(tool.capabilities)
         )
+
+
+def _shown(reason: Reason, shape: _Shape) -> Reason:
+    """The reason in terms of the row, where it speaks of the path that stands for it."""
+    stands = (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
+    return replace(reason, capability=shape.row) if stands else reason
 
 
 def _use(worker: Worker, name: str) -> Use:

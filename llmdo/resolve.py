@@ -73,7 +73,7 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
         entries=entries,
         workers=workers,
         toolsets=_toolsets(workspace, manifest, facts or {}),
-        acceptances=_acceptances(document, manifest.get("check", {}).get("accept", ())),
+        acceptances=acceptances(document, manifest.get("check", {}).get("accept", ()), "check", "accept"),
         code=tuple(workspace.modules),
     )
 
@@ -125,6 +125,35 @@ def server(table: Mapping[str, Any]) -> Server:
         args=tuple(table.get("args", ())),
         env=tuple(sorted(set(table.get("env", ())))),
         url=table.get("url"),
+    )
+
+
+def acceptances(
+    document: Document, tables: Iterable[Mapping[str, Any]], *route: str
+) -> tuple[Acceptance, ...]:
+    """What people have accepted, sorted: their order in the file means nothing."""
+    found = [
+        Acceptance(
+            code=table.get("code"),
+            capability=Capability.parse(table["capability"]) if "capability" in table else None,
+            entry=table.get("entry"),
+            gated=table.get("gated", False),
+            reason=table["reason"],
+            at=Place(document, (*route, number)),
+        )
+        for number, table in enumerate(tables)
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda one: (
+                one.code or "",
+                str(one.capability or ""),
+                one.entry or "",
+                one.gated,
+                one.reason,
+            ),
+        )
     )
 
 
@@ -354,18 +383,4 @@ def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, list[str
         hook=fact.hook,
         digest=fact.digest,
         metadata=ceiling(fact.capabilities),
-    )
-
-
-def _acceptances(document: Document, tables: Iterable[Mapping[str, Any]]) -> tuple[Acceptance, ...]:
-    return tuple(
-        Acceptance(
-            code=table.get("code"),
-            capability=Capability.parse(table["capability"]) if "capability" in table else None,
-            entry=table.get("entry"),
-            gated=table.get("gated", False),
-            reason=table["reason"],
-            at=Place(document, ("check", "accept", number)),
-        )
-        for number, table in enumerate(tables)
     )

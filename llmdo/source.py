@@ -36,6 +36,13 @@ class Source:
         """The place of `span` in this file; of the whole file without one."""
         return Location(self.path, span)
 
+    def marked(self, span: Span) -> str:
+        """The text of a span that lies within one line; empty for any other."""
+        if span.line != span.end_line:
+            return ""
+        line = self.text.split("\n", span.line)[span.line - 1]
+        return line[span.column - 1 : span.end_column - 1]
+
     def span_between(self, start: int, end: int) -> Span:
         """The span of `text[start:end]`, both offsets in code points."""
         line = self.text.count("\n", 0, start) + 1

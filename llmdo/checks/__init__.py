@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.checks import authority, delegation, files, lock, names
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
+from llmdo.checks.selection import reported, unknown_check
 from llmdo.diagnostic import CODES
+
+__all__ = ["ALL", "check", "documentation", "explanation", "name_of", "reported"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +40,7 @@ ALL: tuple[Check, ...] = (
     names.tool_collision,
     names.unknown_capability,
     names.unknown_tool,
+    unknown_check,
     delegation.delegation_cycle,
     delegation.depth_exceeded,
     delegation.unreachable_worker,
@@ -69,7 +73,7 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     """Every finding about `project`, in order of place.
 
     Without `locked`, a lock that is stale is a warning and a missing one a note: the work goes on. With it
-    both are errors.
+    both are errors. What the manifest ignores is among them: `reported` leaves it out.
     """
     found = set(without_accepted(project, (finding for one in ALL for finding in one(project))))
     if not locked:
@@ -85,11 +89,14 @@ def _relaxed(finding: Diagnostic) -> Diagnostic:
 
 def explanation(query: str) -> str | None:
     """What `llmdo explain` prints about a code or a name; None where there is no such check."""
+    for code, (name, severity) in CODES.items():
+        if query.upper() == code or query.lower() == name:
+            return f"{code} {name} ({severity})\n\n{documentation(code)}\n"
+    return None
+
+
+def documentation(code: str) -> str:
+    """What the check with this code says about itself: a sentence, why it matters, how it is mended."""
     import inspect  # slow to load, and only needed here
 
-    for one in ALL:
-        name = name_of(one)
-        code = next(code for code, (known, _) in CODES.items() if known == name)
-        if query.upper() == code or query.lower() == name:
-            return f"{code} {name} ({CODES[code][1]})\n\n{inspect.getdoc(one)}\n"
-    return None
+    return next(inspect.getdoc(one) or "" for one in ALL if name_of(one) == CODES[code][0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from llmdo.checks import selection
 from llmdo.diagnostic import finding
 from llmdo.version import __version__
 
@@ -70,6 +71,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
         max-depth = 5
     """
     yield from _reported(project, "LDO103")
+    yield from selection.without_effect(project)
     document = project.workspace.document
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():

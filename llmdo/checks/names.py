@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo import builtin, models
-from llmdo.authority import VOCABULARY, Capability
+from llmdo.authority import BUILT_IN, VOCABULARY, Capability
 from llmdo.diagnostic import Related, did_you_mean, finding, nearest
 from llmdo.graph import Reference
 from llmdo.resolve import toolset_references
@@ -15,7 +15,8 @@ from llmdo.workspace import python_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.authority import Decision
+    from llmdo.diagnostic import Diagnostic, Fix
     from llmdo.graph import Entry, Graph, Tool, Use, Worker
     from llmdo.project import Project
 
@@ -92,6 +93,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                     use.at.location,
                     f"`{worker.name}` uses `{use.name}`, which is neither a toolset nor a worker",
                     hint=did_you_mean(use.name, known),
+                    fix=_respelt(use.at, use.name, known),
                 )
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
@@ -102,6 +104,16 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                 f"`[toolsets.{name}]` configures a toolset that no listed module has",
                 hint=did_you_mean(name, graph.toolsets) or 'say where it is: `python = "FILE.py:ATTRIBUTE"`',
             )
+
+
+def _respelt(place: Place, name: str, known: Iterable[str]) -> Fix | None:
+    """The edit that spells an unknown name as the only known one like it.
+
+    It is safe: a toolset or worker that comes into use by it gives no permission, since every rule and every
+    ceiling judges what it does as before.
+    """
+    meant = only_match(name, known)
+    return place.respelt(name, meant, safe=True) if meant else None
 
 
 def unknown_worker(project: Project) -> Iterator[Diagnostic]:
@@ -126,6 +138,7 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
                     started.at.location,
                     f"the entry `{entry.name}` calls `{started.name}`, which is not a worker",
                     hint=did_you_mean(started.name, graph.workers),
+                    fix=_respelt(started.at, started.name, graph.workers),
                 )
 
 
@@ -148,7 +161,10 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
             known = {*project.graph.models, *models.PROVIDERS}
             match = nearest(reference.name.partition(":")[0], known)
             hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?" if match else None
-            yield finding("LDO204", reference.at.location, problem, hint=hint)
+            fix = None
+            if match in project.graph.models and ":" not in reference.name:
+                fix = _respelt(reference.at, reference.name, known)
+            yield finding("LDO204", reference.at.location, problem, hint=hint, fix=fix)
 
 
 def _models(project: Project) -> Iterator[Reference]:
@@ -265,6 +281,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 place.location,
                 f"`{capability.name}` is not a capability",
                 hint=did_you_mean(capability.name, known),
+                fix=_respelt_rule(project, capability, place, known),
             )
         elif capability.scope is not None and not capability.name.startswith(("fs", "x")):
             yield finding(
@@ -273,6 +290,26 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 f"`{capability.name}` has no scopes, so `{capability}` would never match",
                 hint=f"write `{capability.name}`",
             )
+
+
+def _respelt_rule(project: Project, capability: Capability, place: Place, known: Iterable[str]) -> Fix | None:
+    """The edit that spells an unknown capability as the only known one like it.
+
+    It is safe only in a rule, and only where the rule can then but tighten. A rule of an entry or a worker always
+    does. One of the manifest that says `blocked` does as well. `needs_approval` may loosen: where the default is
+    `blocked`, and where it takes the place of a built-in `blocked`. `allowed` gives permission, as do ceilings,
+    which admit what they name, and a declaration decides which rules have a say: those are left to people.
+    """
+    meant = only_match(capability.name, known)
+    if meant is None:
+        return None
+    decision: Decision | None = place.data if place.route[-2:-1] in (("rules",), ("approvals",)) else None
+    safe = decision == "blocked"
+    if decision == "needs_approval":
+        built_in = any(rule.decision == "blocked" and rule.capability.name == meant for rule in BUILT_IN)
+        from_manifest = place.route[:2] == ("approvals", "rules")
+        safe = not from_manifest or not (built_in or project.graph.settings.default == "blocked")
+    return place.respelt(capability.name, meant, safe=safe)
 
 
 def known_capabilities(graph: Graph) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from llmdo.cli import check as check_command
-from llmdo.cli import edit
+from llmdo.cli import edit, graph
 from llmdo.cli.console import (
     CANNOT_GO_ON,
     FINDINGS,
@@ -34,6 +34,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(graph.reach)
+app.command()(graph.why)
+app.command()(graph.graph)
+app.command()(graph.suggest)
 app.add_typer(edit.add, name="add")
 app.add_typer(edit.remove, name="remove")
 

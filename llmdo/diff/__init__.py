@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diff.difference import Change, Difference, EntryDifference, HandEdit, RowChange, Verdict, verdict_of
+from llmdo.diff.difference import (
+    Change,
+    Difference,
+    EntryDifference,
+    HandEdit,
+    RowChange,
+    Verdict,
+    verdict_of,
+)
 from llmdo.diff.facts import changes, hand_edits
 from llmdo.diff.rows import compared
 
@@ -28,7 +36,11 @@ def diff(before: Graph, after: Graph) -> Difference:
         entries.append(
             EntryDifference(
                 name=name,
-                status="new" if name not in before.entries else "gone" if name not in after.entries else "kept",
+                status="new"
+                if name not in before.entries
+                else "gone"
+                if name not in after.entries
+                else "kept",
                 rows=rows[name],
                 verdict=verdict_of((*rows[name], *own)),
             )

@@ -101,39 +101,40 @@ def _mildest(row: Row | None) -> Decision:
 
 def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) -> Iterator[RowChange]:
     """The changes without those that say of a narrower scope just what is said of the one around it."""
-    groups: dict[Capability, Capability] = {}
-    around: dict[str, list[Capability]] = {}
-    for capability in sorted(known, key=_width):
-        outer = next(
-            (
-                one
-                for one in reversed(around.get(capability.name, []))
-                if scope_contains(one.scope, capability.scope)
-            ),
-            None,
-        )
-        around.setdefault(capability.name, []).append(capability)
-        same = outer in found and capability in found and _look(found[outer]) == _look(found[capability])
-        groups[capability] = groups[outer] if outer is not None and same else capability
+    leader: dict[Capability, Capability] = {}
+    divided: set[Capability] = set()
+    around: list[Capability] = []
+    for capability in sorted(known, key=_nesting):
+        while around and not (
+            around[-1].name == capability.name and scope_contains(around[-1].scope, capability.scope)
+        ):
+            around.pop()
+        leader[capability] = capability
+        if around and capability in found and around[-1] in found:
+            outer = around[-1]
+            if _look(found[outer]) == _look(found[capability]):
+                leader[capability] = leader[outer]
+        divided.update(one for one in around if leader[one] != leader[capability])
+        around.append(capability)
     for capability, change in found.items():
-        if groups[capability] == capability:
-            apart = any(
-                groups[one] != capability and scope_contains(capability.scope, one.scope)
-                for one in around[capability.name]
-            )
-            yield replace(change, elsewhere=apart)
+        if leader[capability] == capability:
+            yield replace(change, elsewhere=capability in divided)
 
 
-def _width(capability: Capability) -> tuple[int, str]:
-    """A sort key by which a scope comes after all scopes that contain it."""
+def _nesting(capability: Capability) -> tuple[str, list[str], bool]:
+    """A sort key by which every scope stands right before all that it contains."""
     scope = capability.scope or "**"
-    return (0 if scope == "**" else len(scope.removesuffix("/**").split("/")), scope.removesuffix("/**"))
+    folder = scope.endswith("**")
+    names = scope.removesuffix("**").rstrip("/")
+    return capability.name, names.split("/") if names else [], not folder
 
 
 def _look(change: RowChange) -> object:
     """What a reader is told about a change, apart from the scope."""
     sides = [
-        (row.mildest, row.assurance, row.path, row.free, row.tool) if row and row.mildest != "blocked" else None
+        (row.mildest, row.assurance, row.path, row.free, row.tool)
+        if row and row.mildest != "blocked"
+        else None
         for row in (change.before, change.after)
     ]
     return (change.kind, change.accepted, *sides)

@@ -7,15 +7,14 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from llmdo import digest, resolve
-from llmdo.authority import Capability
-from llmdo.graph import Acceptance, Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.authority import Rule
-    from llmdo.graph import Attachments, Server
+    from llmdo.authority import Capability, Rule
+    from llmdo.graph import Acceptance, Attachments, Server
     from llmdo.syntax.document import Document
 
 VERSION = 1
@@ -204,17 +203,7 @@ def decode(document: Document, lock: Mapping[str, Any]) -> Graph:
         entries=dict(sorted(entries.items())),
         workers=workers,
         toolsets={name: _decode_toolset(document, name, table) for name, table in _sorted(lock, "toolset")},
-        acceptances=tuple(
-            Acceptance(
-                code=table.get("code"),
-                capability=Capability.parse(table["capability"]) if "capability" in table else None,
-                entry=table.get("entry"),
-                gated=table.get("gated", False),
-                reason=table["reason"],
-                at=Place(document, ("accept", number)),
-            )
-            for number, table in enumerate(lock.get("accept", ()))
-        ),
+        acceptances=resolve.acceptances(document, lock.get("accept", ()), "accept"),
     )
 
 

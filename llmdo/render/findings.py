@@ -1,21 +1,20 @@
-"""Findings as text with the source line underlined, as one line each, and as JSON."""
+"""Findings as text with the source line underlined, and as one line each."""
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import shown
+from llmdo.render.excerpt import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from llmdo.diagnostic import Diagnostic, LlmdoError, Related
+    from llmdo.diagnostic import Diagnostic, Related
+    from llmdo.render.report import Lines
     from llmdo.source import Location
 
-    Lines = Callable[[str], Sequence[str]]
-    """The lines of a file of the workspace, without their ends; none for a file that cannot be shown."""
+    Paint = Callable[[str, str], str]
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "note": "36;1", "dim": "34;1"}
 
@@ -50,40 +49,6 @@ def place(at: Location) -> str:
     return f"{shown(at.path)}:{at.span.line}:{at.span.column}" if at.span else shown(at.path)
 
 
-def to_json(findings: Sequence[Diagnostic], status: str, *, error: LlmdoError | None = None) -> str:
-    """The findings in the form `llmdo.check/1`; `status` is `clean`, `findings` or, with an `error`, `error`."""
-    document: dict[str, object] = {
-        "schema": "llmdo.check/1",
-        "status": status,
-        "findings": [
-            {
-                "code": finding.code,
-                "name": finding.name,
-                "severity": finding.severity,
-                **_where(finding.at),
-                "message": finding.message,
-                "hint": finding.hint,
-                "related": [{**_where(one.at), "message": one.message} for one in finding.related],
-            }
-            for finding in findings
-        ],
-    }
-    if error:
-        document["error"] = {"message": error.message, "hint": error.hint}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _where(at: Location) -> dict[str, object]:
-    span = at.span
-    return {
-        "path": at.path,
-        "line": span.line if span else None,
-        "column": span.column if span else None,
-        "end_line": span.end_line if span else None,
-        "end_column": span.end_column if span else None,
-    }
-
-
 def _plain(_colour: str, words: str) -> str:
     return words
 
@@ -92,7 +57,7 @@ def _paint(colour: str, words: str) -> str:
     return f"\x1b[{_COLOURS[colour]}m{words}\x1b[0m"
 
 
-def _block(finding: Diagnostic, lines: Lines, paint: Callable[[str, str], str]) -> Iterator[str]:
+def _block(finding: Diagnostic, lines: Lines, paint: Paint) -> Iterator[str]:
     label = paint(finding.severity, f"{finding.severity}[{finding.code}]")
     yield f"{label}: {shown(finding.message)}"
     width = max(
@@ -106,58 +71,23 @@ def _block(finding: Diagnostic, lines: Lines, paint: Callable[[str, str], str]) 
         yield f"{' ' * width} {paint('dim', '=')} hint: {shown(finding.hint)}"
 
 
-def _related(related: Related, lines: Lines, width: int, paint: Callable[[str, str], str]) -> Iterator[str]:
+def _related(related: Related, lines: Lines, width: int, paint: Paint) -> Iterator[str]:
     yield from _excerpt(related.at, related.message, lines, width, paint, "dim")
 
 
 def _excerpt(
-    at: Location,
-    note: str | None,
-    lines: Lines,
-    width: int,
-    paint: Callable[[str, str], str],
-    colour: str,
+    at: Location, note: str | None, lines: Lines, width: int, paint: Paint, colour: str
 ) -> Iterator[str]:
     arrow = "-->" if note is None else ":::"
     yield f"{' ' * width}{paint('dim', arrow)} {place(at)}"
-    if at.span is None:
-        if note:
-            yield f"{' ' * width} {paint('dim', '=')} {shown(note)}"
+    told = shown(note) if note else ""
+    found = lines(at.path) if at.span else ()
+    if at.span is None or at.span.line > len(found):
+        if told:
+            yield f"{' ' * width} {paint('dim', '=')} {told}"
         return
-    found = lines(at.path)
-    if at.span.line > len(found):
-        return
-    line = found[at.span.line - 1]
-    last = at.span.end_column if at.span.end_line == at.span.line else len(line) + 1
-    before, marked = line[: at.span.column - 1], line[at.span.column - 1 : last - 1]
+    line, before, underline = drawn(found[at.span.line - 1], at.span)
     bar = paint("dim", "|")
-    shown_before, shown_marked = _drawn(before), _drawn(marked)
-    rest = _drawn(line[last - 1 :])
-    underline = "^" * max(1, columns(shown_marked))
     yield f"{' ' * width} {bar}"
-    yield f"{at.span.line:>{width}} {bar} {_cut(shown_before + shown_marked + rest)}"
-    note_text = f" {shown(note)}" if note else ""
-    yield f"{' ' * width} {bar} {' ' * columns(shown_before)}{paint(colour, underline + note_text)}"
-
-
-MAX_LINE = 400  # columns of an excerpt: a longer line is cut, and says so
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + " ..."
-
-
-def _drawn(text: str) -> str:
-    """`text` as a terminal shows it: tabs as four spaces, what is invisible spelled out."""
-    return shown(text.replace("\t", "    "))
-
-
-def columns(text: str) -> int:
-    """How many terminal columns `text` takes; wide characters take two, combining ones none."""
-    return sum(_width(character) for character in text)
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    yield f"{at.span.line:>{width}} {bar} {line}"
+    yield f"{' ' * width} {bar} {before}{paint(colour, f'{underline} {told}'.rstrip())}"

@@ -23,7 +23,9 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 def log(report: Report) -> str:
     """The log of one run, with every rule there is. Where the check could not be made it has no results."""
     run: dict[str, Any] = {
-        "tool": {"driver": {"name": "llmdo", "version": __version__, "rules": [_rule(code) for code in CODES]}},
+        "tool": {
+            "driver": {"name": "llmdo", "version": __version__, "rules": [_rule(code) for code in CODES]}
+        },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "the root of the repository"}}},
         "invocations": [{"executionSuccessful": report.error is None}],

@@ -1,7 +1,8 @@
 """Document x format -> its data without what is wrong in it, and a finding for all that is.
 
-`schemas/` is generated from `llmdo.formats` by `generation`, `validation` finds what breaks a schema, `wording`
-says so to the user. The three formats are those files', so what an editor shows is what `check` judges.
+`schemas/` is generated from `llmdo.formats` by `generation`, `acceptance` tells whether data fits a schema,
+`validation` finds what breaks it, `wording` says so to the user. The three formats are those files', so what an
+editor shows is what `check` judges.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo.schema.validation import Format, accepts, faults
-from llmdo.schema.wording import findings
+from llmdo.schema.acceptance import Format, accepts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,6 +45,11 @@ def judge(document: Document, form: Format) -> Judged:
     """
     if accepts(document.data, form):
         return Judged(document.data, (), document)
+    from llmdo.schema.validation import (
+        faults,
+    )  # these two are slow to load, and a clean file never needs them
+    from llmdo.schema.wording import findings
+
     found = tuple(faults(document.data, form))
     problems = tuple(findings(document, form, found))
     rest = document

@@ -7,8 +7,8 @@ import sys
 from typing import get_args
 
 from llmdo import resources
+from llmdo.schema.acceptance import Format
 from llmdo.schema.generation import generate
-from llmdo.schema.validation import Format
 
 
 def main() -> int:

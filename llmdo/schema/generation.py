@@ -13,7 +13,7 @@ from llmdo import formats
 if TYPE_CHECKING:
     from pydantic_core import core_schema
 
-    from llmdo.schema.validation import Format
+    from llmdo.schema.acceptance import Format
 
 COMMENT = "Generated from llmdo/formats.py by `python -m llmdo.schema --write`. Do not edit."
 

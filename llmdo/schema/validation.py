@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from llmdo import resources
+from llmdo.schema.acceptance import is_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
+    from llmdo.schema.acceptance import Format
     from llmdo.syntax.document import Route
-
-Format = Literal["manifest", "worker", "lock"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +37,8 @@ class Fault:
     """Whether the key at `route` is misspelt."""
 
 
-def accepts(data: Any, form: Format) -> bool:
-    """Whether data is what its format allows."""
-    return _validator(form).is_valid(data)
-
-
 def faults(data: Any, form: Format) -> Iterator[Fault]:
-    """Everything in data that its format does not allow; nothing exactly where `accepts` says yes."""
+    """Everything in data that its format does not allow; nothing exactly where `acceptance` says yes."""
     errors: dict[tuple[Route, str], ValidationError] = {}
     for error in _validator(form).iter_errors(data):
         route = tuple(error.absolute_path)
@@ -99,12 +93,7 @@ def _is_integer(_: object, value: Any) -> bool:
 
 
 def _is_number(checker: object, value: Any) -> bool:
-    if _is_integer(checker, value) or isinstance(value, float):
-        try:
-            return math.isfinite(value)
-        except OverflowError:
-            return False
-    return False
+    return (_is_integer(checker, value) or isinstance(value, float)) and is_finite(value)
 
 
 def _pattern(_: Validator, pattern: str, value: object, __: object) -> Iterator[ValidationError]:

@@ -6,13 +6,15 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest, only_match
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.schema.validation import Fault, Format
+    from llmdo.diagnostic import Diagnostic, Fix
+    from llmdo.schema.acceptance import Format
+    from llmdo.schema.validation import Fault
     from llmdo.source import Location
     from llmdo.syntax.document import Document, Route
 
@@ -22,6 +24,29 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
 """In what should be a path inside the workspace, perhaps with a capability or an attribute: the way out of it."""
+
+_OF_NAMES = frozenset({"entries", "toolsets"})
+"""Tables of the manifest whose keys are names."""
+
+_GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
+    "manifest": frozenset(
+        ("workspace", "models", "entries")
+        + tuple(
+            f"workspace.{key}" for key in ("name", "requires-llmdo", "workers", "toolset-modules", "model")
+        )
+        + tuple(
+            f"entries.*.{key}"
+            for key in ("worker", "function", "calls", "input", "model", "may", "limits", "approvals")
+        )
+        + ("toolsets.*.python",)
+    ),
+    "worker": frozenset(
+        ("name", "description", "model", "compatible_models", "toolsets", "may", "approvals", "attachments")
+        + ("schema_in_ref", "schema_out_ref", "toolsets.*.read")
+    ),
+    "lock": frozenset(),
+}
+"""The keys that can give no permission, each with the tables that it is in."""
 
 _KINDS = {
     "string": "text",
@@ -70,7 +95,28 @@ def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault 
         hint = f"did you mean `{missing.value}`?"
     elif hint is None and len(known) <= _FEW:
         hint = f"known here: {', '.join(f'`{key}`' for key in known)}"
-    return finding("LDO102", document.key(*fault.route), message, hint=hint)
+    meant = missing.value if missing else only_match(fault.value, known)
+    return finding(
+        "LDO102",
+        document.key(*fault.route),
+        message,
+        hint=hint,
+        fix=_respelt(document, form, fault, meant) if meant else None,
+    )
+
+
+def _respelt(document: Document, form: Format, fault: Fault, meant: str) -> Fix | None:
+    """The edit that spells an unknown key as the key `meant`.
+
+    It is safe only for a key that can give no permission, because what stands under it comes into force by the
+    edit: names, edges and texts, on which every rule and ceiling has its say as before, and what only ever
+    tightens, such as `may`, `limits` and an entry's `approvals`. The manifest's `approvals`, what a toolset declares,
+    what a file system toolset may write, and whatever raises a limit are left to people.
+    """
+    *above, _ = fault.route
+    steps = ["*" if number == 1 and above[0] in _OF_NAMES else str(step) for number, step in enumerate(above)]
+    safe = ".".join([*steps, meant]) in _GIVING_NOTHING[form]
+    return Place(document, fault.route, of_key=True).respelt(fault.value, meant, safe=safe)
 
 
 def _wrong_value(document: Document, form: Format, fault: Fault) -> Diagnostic:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from llmdo.diagnostic import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.source import Location, Source, Span
+
+_NOT_NAMES = frozenset({"null", "true", "false"})  # YAML takes them for something else where no quotes are
 
 Route = tuple[str | int, ...]
 """The keys and indexes that lead from the top of a document to a value."""
@@ -53,6 +58,29 @@ class Place(NamedTuple):
     def location(self) -> Location:
         """The place in the text."""
         return self.document.key(*self.route) if self.of_key else self.document.value(*self.route)
+
+    def respelt(self, before: str, after: str, *, safe: bool) -> Fix | None:
+        """The edit that writes the name `after` for `before` in the text of this place, however it is quoted.
+
+        None where that would not surely be right: the text does not spell `before` exactly once, `after` is
+        already there beside it, or the name of a table stands at other places as well.
+        """
+        at = self.location
+        text = self.document.source.marked(at.span) if at.span else ""
+        *parents, last = self.route
+        table = Place(self.document, tuple(parents)).data
+        as_key = self.of_key and isinstance(last, str)
+        written = last if as_key else self.data
+        if text.count(before) != 1 or not isinstance(written, str) or table is None:
+            return None
+        word = rf"(?<![\w-]){re.escape(before)}(?![\w-])"
+        if as_key and isinstance(self.data, dict) and len(re.findall(word, self.document.source.text)) != 1:
+            return None
+        if written.replace(before, after) in table and (as_key or isinstance(last, int)):
+            return None
+        if after in _NOT_NAMES:
+            return None
+        return Fix(at, text, text.replace(before, after), safe)
 
     @property
     def data(self) -> Any:

@@ -78,6 +78,7 @@ _DATE = re.compile(
 )
 _NAME_ENDS = re.compile(r"(?:st|nd|rd|th|d|g|e|er|re|p|[a-z]\d\w*)$", re.IGNORECASE)
 """Letters that make a name or an ordinal of the digits before them: 5G, 3D, 4th."""
+_MARKET_NAME = re.compile(r"\b(TAM|SAM|SOM)\b(?! [A-Z])")
 _COMMA_WORDS = re.compile(
     r"\b(?:der|die|und|ist|mit|für|wir|les|des|est|pour|nous|los|para|una|gli|che|della)\b", re.IGNORECASE
 )
@@ -128,13 +129,19 @@ def read_amounts(text: str, *, decimal_comma: bool) -> tuple[Amount, ...]:
 
 
 def mask(text: str, amounts: tuple[Amount, ...]) -> str:
-    """`text` in lower case with one character of the amount's kind in the place of each amount."""
+    """`text` in lower case, but for TAM, SAM and SOM, with one character of its kind in the place of each amount."""
     parts: list[str] = []
     position = 0
     for amount in amounts:
         parts += (text[position : amount.start], f" {amount.token} ")
         position = amount.start + len(amount.text)
-    return re.sub(r"[ \t]+", " ", "".join((*parts, text[position:])).lower())
+    return re.sub(r"[ \t]+", " ", _lower("".join((*parts, text[position:]))))
+
+
+def _lower(text: str) -> str:
+    """`text` in lower case but for the names of markets, as Sam and Tam are also names of people."""
+    parts = _MARKET_NAME.split(text)
+    return "".join(part if index % 2 else part.lower() for index, part in enumerate(parts))
 
 
 def _covers(matches: list[re.Match[str]], word: re.Match[str]) -> bool:

@@ -10,7 +10,7 @@ from pitchdeck_rules.patterns import compiled, one_of
 from pitchdeck_rules.words import CUES, DIMENSION_BY_TOPIC, DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pitchdeck_rules.words import Dimension, Topic
 
@@ -43,7 +43,8 @@ _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
         \bteam of (?:about )?{COUNT} | {COUNT} (?:employees|ftes?|people on) | {COUNT} mitarbeiter
     """),
     "market": compiled(rf"""
-        \b(?:tam|sam|som)\b | {MONEY}[^.]{{0,30}}\b(?:market|industry|markt)\b
+        \b(?:TAM|SAM|SOM)\b | {COUNT}[^.;]{{0,60}}(?: x |\u00d7|\*)[^.;]{{0,20}}{MONEY}
+        {MONEY}[^.]{{0,30}}\b(?:market|industry|markt)\b
         \b(?:market|markt)\b[^.{MONEY[1:-1]}]{{0,40}}{MONEY} | \bcompetitors?\b | \bcompetition\b
         \bwettbewerber\b | \bkonkurrenz\b
     """),
@@ -54,16 +55,19 @@ _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
     """),
     "finances": compiled(rf"""
         \bgross margin | \bcac\b | \bltv\b | \bburn(?:ing| rate)?\b | \brunway\b | \bbreak-?even\b | \bdeckungsbeitrag\b
-        {PERCENT} (?:take rate|commission) | {MONEY} ?(?:/|per|a|pro|im|je) ?{_PERIODS}
+        {PERCENT} (?:take rate|commission) | {PERCENT} (?:[\w-]+ )?margins?\b | \bmargins?\b[^.;]{{0,15}}{PERCENT}
+         {MONEY} ?(?:/|per|a|pro|im|je) ?{_PERIODS}
     """),
     "ask": compiled(rf"""
-        \b(?:raise|raising|seek|seeking|looking for|need|wir suchen|suchen wir)\b[^.]{{0,40}}{MONEY}
+        \b(?:raise|raising|raises|seeks?|seeking|looking for|need|wir suchen|suchen wir)\b[^.]{{0,40}}{MONEY}
         {MONEY} (?:[\w-]+ ){{0,2}}(?:pre-?seed|seed|series [a-d]|finanzierungsrunde)\b | \b(?:pre|post)-money\b
         \bkapitalbedarf\b
     """),
 }
 _FOREIGN: Mapping[Dimension, frozenset[Topic]] = {
+    "ask": frozenset({"problem", "market", "competition"}),
     "finances": frozenset({"problem", "market", "competition", "team", "use of funds"}),
+    "market": frozenset({"finances", "traction", "ask", "use of funds", "projection"}),
     "traction": frozenset({"problem", "market", "competition", "plan", "projection", "ask", "use of funds"}),
 }
 """Sections whose numbers are of others or of the future, so that clear words are not enough there."""
@@ -77,15 +81,23 @@ def dimensions_of(text: str, masked: str, topics: tuple[Topic, ...]) -> frozense
         most = max(weights.values())
         own = [name for name in own if most and weights[name] == most] or own[:1]
     elif not own and not set(topics) & {"plan", "past"}:
-        own = list(cue_dimensions(masked))
+        own = list(_cue_dimensions(masked))
     return frozenset((*own, *_clear_dimensions(text, masked, frozenset(topics))))
 
 
-def cue_dimensions(masked: str) -> tuple[Dimension, ...]:
+def _cue_dimensions(masked: str) -> tuple[Dimension, ...]:
     """The dimensions that a sentence speaks of most, by its words; at most two."""
     weights = {name: _weight(name, masked) for name in DIMENSIONS}
     most = max(weights.values())
     return tuple(name for name in DIMENSIONS if most and weights[name] == most)[:2]
+
+
+def main_dimension(section: Iterable[str]) -> frozenset[Dimension]:
+    """The one dimension that the masked sentences of a section speak of most; empty where none has its words."""
+    sentences = tuple(section)
+    weights = {name: sum(_weight(name, masked) for masked in sentences) for name in DIMENSIONS}
+    most = max(weights.values())
+    return frozenset([name for name in DIMENSIONS if most and weights[name] == most][:1])
 
 
 def names_somebody(text: str) -> bool:

@@ -28,7 +28,8 @@ SOURCE = compiled(r"""
     \bsources?\b | \baccording to\b | \bsurvey\w* | \binterview\w* | \bstud(?:y|ies)\b | \breport(?:ed)? by\b
     \bwe (?:spoke|talked|asked|visited|measured) | \bcensus\b | \bdata from\b | \bministry\b | \bstatistic\w*
     \b(?:gartner|statista|eurostat|oecd|mckinsey|idc|forrester|destatis)\b | \bbureau of\b | \bassociation\b
-    \bworld bank\b | https?:// | \bquelle\b | \blaut\b | \bstudien?\b | \bumfrage\b | \bbefrag\w+ | \bgespräche\w*
+    \bworld bank\b | https?:// | \[\d{1,2}\] | \bquelle\b | \blaut\b | \bstudien?\b | \bumfrage\b
+    \bbefrag\w+ | \bgespräche\w*
     \bverband\w* | \bselon\b
 """)
 HOW = compiled(r"""
@@ -95,8 +96,11 @@ _SUBSTITUTES = compiled(r"""
     \bconsultants?\b | \bphone\b | \bmanual\w* | \blocal \w+ | \bpapier\b | \bnichts\b
 """)
 _PROPER = re.compile(r"(?<!^)(?<![.!?|:\u2022*] )\b[A-Z\u00c0-\u00de]\w+|\|\s*[A-Z]\w+\s*\|")
+_ENTRY = re.compile(
+    r"\W*[A-Z\u00c0-\u00de][\w.&]*(?: [A-Z][\w.&]*)*(?:\*\*|__)?\s*(?:[:(,|\u2013\u2014-]|and\b|und\b)"
+)
 _BUYERS = compiled(rf"""
-    \b(?:sam|som)\b | \bserviceable\b | {COUNT} (?:[\w-]+ ){{0,4}}[a-zäöü-]{{3,}}(?:s|en|er|e|people)\b
+    \b(?:SAM|SOM)\b | \bserviceable\b | {COUNT} (?:[\w-]+ ){{0,4}}[a-zäöü-]{{3,}}(?:s|en|er|e|people)\b
 """)
 _COURSE = re.compile(
     rf"\b(?:from|von)\b[^;.]{{0,30}}(?:{MONEY}|{COUNT})[^;.]{{0,40}}(?:\b(?:to|auf)\b|\u2192|->)"
@@ -222,8 +226,9 @@ def competitors(facts: Facts) -> Statement | None:
     for each in facts.about("market"):
         if claims_no_competitor(each):
             continue
+        is_entry = "competition" in each.topics and _ENTRY.match(each.text) is not None
         is_named = _PROPER.search(each.text) or _SUBSTITUTES.search(each.masked)
-        if is_named and ("competition" in each.topics or _RIVALS.search(each.masked)):
+        if is_entry or (is_named and ("competition" in each.topics or _RIVALS.search(each.masked))):
             return each
     return None
 

@@ -10,6 +10,7 @@ from pitchdeck_rules.contradictions import find_contradictions
 from pitchdeck_rules.criteria import Facts, has_digits
 from pitchdeck_rules.figures import read_figures
 from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
+from pitchdeck_rules.patterns import one_of
 from pitchdeck_rules.rubric import RUBRIC
 from pitchdeck_rules.statements import Piece, read_hidden_statements, read_statements, title_line
 from pitchdeck_rules.words import DIMENSIONS
@@ -35,13 +36,16 @@ _DECK_WORDS = re.compile(
     r"|presentation|(?:pre-)?seed(?: round)?|series [a-d]|20\d\d|confidential|investor|für investoren|for investors)\b",
     re.IGNORECASE,
 )
-_SUBJECT = re.compile(
-    r"\W*([A-Z\u00c0-\u00de][\w-]+(?: [A-Z\u00c0-\u00de][\w-]+)?) (?:makes|builds|offers|helps|provides|develops|sells|turns|lets"
-    r"|connects|rents|runs|brings|delivers|automates|is (?:an?|the)|entwickelt|baut|bietet|verbindet|ist (?:ein|die|der|das)\w*)\b"
-)
+_DOES = one_of("""
+    makes | builds | offers | helps | provides | develops | sells | turns | lets | connects | rents | runs | brings
+    delivers | automates | is an? | is the | entwickelt | baut | bietet | verbindet | ist eine? | ist der | ist die
+""")
+_SUBJECT = re.compile(rf"\W*([A-Z\u00c0-\u00de][\w-]+(?: [A-Z\u00c0-\u00de][\w-]+)?) {_DOES}\b")
 _PRONOUN = re.compile(
-    r"(?:the|this|that|it|our|we|every|each|everyone|everybody|nobody|today|there|here|what|who|one|most|an?|der|die|das|unser\w*"
-    r"|es|wir|jede\w*|heute)\b",
+    one_of(r"""
+        (?:the|this|that|it|our|we|every|each|everyone|everybody|nobody|today|there|here|what|who|one|most|an?)\b
+        (?:der|die|das|unser\w*|es|wir|jede\w*|heute)\b
+    """),
     re.IGNORECASE,
 )
 

@@ -53,6 +53,9 @@ _NOT_OWN = compiled(r"""
 """)
 _OTHERS = re.compile(r"\b(?:competitors?|incumbents?|rivals?|wettbewerber|konkurren\w+)\b")
 _WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
+_RAISING = re.compile(
+    r"\b(?:rais(?:e|es|ing)|seek(?:s|ing)?|ask|round|seed|series [a-d]|such(?:en|t)|einwerben|kapitalbedarf|finanzierungs\w+)\b"
+)
 _OTHER_ROUND = re.compile(
     r"\b(?:raised|previous\w*|next|future|follow-on|later|grants?|danach|nächste\w*|spätere?)\b[^;]{0,50}$"
 )
@@ -170,7 +173,8 @@ def _is_own(sighting: _Sighting) -> bool:
     if "competition" in topics or topics == {"problem"} or _OTHERS.search(statement.masked):
         return False
     if sighting.subject == "ask":
-        return not _OTHER_ROUND.search(near) and not _ALREADY.match(sighting.after)
+        is_clear = statement.is_home("ask") or _RAISING.search(f"{near} {sighting.words}") is not None
+        return is_clear and not _OTHER_ROUND.search(near) and not _ALREADY.match(sighting.after)
     if sighting.subject in {*SALES, "burn"}:
         return "market" not in topics and not _EACH.search(near) and not _PER_HEAD.match(sighting.after)
     if sighting.subject in {"holders", "team size"}:
@@ -196,7 +200,8 @@ def _is_own_count(sighting: _Sighting, topics: set[Topic]) -> bool:
 
 
 def _figure(sighting: _Sighting) -> Figure:
-    low, high = _bounds(sighting.amount, sighting.before)
+    is_exact = sighting.subject == "ask" or sighting.subject.endswith("valuation")
+    low, high = _bounds(sighting.amount, sighting.before, is_exact=is_exact)
     subject = sighting.subject
     if subject == "holders":
         holder = re.search(HOLDERS, sighting.words)
@@ -218,12 +223,13 @@ def _plural(holder: str) -> str:
     return holder if holder.endswith(("s", "n", "r")) and not holder.endswith("er") else f"{holder}s"
 
 
-def _bounds(amount: Amount, before: str) -> tuple[float, float]:
+def _bounds(amount: Amount, before: str, *, is_exact: bool) -> tuple[float, float]:
+    """What the amount can stand for: rounded figures for half a unit of their last digit, prices of a round for none."""
     low, high = amount.low, amount.high
     decimals = re.search(r"[.,](\d{1,2})(?!\d)", amount.text)
     digits = float(re.sub(r"\D", "", amount.text) or amount.low)
     unit = high / digits if digits and high == low else 0.0
-    margin = unit / 2 if decimals or unit >= 1000 else 0.0
+    margin = unit / 2 if not is_exact and (decimals or unit >= 1000) else 0.0
     low, high = low - margin, high + margin
     if _ABOVE.search(before) or amount.text.endswith("+"):
         high *= 1.6

@@ -54,7 +54,7 @@ _NO_COMPETITOR = compiled(rf"""
 """)
 _TOP_DOWN = re.compile(
     rf"(?P<share>{PERCENT})\s*(?:share )?(?:of|von|des|vom|am)\s+(?:(?:the|this|that|a|our|such a|diese[mns]|dem) )?"
-    rf"(?:[\w-]+ ){{0,3}}?(?:{MONEY}[^.;]{{0,25}})?(?:market|markt\w*|tam\b|industry|pie)"
+    rf"(?:[\w-]+ ){{0,3}}?(?:{MONEY}[^.;]{{0,25}})?(?:market|markt\w*|TAM\b|industry|pie)"
 )
 _BOTTOM_UP = compiled(rf"""
     bottom[- ]up

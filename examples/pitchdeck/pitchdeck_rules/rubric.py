@@ -37,7 +37,8 @@ _COST_OR_RATE = compiled(rf"""
     \bpro (?:tag|woche|monat|jahr)\b | \bim (?:monat|jahr)\b
 """)
 _ROLE = compiled(r"""
-    \bc[etofpm]o\b | \bco-?founder\w* | \bfounder\w* | \bfounded\b.*\bby\b | \bhead of\b | \bvp\b | \bengineers?\b | \bdirector\b | \blead\b
+    \bc[etofpm]o\b | \bco-?founder\w* | \bfounder\w* | \bfounded\b.*\bby\b | \bhead of\b | \bvp\b
+    \bengineers?\b | \bdirector\b | \blead\b
     \bchief\b | \bdevelopers?\b | \bdesigner\b | \bmanager\b | \badvisors?\b | \bprofessor\b | \bgründer\w*
     \bgeschäftsführ\w+ | \bleiter\w* | \bentwickler\w* | \bfondat\w+
 """)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.amounts import mask, read_amounts, uses_decimal_comma
-from pitchdeck_rules.classification import cue_dimensions, dimensions_of
+from pitchdeck_rules.classification import dimensions_of, main_dimension
 from pitchdeck_rules.instructions import follows_instruction, is_instruction
 from pitchdeck_rules.words import DIMENSION_BY_TOPIC, topics_of_label, topics_of_title
 
@@ -99,11 +99,28 @@ class _Block:
 def read_statements(deck: Deck) -> tuple[Statement, ...]:
     """Everything that the deck says, in its order, without its title, its structure and its placeholders."""
     decimal_comma = uses_decimal_comma("\n".join(line.text for line in deck.lines if line.kind != "hidden"))
+    return _with_section_dimensions(
+        [
+            statement
+            for block in _blocks(deck)
+            for statement in _block_statements(block, decimal_comma=decimal_comma)
+            if not _PLACEHOLDER.match(statement.text) and not _is_bare_topic(statement)
+        ]
+    )
+
+
+def _with_section_dimensions(statements: list[Statement]) -> tuple[Statement, ...]:
+    """Where a heading names no topic, a statement without clear words speaks of what its section speaks of."""
+    masked_by_section: dict[int, list[str]] = {}
+    for statement in statements:
+        if not statement.topics and not statement.is_instruction:
+            masked_by_section.setdefault(statement.section, []).append(statement.masked)
+    main_by_section = {section: main_dimension(masked) for section, masked in masked_by_section.items()}
     return tuple(
-        statement
-        for block in _blocks(deck)
-        for statement in _block_statements(block, decimal_comma=decimal_comma)
-        if not _PLACEHOLDER.match(statement.text) and not _is_bare_topic(statement)
+        replace(statement, dimensions=main_by_section[statement.section])
+        if not statement.topics and not statement.dimensions and not statement.is_instruction
+        else statement
+        for statement in statements
     )
 
 
@@ -159,6 +176,8 @@ def _blocks(deck: Deck) -> Iterator[_Block]:
             header = cells(line.text)
         elif line.kind in {"item", "row", "text"} and line is not title:
             topics = stack[-1].topics if stack else ()
+            if not open_block and not stack and line.slide is None:
+                section += 1  # without headings each paragraph is a section
             form: Form = "prose" if line.kind == "text" else "item" if line.kind == "item" else "row"
             if open_block:
                 open_block = replace(open_block, lines=(*open_block.lines, line))
@@ -176,10 +195,9 @@ def cells(row: str) -> tuple[str, ...]:
 def _descend(stack: list[_Section], heading: Line, *, is_title: bool) -> list[_Section]:
     """The sections that are open below `heading`; one without topics of its own has those of the section around it."""
     around = [section for section in stack if section.level < heading.level]
-    topics: tuple[Topic, ...] = () if is_title else topics_of_title(heading.title)
-    if not topics and not is_title:
-        inherited = around[-1].topics if around else ()
-        topics = inherited or cue_dimensions(heading.title.lower())[:1]
+    if is_title:
+        return around
+    topics = topics_of_title(heading.title) or (around[-1].topics if around else ())
     return [*around, _Section(level=heading.level, topics=topics)]
 
 
@@ -239,7 +257,9 @@ def _block_statements(block: _Block, *, decimal_comma: bool) -> Iterator[Stateme
 
 
 def _words(line: Line, form: Form) -> str:
-    return line.text.strip() if form in {"row", "title"} else line.text[line.start :].strip()
+    if form == "title" and line.title in line.text:
+        return line.title
+    return line.text[line.start :].strip()
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -15,8 +15,8 @@ _FAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,40}}"
 _NEAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,25}}"
 _LINK = r"(?:(?:in|of|as|the|our|total|current|a|an|im)\s+)?(?:[\w-]+ ){0,2}?"
 _RAISING = (
-    r"(?:raise|raising|seek|seeking|ask(?:ing)?(?: for| is)?|looking for|need|require|round(?: size)?|the ask"
-    r"|investment(?: of)?|suchen|brauchen|benötigen|einwerben|aufnehmen|kapitalbedarf|finanzierungsbedarf"
+    r"(?:raise|raises|raising|seeks?|seeking|ask(?:s|ing)?(?: for| is)?|looking for|needs?|requires?|round(?: size)?"
+    r"|the ask|investment(?: of)?|suchen|sucht|brauchen|benötig(?:en|t)|einwerben|aufnehmen|kapitalbedarf|finanzierungsbedarf"
     r"|finanzierungsrunde|runde|levons|cherchons|buscamos)"
 )
 _ROUND = r"(?:pre-?seed|seed|series [a-d]|round|investment|funding|finanzierung\w*|runde|convertible|safe\b)"
@@ -71,16 +71,16 @@ SUBJECTS = (
     _subject("MRR", "money count", rf"{_MONTHLY}{_FAR}", rf"{_LINK}{_MONTHLY}"),
     _subject("ARR", "money count", rf"{_ANNUAL}{_FAR}", rf"{_LINK}{_ANNUAL}"),
     _subject(
-        "TAM", "money", rf"(?:\btam\b|total addressable market){_FAR}", r"\(?(?:tam\b|total addressable)"
+        "TAM", "money", rf"(?:\bTAM\b|total addressable market){_FAR}", r"\(?(?:TAM\b|total addressable)"
     ),
     _subject(
         "SAM",
         "money",
-        rf"(?:\bsam\b|serviceable (?:addressable|available) market){_FAR}",
-        r"\(?(?:sam\b|serviceable a)",
+        rf"(?:\bSAM\b|serviceable (?:addressable|available) market){_FAR}",
+        r"\(?(?:SAM\b|serviceable a)",
     ),
     _subject(
-        "SOM", "money", rf"(?:\bsom\b|serviceable obtainable market){_FAR}", r"\(?(?:som\b|serviceable o)"
+        "SOM", "money", rf"(?:\bSOM\b|serviceable obtainable market){_FAR}", r"\(?(?:SOM\b|serviceable o)"
     ),
     _subject(
         "market size",

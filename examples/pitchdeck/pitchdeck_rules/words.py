@@ -45,7 +45,7 @@ _HEADINGS: Mapping[Topic, str] = {
     "competition": one_of(r"""
         compet\w+ | (?:market )?landscape | alternatives | moat | defensib\w+ | differentiat\w+
         unfair advantage | wettbewerb\w* | mitbewerb\w* | konkurrenz\w* | concurren\w+ | concorren\w+
-        why we win
+        why we win | who else(?: is there)? | (?:the )?others | rivals | the rest
     """),
     "projection": one_of(r"""
         (?:financial )?(?:projections?|forecasts?|outlook|plan figures) | financial plan | finanzplan\w*
@@ -103,7 +103,8 @@ _HEADINGS: Mapping[Topic, str] = {
     """),
     "solution": one_of(r"""
         solutions? | products? | our (?:answer|approach|fix|idea) | the (?:fix|answer|idea) | approach
-        what we (?:do|build|make|offer) | how (?:it|this|we) works? | technolog(?:y|ies) | tech | platform
+        what we (?:do|build|make|offer) | how (?:it|this|we) works?
+        how we (?:do|build|grow|make|solve|fix) (?:it|this|them) | technolog(?:y|ies) | tech | platform
         demo | value proposition | secret sauce | ip | innovation | features | lösung\w* | produkt\w*
         technologie | so funktioniert\w* | unser (?:ansatz|angebot) | ansatz | funktionsweise | die idee
         produit | la solution | solución | producto | soluzione | prodotto | tecnologia
@@ -163,7 +164,8 @@ def _share_of_topics(title: str) -> float:
 
 CUES: Mapping[Dimension, re.Pattern[str]] = {
     "problem": compiled(r"""
-        problems?\b | pains?\b | struggl | suffer | \blos(?:e|es|ing)\b | wast(?:e|es|ed|ing)\b
+        problems?\b | pains?\b | struggl | suffer | \blos(?:e|es|ing)\b | wast(?:es|ed|ing)\b
+        \bwaste (?:time|money|hours|their|of|a|up)\b | \bha(?:ve|s) no (?:tool|way|idea|access|time|choice)\b
         too (?:slow|expensive|late|long|complex) | inefficien | frustrat | error-prone | manual(?:ly)?\b
         no way to | \black(?:s|ing)?\b | broken\b | \bfails?\b | delays?\b | hard to\b | difficult
         unable | nobody knows | by hand\b | paper forms? | spreadsheets?\b | leiden | verlieren | verliert
@@ -190,7 +192,7 @@ CUES: Mapping[Dimension, re.Pattern[str]] = {
         jahre (?:bei|in|erfahrung) | studied | graduated | spent \S+ years
     """),
     "market": compiled(r"""
-        \bmarkets?\b | \btam\b | \bsam\b | \bsom\b | \bcagr\b | compet(?:itor|itors|ition|es?)\b
+        \bmarkets?\b | \bTAM\b | \bSAM\b | \bSOM\b | \bcagr\b | compet(?:itor|itors|ition|es?)\b
         \bindustry\b | \bsegments?\b | incumbents? | markt\b | märkte | wettbewerb | konkurren | branche\b
         go-to-market | \b(?:nobody|no one) (?:else )?(?:sells|offers|makes)\b
     """),

@@ -1,0 +1,91 @@
+"""`[check] select` and `ignore`: which findings a workspace wants to hear about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import CODES, did_you_mean, excerpt, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.project import Project
+
+_SYNTAX = frozenset(f"LDO10{digit}" for digit in range(1, 10))
+
+ALWAYS = frozenset({code for code in CODES if code.startswith(("LDO4", "LDO5"))} | _SYNTAX | {"LDO209"})
+"""Reported whatever a manifest selects or ignores: without files that can be read nothing is proved, the lock is
+what was reviewed, and a finding about authority is accepted one by one, with a reason."""
+
+
+def reported(project: Project, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Those findings that the manifest's `select` and `ignore` leave, and those that are always reported."""
+    table = _table(project)
+    select = _codes(table["select"]) if "select" in table else frozenset(CODES)
+    wanted = ALWAYS | (select - _codes(table.get("ignore", ())))
+    return tuple(finding for finding in findings if finding.code in wanted)
+
+
+def unknown_check(project: Project) -> Iterator[Diagnostic]:
+    """`[check]` selects or ignores something that is not a check.
+
+    `select` and `ignore` take codes such as `LDO303`, their names, and beginnings of codes such as `LDO3`.
+
+    Fails:
+
+        [check]
+        ignore = ["unreachable-workers"]
+
+    Mended:
+
+        [check]
+        ignore = ["unreachable-worker"]
+    """
+    known = [*CODES, *(name for name, _ in CODES.values())]
+    for key in ("select", "ignore"):
+        for number, text in enumerate(_table(project).get(key, ())):
+            if not _covered(text):
+                yield finding(
+                    "LDO209",
+                    project.workspace.document.value("check", key, number),
+                    f"`{excerpt(text)}` is neither a check nor the beginning of a code",
+                    hint=did_you_mean(text, known) or "`llmdo explain CODE` says what a code means",
+                )
+
+
+def without_effect(project: Project) -> Iterator[Diagnostic]:
+    """Findings about items of `ignore` that name what cannot be ignored."""
+    for number, text in enumerate(_table(project).get("ignore", ())):
+        covered = _covered(text)
+        at = project.workspace.document.value("check", "ignore", number)
+        if any(code.startswith("LDO5") for code in covered):
+            message = f"`{text}` covers findings about authority, which cannot be ignored"
+            hint = "a `[[check.accept]]` accepts one of them, with a reason"
+        elif any(code.startswith("LDO4") for code in covered):
+            message = f"`{text}` covers findings about the lock, which cannot be ignored"
+            hint = "`llmdo lock` writes the lock anew"
+        elif covered and covered <= ALWAYS:
+            message = f"`{text}` cannot be ignored: nothing is proved about files that cannot be read"
+            hint = None
+        else:
+            continue
+        yield finding("LDO103", at, message, hint=hint)
+
+
+def _table(project: Project) -> Any:
+    manifest: Any = project.workspace.manifest or {}
+    return manifest.get("check", {})
+
+
+def _codes(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset[str]().union(*map(_covered, texts))
+
+
+def _covered(text: str) -> frozenset[str]:
+    """The codes that an item of `select` or `ignore` stands for."""
+    return frozenset(
+        code
+        for code, (name, _) in CODES.items()
+        if text == name or (text.startswith("LDO") and code.startswith(text))
+    )

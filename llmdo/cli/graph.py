@@ -1,0 +1,191 @@
+"""`llmdo reach`, `why`, `graph` and `suggest`: questions that the files answer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from llmdo.cli.console import FINDINGS, FINE, root_folder, say
+from llmdo.diagnostic import LlmdoError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmdo.graph import Entry
+    from llmdo.project import Project as Opened
+
+Project = Annotated[
+    Optional[str],  # noqa: UP045  # typer reads annotations at run time
+    typer.Option(
+        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
+    ),
+]
+EntryName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Argument(metavar="[ENTRY]", help="One entry; all where left out."),
+]
+Select = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--select",
+        metavar="SELECTOR",
+        help="NAME, +NAME, NAME+, 2+NAME, cap:CAPABILITY, path:GLOB, state:modified; a comma intersects.",
+    ),
+]
+Base = Annotated[str, typer.Option("--base", metavar="REV", help="What state:modified compares with.")]
+
+
+class ReachFormat(StrEnum):
+    """How reach is printed."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
+class GraphFormat(StrEnum):
+    """How the graph is printed."""
+
+    text = "text"
+    mermaid = "mermaid"
+    dot = "dot"
+    json = "json"
+
+
+def opened(project: str | None) -> Opened:
+    """The project, read. Where its files have errors, the answer may leave something out, and that is said."""
+    from llmdo import checks
+    from llmdo import project as projects
+
+    read = projects.read(root_folder(project))
+    errors = sum(one.severity == "error" for one in checks.check(read))
+    if errors:
+        say(
+            f"warning: the workspace has {errors} errors, so this may be incomplete (`llmdo check` shows them)"
+        )
+    return read
+
+
+def chosen(read: Opened, entry: str | None, select: Sequence[str], base: str) -> list[Entry]:
+    """The entries that are asked about."""
+    from llmdo import selectors
+
+    graph = read.graph
+    if entry is not None and entry not in graph.entries:
+        raise LlmdoError(f"there is no entry `{entry}`", hint=did_you_mean(entry, graph.entries))
+    names = set(graph.entries) if entry is None else {entry}
+    if select:
+        names &= set(selectors.entries_of(graph, selected(read, select, base), read.analysis))
+    return [graph.entries[name] for name in sorted(names)]
+
+
+def selected(read: Opened, select: Sequence[str], base: str) -> frozenset[str]:
+    """The workers that selectors mean."""
+    from llmdo import lock, revision, selectors
+
+    modified: set[str] = set()
+    if any(selectors.MODIFIED in expression for expression in select):
+        before = revision.read(read.workspace.root, base).graph
+        drifted = lock.drift(before, read.graph) if before else ()
+        modified = {item.name for item in drifted if item.kind == "worker"} & set(read.graph.workers)
+        modified |= set() if before else set(read.graph.workers)
+    return selectors.select(read.analysis, select, modified)
+
+
+def reach(
+    entry: EntryName = None,
+    select: Select = None,
+    base: Base = "HEAD",
+    format: Annotated[ReachFormat, typer.Option(help="How it is printed.")] = ReachFormat.text,  # noqa: A002
+    project: Project = None,
+) -> int:
+    """Show what each entry can reach through delegation, by which path and behind which gate."""
+    from llmdo.reach import depth_of
+    from llmdo.render import reach as render
+
+    read = opened(project)
+    found = [
+        (one.name, depth_of(read.analysis, one), read.analysis.of(one))
+        for one in chosen(read, entry, select or (), base)
+    ]
+    if format is ReachFormat.json:
+        print(render.to_json(found), end="")
+    else:
+        draw = render.text if format is ReachFormat.text else render.markdown
+        print("\n".join(draw(*one) for one in found), end="")
+    return FINE
+
+
+def why(
+    name: Annotated[str, typer.Argument(metavar="WORKER|ENTRY")],
+    capability: Annotated[
+        str, typer.Argument(metavar="CAPABILITY", help="Such as proc.exec or fs.write:reports/**.")
+    ],
+    all_paths: Annotated[bool, typer.Option("--all", help="Every path, not only a shortest one.")] = False,
+    project: Project = None,
+) -> int:
+    """Show how a worker or an entry comes to a capability: paths with file and line of each edge."""
+    from llmdo.authority import Capability
+    from llmdo.checks.names import known_capabilities
+    from llmdo.paths import paths_to
+    from llmdo.render import reach as render
+
+    read = opened(project)
+    graph, wanted = read.graph, Capability.parse(capability)
+    known = known_capabilities(graph)
+    if wanted.name not in known:
+        raise LlmdoError(f"`{wanted.name}` is not a capability", hint=did_you_mean(wanted.name, known))
+    if name in graph.entries:
+        starts = [start.name for start in graph.entries[name].starts]
+        rows = read.analysis.of(graph.entries[name])
+    elif name in graph.workers:
+        starts, rows = [name], read.analysis.of_worker(name)
+    else:
+        raise LlmdoError(
+            f"`{name}` is neither a worker nor an entry",
+            hint=did_you_mean(name, {*graph.workers, *graph.entries}),
+        )
+    found = [row for row in rows if wanted.touches(row.capability) or row.capability.touches(wanted)]
+    if not found:
+        say(f"`{name}` cannot reach `{wanted}`")
+        return FINDINGS
+    print("\n".join(map(render.why, found)), end="")
+    if all_paths:
+        paths = list(paths_to(read.analysis, starts, wanted))
+        print(
+            f"\nall {len(paths)} paths:\n"
+            + "\n".join("\n".join(render.steps(path)) + "\n" for path in paths),
+            end="",
+        )
+    return FINE
+
+
+def graph(
+    entry: EntryName = None,
+    select: Select = None,
+    base: Base = "HEAD",
+    format: Annotated[GraphFormat, typer.Option(help="How it is printed.")] = GraphFormat.text,  # noqa: A002
+    project: Project = None,
+) -> int:
+    """Draw who delegates to whom, and which toolsets they use."""
+    from llmdo.render import graph as render
+
+    read = opened(project)
+    only = selected(read, select, base) if select else None
+    drawn = render.drawing(read.analysis, chosen(read, entry, select or (), base), only)
+    draw = {"text": render.tree, "mermaid": render.mermaid, "dot": render.dot, "json": render.to_json}
+    print(draw[format.value](drawn), end="")
+    return FINE
+
+
+def suggest(entry: EntryName = None, project: Project = None) -> int:
+    """Print the smallest ceiling and rules under which an entry can do all that its workers declare."""
+    from llmdo.render import reach as render
+    from llmdo.suggest import suggest as suggestion_for
+
+    read = opened(project)
+    for number, one in enumerate(chosen(read, entry, (), "HEAD")):
+        print(("\n" if number else "") + render.suggestion(suggestion_for(read.analysis, one)), end="")
+    return FINE

@@ -1,0 +1,210 @@
+"""What two locks say, compared fact by fact; the table of a lock is the list of all there is to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from llmdo import inventory
+from llmdo.authority import Capability, Ceiling
+from llmdo.diff.difference import Change, HandEdit
+from llmdo.diff.rows import acceptance_of
+from llmdo.lock import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.diff.difference import Effect
+    from llmdo.graph import Acceptance, Graph, Tool, Toolset, Worker
+
+Route = tuple[str, ...]
+
+_NAMED = frozenset({"model", "python-model", "schema-source", "module", "entry", "worker", "toolset"})
+"""The tables of a lock that hold items by their names."""
+
+_LAYOUT = frozenset({"version", "revision"})
+"""Facts about the file, not about the workspace."""
+
+
+def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
+    """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
+    old, new = encode(before), encode(after)
+    users = _users(before, after)
+    found = (
+        _judged(users.concerned(change), after.acceptances)
+        for kind in {*old, *new} - _LAYOUT
+        for change in _compared((kind,), old.get(kind), new.get(kind))
+        if not _is_echo(change.route, old, new)
+    )
+    return tuple(sorted(found, key=lambda change: change.route))
+
+
+def _compared(route: Route, before: Any, after: Any) -> Iterator[Change]:
+    """The facts that differ below `route`; an item that came or went is one."""
+    if before == after:
+        return
+    is_item = len(route) == (4 if route[2:3] == ("tool",) else 2) and route[0] in _NAMED
+    tables = [table for table in (before, after) if table is not None]
+    if (is_item and len(tables) == 1) or not all(isinstance(table, dict) for table in tables):
+        yield Change(route=route, before=before, after=after)
+        return
+    keys = sorted({key for table in tables for key in table})
+    for key in keys:
+        yield from _compared((*route, key), (before or {}).get(key), (after or {}).get(key))
+
+
+def _is_echo(route: Route, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether other changes say the same: of a header's digest its keys, of a module the toolsets in it."""
+    match route:
+        case ("worker", name, "config"):
+            tables = [{**side["worker"][name], "config": None} for side in (old, new)]
+            return tables[0] != tables[1]
+        case ("module", path):
+            return any(
+                toolset.get("python", "").startswith(f"{path}:")
+                for side in (old, new)
+                for toolset in side["toolset"].values()
+            )
+    return False
+
+
+def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
+    """The change with what it does to what entries can do."""
+    before, after = change.before, change.after
+    match change.route:
+        case ("entry" | "worker" as kind, name, "may"):
+            return _ceiling(change, name if kind == "entry" else None, tuple(acceptances))
+        case ("settings", "max-depth"):
+            return replace(change, effect=_amount(before, after))
+        case ("entry", _, "limits", _):
+            return replace(change, effect=_amount(before, after))
+        case ("worker", _, "attachments", "suffixes"):
+            return replace(change, effect=_choice(before, after))
+        case ("worker", _, "attachments", _):
+            return replace(change, effect=_amount(before, after))
+        case ("toolset", _, "tool", _, "capabilities" | "hook") if change.entries and _says_less(change):
+            return replace(change, effect="widens")
+    return change
+
+
+def _ceiling(change: Change, entry: str | None, acceptances: tuple[Acceptance, ...]) -> Change:
+    raised, lowered = raised_ceiling(change.before, change.after), raised_ceiling(change.after, change.before)
+    if raised is not None and not raised:
+        return replace(change, effect="narrows") if lowered is None or lowered else change
+    accepted = [acceptance_of(acceptances, one, entry) for one in raised or ()]
+    return replace(change, effect="widens", accepted=accepted[0] if accepted and all(accepted) else None)
+
+
+def raised_ceiling(before: Any, after: Any) -> tuple[Capability, ...] | None:
+    """What of the ceiling `after` lies outside the ceiling `before`; None where there is no ceiling any more."""
+    if before is None:
+        return ()
+    if after is None:
+        return None
+    ceiling = Ceiling(tuple(map(Capability.parse, before)), "before")
+    return tuple(one for one in map(Capability.parse, after) if not ceiling.admits(one))
+
+
+def _amount(before: Any, after: Any) -> Effect:
+    """The effect of a limit that changed; without one there is no limit."""
+    return "widens" if after is None or (before is not None and after > before) else "narrows"
+
+
+def _choice(before: Any, after: Any) -> Effect:
+    """The effect of a list of what is admitted that changed; without one everything is."""
+    return "widens" if after is None or (before is not None and not {*after} <= {*before}) else "narrows"
+
+
+def _says_less(change: Change) -> bool:
+    """Whether a tool now declares less of what it does, or may itself say for each call that it does less."""
+    before: Any = change.before
+    after: Any = change.after
+    if change.route[-1] == "hook":
+        return bool(after)
+    rest = [Capability.parse(one) for one in after or ()]
+    return any(not any(one.contains(Capability.parse(lost)) for one in rest) for lost in before or ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Users:
+    """Who has to do with what, in either of two graphs."""
+
+    entries: Mapping[str, set[str]]
+    """Worker to the entries that reach it."""
+    workers: Mapping[tuple[str, str], set[str]]
+    """Table and item of the lock to the workers that use it."""
+
+    def concerned(self, change: Change) -> Change:
+        """The change with the names of those whom it concerns."""
+        kind, name = (*change.route, "")[:2]
+        if kind == "entry":
+            return replace(change, entries=(name,))
+        workers = {name} if kind == "worker" else self.workers.get((kind, name), set())
+        entries = {entry for worker in workers for entry in self.entries.get(worker, ())}
+        users = () if kind == "worker" else tuple(sorted(workers))
+        return replace(change, entries=tuple(sorted(entries)), workers=users)
+
+
+def _users(*graphs: Graph) -> _Users:
+    entries: dict[str, set[str]] = {}
+    workers: dict[tuple[str, str], set[str]] = {}
+    for graph in graphs:
+        for worker in graph.workers.values():
+            for item in _used(graph, worker):
+                workers.setdefault(item, set()).add(worker.name)
+        for entry in graph.entries.values():
+            for name in inventory.reachable(graph, entry):
+                entries.setdefault(name, set()).add(entry.name)
+                if entry.model and graph.workers[name].model is None:
+                    for item in _models(graph, entry.model.name):
+                        workers.setdefault(item, set()).add(name)
+    return _Users(entries, workers)
+
+
+def _used(graph: Graph, worker: Worker) -> Iterator[tuple[str, str]]:
+    for use in worker.uses:
+        yield "toolset", use.name
+    for schema in (worker.schema_in, worker.schema_out):
+        if schema:
+            yield "schema-source", schema.name.rpartition(":")[0]
+    if model := worker.model or graph.settings.model:
+        yield from _models(graph, model.name)
+
+
+def _models(graph: Graph, name: str) -> Iterator[tuple[str, str]]:
+    for one in (name, *graph.models.get(name, ())):
+        yield "model", one
+        yield "python-model", one
+
+
+def hand_edits(before: Graph, after: Graph) -> tuple[HandEdit, ...]:
+    """The facts about Python toolsets that differ although the digests of their sources do not."""
+    known = {toolset.python: toolset for toolset in before.toolsets.values() if toolset.source}
+    found: list[HandEdit] = []
+    for toolset in after.toolsets.values():
+        old = known.get(toolset.python)
+        if old is not None and old.source == toolset.source:
+            found.extend(_edited(old, toolset))
+    return tuple(found)
+
+
+def _edited(old: Toolset, new: Toolset) -> Iterator[HandEdit]:
+    if (old.is_class, old.dynamic) != (new.is_class, new.dynamic):
+        yield HandEdit(new.name, None, "its kind changed")
+    for name in sorted({*old.tools, *new.tools}):
+        if name not in new.tools:
+            yield HandEdit(new.name, name, "it is gone")
+        elif name not in old.tools:
+            yield HandEdit(new.name, name, "it is new")
+        else:
+            for fact in _edited_facts(old.tools[name], new.tools[name]):
+                yield HandEdit(new.name, name, fact)
+
+
+def _edited_facts(old: Tool, new: Tool) -> Iterator[str]:
+    if old.digest != new.digest:
+        yield "its description or parameters changed"
+    if old.hook != new.hook:
+        yield "it gained a hook" if new.hook else "it lost its hook"
+    if old.metadata != new.metadata:
+        yield "its own declaration changed"

@@ -1,0 +1,85 @@
+"""One line of a source as a terminal shows it, and the marks below it."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.source import Span
+
+MAX_COLUMNS = 160  # of an excerpt: a longer line is cut around what is marked, and says so
+
+_CUT = "..."
+_TAB = "    "
+_INVISIBLE = frozenset({"Mn", "Me"})
+_JAMO = range(0x1161, 0x1200)  # vowels and finals of Korean, drawn into the syllable before them
+
+
+def drawn(line: str, span: Span) -> tuple[str, str, str]:
+    """The first line of `span`, the blanks below what stands before the mark, and the mark.
+
+    Control, bidi and invisible characters are spelled out, a tab is four spaces. The marked part is always
+    visible, at least where it begins; a mark that goes on below the line says how far.
+    """
+    start = min(span.column - 1, len(line))
+    goes_on = span.end_line > span.line and (span.end_line, span.end_column) != (span.line + 1, 1)
+    end = len(line) if span.end_line > span.line else min(span.end_column - 1, len(line))
+    # No more of a line than could be shown is looked at: one of a megabyte may hold thousands of findings.
+    marked = _characters(line[start : min(end, start + MAX_COLUMNS + 1)])
+    before = _characters(line[max(0, start - MAX_COLUMNS - 1) : start])
+    after = _characters(line[end : end + MAX_COLUMNS + 1])
+    if columns("".join((*before, *marked, *after))) > MAX_COLUMNS:
+        before, marked, after = _cut(before, marked, after)
+    shown_before, shown_marked = "".join(before), "".join(marked)
+    mark = "^" * max(1, columns(shown_marked))
+    if goes_on:
+        mark += f" to line {span.end_line}"
+    return shown_before + shown_marked + "".join(after), " " * columns(shown_before), mark
+
+
+def _cut(before: list[str], marked: list[str], after: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """The three parts as far as they fit: of the mark all but what is too long, then as much on both sides."""
+    room = MAX_COLUMNS - 2 * (len(_CUT) + 1)
+    kept = _fitting(marked, room)
+    room -= columns("".join(kept))
+    left = _fitting(reversed(before), max(room // 2, room - columns("".join(after))))[::-1]
+    right = _fitting(after, room - columns("".join(left))) if len(kept) == len(marked) else []
+    if len(left) < len(before):
+        left = [f"{_CUT} ", *left]
+    if len(kept) < len(marked) or len(right) < len(after):
+        right = [*right, f" {_CUT}"]
+    return left, kept, right
+
+
+def _fitting(characters: Iterable[str], room: int) -> list[str]:
+    """As many of the first characters as `room` columns hold."""
+    kept = []
+    for character in characters:
+        room -= columns(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return kept
+
+
+def _characters(text: str) -> list[str]:
+    """Each character as a terminal shows it."""
+    if text.isascii() and text.isprintable():
+        return list(text)
+    return [_TAB if character == "\t" else shown(character) for character in text]
+
+
+def columns(text: str) -> int:
+    """How many terminal columns `text` takes; wide characters take two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in _INVISIBLE or ord(character) in _JAMO:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

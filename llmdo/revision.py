@@ -1,0 +1,134 @@
+"""The lock of a git revision, read from git's objects alone: nothing is checked out and nothing is run.
+
+A stranger's repository brings its own git configuration, so git is asked only what cannot start a program
+(`rev-parse`, `ls-tree`, `cat-file`), in an environment made from nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import lock
+from llmdo.diagnostic import LlmdoError
+from llmdo.discovery import decode
+from llmdo.workspace import LOCK, MAX_LOCK
+
+if TYPE_CHECKING:
+    from llmdo.lock import Locked
+
+SECONDS = 10  # for one question to git: each is a lookup that takes milliseconds
+
+_HARDENED = (
+    "--no-pager",
+    "--no-replace-objects",
+    "-c",
+    "safe.directory=*",  # in a container the checkout often has another owner; nothing of it is run
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "protocol.allow=never",
+)
+
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch a missing object by a command of its configuration
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
+
+
+def read(root: Path, revision: str) -> Locked:
+    """What the `llmdo.lock` of the workspace at `root` said at `revision`; its state is `missing` without one.
+
+    Works in a shallow clone, and where the workspace is a folder of its repository.
+
+    Raises:
+        LlmdoError: there is no git, no repository, no such revision, or the lock there cannot be used.
+    """
+    commit = _commit(root, revision)
+    prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
+    listed = _git(root, "ls-tree", "-z", "-l", "--full-tree", commit, "--", f"{prefix}{LOCK}")
+    if not listed:
+        return lock.read(None)
+    mode, kind, blob, size = listed.split(b"\t", 1)[0].decode().split()
+    where = f"`{LOCK}` at `{revision}`"
+    if kind != "blob" or mode == "120000":
+        raise LlmdoError(f"{where} is not a regular file")
+    if not size.isdecimal():
+        raise LlmdoError(f"{where} is not in this clone", hint="fetch the whole history of that revision")
+    if int(size) > MAX_LOCK:
+        raise LlmdoError(f"{where} is larger than {MAX_LOCK // 1024:,} KiB")
+    source, problems = decode(LOCK, _git(root, "cat-file", "blob", blob))
+    read = lock.read(source)
+    faults = problems or (read.problems if read.graph is None else ())
+    if faults:
+        raise LlmdoError(
+            f"at `{revision}`: {faults[0].message}",
+            hint=faults[0].hint
+            if read.state == "newer"
+            else "mend it there, or compare with another revision",
+        )
+    return read
+
+
+def _commit(root: Path, revision: str) -> str:
+    if revision.startswith("-") or not revision.isprintable() or not revision:
+        raise LlmdoError(f"`{revision}` is not a revision")
+    _git(root, "rev-parse", "--git-dir")
+    name = f"{revision}^{{commit}}"
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name, failing=True)
+    if not found:
+        raise LlmdoError(
+            f"there is no revision `{revision}` in this repository",
+            hint="a shallow clone lacks other branches: `git fetch --depth 1 origin BRANCH`, then FETCH_HEAD",
+        )
+    return found.decode().strip()
+
+
+def _git(root: Path, *words: str, failing: bool = False) -> bytes:
+    """What git answers; nothing where it fails and may do so."""
+    program = _program()
+    environment = {**_ENVIRONMENT, "PATH": str(Path(program).parent)}
+    if system := os.environ.get("SYSTEMROOT"):
+        environment["SYSTEMROOT"] = system
+    try:
+        done = subprocess.run(
+            [program, *_HARDENED, *words],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LlmdoError(f"git did not answer within {SECONDS} seconds") from error
+    except OSError as error:
+        raise LlmdoError(f"git cannot be started: {(error.strerror or 'error').lower()}") from error
+    if done.returncode and failing:
+        return b""
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("fatal: ")
+        raise LlmdoError(
+            f"git cannot read this repository: {reason}",
+            hint="`llmdo diff --locks A B` compares two files without git",
+        )
+    return done.stdout
+
+
+def _program() -> str:
+    """The git to ask. A relative folder of PATH would let the workspace bring its own."""
+    folders = [one for one in os.environ.get("PATH", "").split(os.pathsep) if Path(one).is_absolute()]
+    if program := shutil.which("git", path=os.pathsep.join(folders)):
+        return program
+    raise LlmdoError("git is not installed", hint="`llmdo diff --locks A B` compares two files without it")

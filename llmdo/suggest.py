@@ -1,0 +1,49 @@
+"""The smallest ceiling and rules under which an entry can still do all that its workers declare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmdo.authority import OUTSIDE_CEILINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.authority import Capability, Reason
+    from llmdo.graph import Entry
+    from llmdo.reach import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to write into the manifest for one entry."""
+
+    entry: str
+    may: tuple[Capability, ...]
+    rules: tuple[Capability, ...]
+    """What would have to be `allowed` so that nothing asks."""
+
+
+def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
+    """The smallest ceiling that admits all that `entry` can reach, and the rules that would end every question.
+
+    What a rule blocks is left out: a suggestion never undoes a decision.
+    """
+    rows = [row for row in analysis.of(entry, ceiling=False) if row.decision != "blocked"]
+    may = _smallest(row.capability for row in rows if row.capability.name not in OUTSIDE_CEILINGS)
+    asked = _smallest(
+        reason.capability for row in rows if row.free is None for reason in row.reasons if _is_unnamed(reason)
+    )
+    return Suggestion(entry.name, may, asked)
+
+
+def _is_unnamed(reason: Reason) -> bool:
+    """Whether it asks only because no rule names it: a rule that asks is somebody's decision."""
+    return reason.rule is None and reason.decision == "needs_approval"
+
+
+def _smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
+    """The capabilities that no other one of them contains, sorted."""
+    found = sorted(set(capabilities), key=str)
+    return tuple(one for one in found if not any(other.contains(one) for other in found if other != one))
