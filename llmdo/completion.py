@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove entry": ("--project",),
     "remove path": ("--project",),
     "remove rule": ("--project",),
-    "check": ("--project", "--locked", "--strict", "--format"),
+    "check": ("--project", "--locked", "--strict", "--fix", "--format"),
     "lock": ("--project", "--check"),
     "explain": (),
     "run": (
@@ -52,10 +52,15 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 """Every command and its long options, without `--help`."""
 
 FLAGS = frozenset(
-    {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--check"}
+    {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--fix", "--check"}
     | {"--approve-all", "--reject-all", "--all-tools"}
 )
 """The options that take no value."""
+
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "check": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
+}
+"""What `--format` may be for a command, where that is not just text or JSON."""
 
 MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
@@ -136,7 +141,7 @@ def _candidates(before: Sequence[str], current: str, cwd: Path) -> list[str]:
     root = _root(cwd / options.get("--project", ""))
     known: Iterable[str]
     if before and _awaits_value(before[-1]):
-        known = _option_values(before[-1], root)
+        known = _option_values(command, before[-1], root)
     elif current.startswith("-"):
         known = (*COMMANDS.get(command, ()), "--help") if command else ("--help", "--version")
     elif command in COMMANDS:
@@ -176,10 +181,10 @@ def _next_words(command: str) -> Iterator[str]:
             yield name.split()[len(start)]
 
 
-def _option_values(option: str, root: Path) -> Iterable[str]:
+def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
     match option:
         case "--format":
-            return ("text", "json")
+            return FORMATS.get(command, ("text", "json"))
         case "--template":
             return (folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir())
         case "--worker":

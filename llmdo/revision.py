@@ -18,7 +18,7 @@ from llmdo.discovery import decode
 from llmdo.workspace import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
-    from llmdo.lock import Locked
+    from llmdo.graph import Graph
 
 SECONDS = 10  # for one question to git: each is a lookup that takes milliseconds
 
@@ -47,8 +47,8 @@ _ENVIRONMENT = {
 }
 
 
-def read(root: Path, revision: str) -> Locked:
-    """What the `llmdo.lock` of the workspace at `root` said at `revision`; its state is `missing` without one.
+def locked_graph(root: Path, revision: str) -> Graph | None:
+    """The graph in the `llmdo.lock` of the workspace at `root` at `revision`; None where it had no lock there.
 
     Works in a shallow clone, and where the workspace is a folder of its repository.
 
@@ -59,7 +59,7 @@ def read(root: Path, revision: str) -> Locked:
     prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
     listed = _git(root, "ls-tree", "-z", "-l", "--full-tree", commit, "--", f"{prefix}{LOCK}")
     if not listed:
-        return lock.read(None)
+        return None
     mode, kind, blob, size = listed.split(b"\t", 1)[0].decode().split()
     where = f"`{LOCK}` at `{revision}`"
     if kind != "blob" or mode == "120000":
@@ -68,17 +68,25 @@ def read(root: Path, revision: str) -> Locked:
         raise LlmdoError(f"{where} is not in this clone", hint="fetch the whole history of that revision")
     if int(size) > MAX_LOCK:
         raise LlmdoError(f"{where} is larger than {MAX_LOCK // 1024:,} KiB")
-    source, problems = decode(LOCK, _git(root, "cat-file", "blob", blob))
-    read = lock.read(source)
-    faults = problems or (read.problems if read.graph is None else ())
-    if faults:
-        raise LlmdoError(
-            f"at `{revision}`: {faults[0].message}",
-            hint=faults[0].hint
-            if read.state == "newer"
-            else "mend it there, or compare with another revision",
-        )
-    return read
+    try:
+        return graph_in(_git(root, "cat-file", "blob", blob))
+    except LlmdoError as error:
+        raise LlmdoError(f"at `{revision}`: {error.message}", hint=error.hint) from error
+
+
+def graph_in(content: bytes) -> Graph:
+    """The graph in the bytes of a lock.
+
+    Raises:
+        LlmdoError: it is no lock that this llmdo can read.
+    """
+    source, problems = decode(LOCK, content)
+    locked = lock.read(source)
+    if locked.graph is not None and not problems:
+        return locked.graph
+    fault = (*problems, *locked.problems)[0]
+    old = "a lock of the past cannot be mended: compare with another revision"
+    raise LlmdoError(fault.message, hint=fault.hint if locked.state == "newer" else old, at=fault.at)
 
 
 def _commit(root: Path, revision: str) -> str:

@@ -85,16 +85,15 @@ def _steps(mark: str) -> int | None:
 
 
 def _closure(edges: Mapping[str, Sequence[str]], starts: Iterable[str], steps: int | None) -> Iterator[str]:
-    level = [name for name in starts if name in edges]
-    seen = set(level)
+    level = {name for name in starts if name in edges}
+    seen: set[str] = set()
     while level:
         yield from level
+        seen |= level
         if steps == 0:
             return
         steps = None if steps is None else steps - 1
-        level = [
-            other for name in level for other in edges[name] if other not in seen and not seen.add(other)
-        ]  # type: ignore[func-returns-value]
+        level = {other for name in level for other in edges[name]} - seen
 
 
 def _reversed(edges: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmdo.authority import OUTSIDE_CEILINGS
+from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +21,8 @@ class Suggestion:
 
     entry: str
     may: tuple[Capability, ...]
+    cut: tuple[Capability, ...]
+    """What that ceiling cuts off, because it would have to be named in full."""
     rules: tuple[Capability, ...]
     """What would have to be `allowed` so that nothing asks."""
 
@@ -31,11 +33,13 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
     What a rule blocks is left out: a suggestion never undoes a decision.
     """
     rows = [row for row in analysis.of(entry, ceiling=False) if row.decision != "blocked"]
-    may = _smallest(row.capability for row in rows if row.capability.name not in OUTSIDE_CEILINGS)
+    capabilities = [row.capability for row in rows]
+    may = _smallest(one for one in capabilities if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
+    cut = _smallest(one for one in capabilities if one.name in ONLY_BY_FULL_NAME)
     asked = _smallest(
         reason.capability for row in rows if row.free is None for reason in row.reasons if _is_unnamed(reason)
     )
-    return Suggestion(entry.name, may, asked)
+    return Suggestion(entry.name, may, cut, asked)
 
 
 def _is_unnamed(reason: Reason) -> bool:

@@ -16,6 +16,7 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("__init__",),
+    ("mending",),
     ("locking", "runtime", "render", "scaffold", "completion"),
     ("toolsets",),
     ("checks",),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo import builtin, models
 from llmdo.authority import BUILT_IN, VOCABULARY, Capability
-from llmdo.diagnostic import Related, did_you_mean, finding, nearest
+from llmdo.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.graph import Reference
 from llmdo.resolve import toolset_references
 from llmdo.syntax.document import Place

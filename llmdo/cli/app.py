@@ -56,6 +56,10 @@ class CheckFormat(StrEnum):
     text = "text"
     concise = "concise"
     json = "json"
+    github = "github"
+    gitlab = "gitlab"
+    junit = "junit"
+    sarif = "sarif"
 
 
 class SchemaName(StrEnum):
@@ -130,11 +134,17 @@ def check(
         bool, typer.Option("--locked", help="The lock has to be there and current. Default where CI is set.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail as well.")] = False,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix", help="Mend misspelt keys and names, and a stale lock, which imports toolset modules."
+        ),
+    ] = False,
     format: Annotated[CheckFormat, typer.Option(help="How findings are printed.")] = CheckFormat.text,  # noqa: A002
 ) -> int:
-    """Prove from files alone that the workspace is sound. Runs nothing of it."""
+    """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
     return check_command.run(
-        check_command.Options(project=project, locked=locked, format=format.value, strict=strict)
+        check_command.Options(project=project, locked=locked, format=format.value, strict=strict, fix=fix)
     )
 
 

@@ -91,7 +91,7 @@ def _ceiling(change: Change, entry: str | None, acceptances: tuple[Acceptance, .
     raised, lowered = raised_ceiling(change.before, change.after), raised_ceiling(change.after, change.before)
     if raised is not None and not raised:
         return replace(change, effect="narrows") if lowered is None or lowered else change
-    accepted = [acceptance_of(acceptances, one, entry) for one in raised or ()]
+    accepted = [acceptance_of(acceptances, one, entry, gated=True) for one in raised or ()]
     return replace(change, effect="widens", accepted=accepted[0] if accepted and all(accepted) else None)
 
 

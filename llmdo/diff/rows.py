@@ -33,15 +33,16 @@ def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]
 
 
 def acceptance_of(
-    acceptances: Iterable[Acceptance], capability: Capability, entry: str | None
+    acceptances: Iterable[Acceptance], capability: Capability, entry: str | None, *, gated: bool
 ) -> Acceptance | None:
     """The acceptance that covers a widening of `entry` by `capability`; None where none does.
 
     As with ceilings, what stands inside one only by its full name has to be named in full. A widening that
-    concerns no single entry is covered only by an acceptance that names none.
+    concerns no single entry is covered only by an acceptance that names none. `gated` says whether somebody is
+    asked, which some acceptances rely on.
     """
     for one in acceptances:
-        if one.capability is None or one.entry not in (None, entry):
+        if one.capability is None or one.entry not in (None, entry) or (one.gated and not gated):
             continue
         full = capability.name not in ONLY_BY_FULL_NAME or one.capability.name == capability.name
         if full and one.capability.contains(capability):
@@ -78,7 +79,9 @@ def _changes(
         if kind := _kind(old, new):
             change = RowChange(kind=kind, capability=capability, elsewhere=False, before=old, after=new)
             if change.effect == "widens":
-                change = replace(change, accepted=acceptance_of(acceptances, capability, entry))
+                gated = _mildest(new) == "needs_approval"
+                accepted = acceptance_of(acceptances, capability, entry, gated=gated)
+                change = replace(change, accepted=accepted)
             found[capability] = change
     shown = _folded(found, {*before, *after})
     return iter(sorted(shown, key=lambda one: (one.capability.name in OUTSIDE_CEILINGS, str(one.capability))))

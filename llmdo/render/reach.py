@@ -129,6 +129,8 @@ def steps(hops: Sequence[Hop]) -> list[str]:
 def suggestion(one: Suggestion) -> str:
     """A suggestion as lines of a manifest."""
     lines = [f"[entries.{one.entry}]", f"may = [{', '.join(json.dumps(str(each)) for each in one.may)}]"]
+    if one.cut:
+        lines.append(f"# left out, for it needs its full name: {', '.join(map(str, one.cut))}")
     if one.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
         lines += [f'"{each}" = "allowed"' for each in one.rules]

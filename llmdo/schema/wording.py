@@ -30,19 +30,14 @@ _OF_NAMES = frozenset({"entries", "toolsets"})
 
 _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
     "manifest": frozenset(
-        ("workspace", "models", "entries")
-        + tuple(
-            f"workspace.{key}" for key in ("name", "requires-llmdo", "workers", "toolset-modules", "model")
-        )
-        + tuple(
-            f"entries.*.{key}"
-            for key in ("worker", "function", "calls", "input", "model", "may", "limits", "approvals")
-        )
-        + ("toolsets.*.python",)
+        {"workspace", "models", "entries", "toolsets.*.python"}
+        | {f"workspace.{key}" for key in ("name", "requires-llmdo", "workers", "toolset-modules", "model")}
+        | {f"entries.*.{key}" for key in ("worker", "function", "calls", "input", "model")}
+        | {f"entries.*.{key}" for key in ("may", "limits", "approvals")}
     ),
     "worker": frozenset(
-        ("name", "description", "model", "compatible_models", "toolsets", "may", "approvals", "attachments")
-        + ("schema_in_ref", "schema_out_ref", "toolsets.*.read")
+        {"name", "description", "model", "compatible_models", "schema_in_ref", "schema_out_ref"}
+        | {"toolsets", "toolsets.*.read", "may", "approvals", "attachments"}
     ),
     "lock": frozenset(),
 }

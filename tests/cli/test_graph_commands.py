@@ -161,7 +161,7 @@ def test_what_suggest_prints_makes_the_check_clean_and_the_questions_end(llmdo: 
     assert json.loads(llmdo("check", "--format", "json").out)["findings"][0]["code"] == "LDO402"
     assert llmdo("check", "--strict").code == 0
     rows = json.loads(llmdo("reach", "triage", "--format", "json").out)["entries"][0]["rows"]
-    assert {row["capability"] for row in rows if not row["nothing_asks"]} == set()
+    assert {row["capability"] for row in rows if row["decision"] == "needs_approval"} == set()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,314 @@
+"""A difference as text, as JSON, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import excerpt, shown
+from llmdo.render.reach import row_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from llmdo.diagnostic import LlmdoError
+    from llmdo.diff import Change, Difference, EntryDifference, RowChange
+    from llmdo.graph import Acceptance
+    from llmdo.reach import Hop, Row
+
+    Quote = Callable[[str], str]
+    """How a name that somebody else chose is set apart from our words."""
+
+MARKS = {"widens": "+", "narrows": "-", "none": "~"}
+_ORDER = ("widened", "narrowed", "changed", "same")
+_SUBJECTS = {
+    "rules": "rule",
+    "paths": "path map",
+    "model": "model alias",
+    "python-model": "model",
+    "schema-source": "schema",
+    "module": "toolset module",
+}
+MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What was compared, in words for the reader."""
+
+    before: str
+    after: str
+    has_baseline: bool = True
+    """Whether there was a lock before; without one everything is new."""
+
+
+def text(difference: Difference) -> str:
+    """Entry by entry what it can do otherwise, with the place of each edge; then all other facts that differ."""
+    lines: list[str] = []
+    for entry in _sorted(difference):
+        verdict = "WIDENED" if entry.verdict == "widened" else entry.verdict
+        status = "" if entry.status == "kept" else f" ({entry.status})"
+        lines.append(f"{shown(entry.name)}: {verdict}{status}")
+        lines.extend(_rows(entry.rows))
+        lines.extend(f"  {phrase(change, _ticks)}" for change in _own(difference, entry))
+    if rest := _rest(difference):
+        lines += ["also:", *(f"  {phrase(change, _ticks)}" for change in rest)]
+    lines += [f"error: the lock was edited by hand: {shown(str(one))}" for one in difference.hand_edits]
+    lines.append(f"verdict: {verdict_words(difference)}")
+    return "\n".join(lines) + "\n"
+
+
+def verdict_words(difference: Difference) -> str:
+    """The verdict, and whether people have accepted it."""
+    accepted = difference.verdict == "widened" and difference.is_accepted
+    return f"{difference.verdict}{', all of it accepted' if accepted else ''}"
+
+
+def _sorted(difference: Difference) -> list[EntryDifference]:
+    return sorted(difference.entries, key=lambda entry: (_ORDER.index(entry.verdict), entry.name))
+
+
+def _own(difference: Difference, entry: EntryDifference) -> Iterator[Change]:
+    return (change for change in difference.changes if change.route[:2] == ("entry", entry.name))
+
+
+def _rest(difference: Difference) -> list[Change]:
+    return [change for change in difference.changes if change.route[0] != "entry"]
+
+
+def _rows(rows: Sequence[RowChange]) -> Iterator[str]:
+    table = [(capability(row), decision(row), path(row)) for row in rows]
+    widths = [max((len(cells[column]) for cells in table), default=0) for column in (0, 1)]
+    for row, cells in zip(rows, table, strict=True):
+        padded = "   ".join(
+            (*(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)), cells[2])
+        )
+        yield f"  {MARKS[row.effect]} {padded}{_accepted(row.accepted)}"
+        if row.kind in ("gained", "gate removed"):
+            steps = list(edges(row))
+            width = max((len(place) for place, _ in steps), default=0)
+            yield from (f"      {place.ljust(width)}   {words}" for place, words in steps)
+
+
+def capability(change: RowChange) -> str:
+    """The capability of a row; `elsewhere` where narrower scopes changed otherwise."""
+    return shown(f"{change.capability}{' elsewhere' if change.elsewhere else ''}")
+
+
+def decision(change: RowChange) -> str:
+    """How a row changed, in words."""
+    before, after = change.before, change.after
+    match change.kind:
+        case "gained":
+            return "allowed, nothing asks" if after and after.free else "asks first"
+        case "lost":
+            return "blocked now" if after else "no longer reached"
+        case "gate removed":
+            return "nothing asks any more"
+        case "gate added":
+            return "asks now"
+    weaker = f"{after.assurance if after else ''} now, {before.assurance if before else ''} before"
+    return f"assurance: {weaker}"
+
+
+def path(change: RowChange) -> str:
+    """The path of a row in words: the one on which nothing asks, if there is one; where it is lost, the old one."""
+    return " > ".join(shown(hop.name) for hop in _hops(change))
+
+
+def _hops(change: RowChange) -> Sequence[Hop]:
+    row: Row | None = change.before if change.kind == "lost" else change.after
+    return (row.free or row.path) if row else ()
+
+
+def edges(change: RowChange) -> Iterator[tuple[str, str]]:
+    """The place of each edge on a row's path, and what stands there."""
+    hops = _hops(change)
+    for number, hop in enumerate(hops):
+        if hop.use is None:
+            continue
+        at = hop.use.at.location
+        place = f"{at.path}:{at.span.line}:{at.span.column}" if at.span else at.path
+        delegates = number < len(hops) - 1 or change.capability.name == "agent.delegate"
+        verb = "delegates to" if delegates else "uses"
+        yield shown(place), f"{shown(hops[number - 1].name)} {verb} {shown(hop.name)}"
+
+
+def phrase(change: Change, quote: Quote) -> str:
+    """A fact that differs, in one line."""
+    kind, *names = change.route
+    subject = _SUBJECTS.get(kind, kind)
+    item = names[:1] if kind not in ("settings", "accept") else []
+    rest = names[len(item) :]
+    if kind == "toolset" and rest[:1] == ["tool"] and len(rest) > 1:
+        subject, item, rest = "tool", [f"{names[0]}.{rest[1]}"], rest[2:]
+    words = " ".join([subject, *map(quote, item), *map(quote, rest)])
+    concerned = [name for name in (change.entries or change.workers) if change.route[0] != "entry"]
+    reached = f" (reached by {', '.join(map(quote, concerned))})" if concerned and change.entries else ""
+    return f"{MARKS[change.effect]} {words}{_values(change, quote)}{reached}{_accepted(change.accepted)}"
+
+
+def _values(change: Change, quote: Quote) -> str:
+    before: Any = change.before
+    after: Any = change.after
+    if isinstance(before, dict) or isinstance(after, dict):
+        return " is new" if before is None else " is gone"
+    if isinstance(before, list) or isinstance(after, list):
+        return f": {_items(before, after, quote)}"
+    if any(isinstance(value, str) and value.startswith("sha256:") for value in (before, after)):
+        return " changed" if before and after else " is new" if after else " is gone"
+    old, new = (quote(excerpt(json.dumps(value, ensure_ascii=False).strip('"'))) for value in (before, after))
+    if before is None:
+        return f": {new}"
+    return f": gone, it was {old}" if after is None else f": {new}, it was {old}"
+
+
+def _items(before: list[Any] | None, after: list[Any] | None, quote: Quote) -> str:
+    old, new = ([_item(one) for one in side or ()] for side in (before, after))
+    words = [f"+{quote(one)}" for one in new if one not in old]
+    words += [f"-{quote(one)}" for one in old if one not in new]
+    if before is None or after is None:
+        words.append("(there was none)" if before is None else "(there is none now)")
+    return " ".join(words) or "another order"
+
+
+def _item(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _ticks(name: str) -> str:
+    return f"`{shown(name)}`"
+
+
+def _accepted(acceptance: Acceptance | None) -> str:
+    return f"   accepted: {shown(acceptance.reason)}" if acceptance else ""
+
+
+def code(words: str) -> str:
+    """`words` as Markdown code that no text can leave: what could is spelled out, such as `\\u{60}`."""
+    spelled = shown(words).replace("`", "\\u{60}").replace("|", "\\u{7c}")
+    return f"`{spelled}`" if spelled.strip() else "`\\u{20}`"
+
+
+def markdown(difference: Difference, sides: Sides) -> str:
+    """A headline, a table for each entry that was widened, and the rest folded away."""
+    lines = [f"### llmdo: {verdict_words(difference)}", ""]
+    if not sides.has_baseline:
+        lines += [f"{code(sides.before)} has no lock: there is no baseline, so everything is new.", ""]
+    else:
+        lines += [f"{code(sides.after)} against {code(sides.before)}.", ""]
+    for edit in difference.hand_edits:
+        lines += [f"**The lock was edited by hand:** {code(str(edit))}", ""]
+    widened = [entry for entry in _sorted(difference) if entry.verdict == "widened"]
+    for entry in widened:
+        lines += [f"#### {code(entry.name)}: widened", "", *_table(entry.rows), ""]
+    facts = [change for change in difference.changes if change.effect == "widens"]
+    lines += _listed(facts)
+    others = [entry for entry in _sorted(difference) if entry.verdict != "widened"]
+    quiet = [change for change in difference.changes if change.effect != "widens"]
+    if others or quiet:
+        lines += ["<details>", f"<summary>{_count(others, 'other entry', 'other entries')}, "]
+        lines[-1] += f"{_count(quiet, 'other change', 'other changes')}</summary>"
+        lines += ["", *(f"* {code(entry.name)}: {entry.verdict}" for entry in others), ""]
+        for entry in others:
+            if entry.rows:
+                lines += [f"#### {code(entry.name)}: {entry.verdict}", "", *_table(entry.rows), ""]
+        lines += [*_listed(quiet), "</details>"]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _table(rows: Sequence[RowChange]) -> Iterator[str]:
+    if not rows:
+        return
+    yield "| | capability | decision | path | edges |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in rows[:MAX_ROWS]:
+        where = "<br>".join(code(f"{place} {words}") for place, words in edges(row))
+        accepted = f"; accepted: {code(row.accepted.reason)}" if row.accepted else ""
+        shown_edges = where if row.effect == "widens" else ""
+        cells = (code(capability(row)), decision(row) + accepted, code(path(row)), shown_edges)
+        yield f"| {MARKS[row.effect]} | {' | '.join(cells)} |"
+    if len(rows) > MAX_ROWS:
+        yield f"\nand {len(rows) - MAX_ROWS} more: `llmdo diff` shows them"
+
+
+def _listed(changes: Sequence[Change]) -> list[str]:
+    lines = []
+    for change in changes[:MAX_ROWS]:
+        plain = phrase(_without_acceptance(change), code)
+        accepted = f"; accepted: {code(change.accepted.reason)}" if change.accepted else ""
+        lines.append(f"* {code(plain[0])}{plain[1:]}{accepted}")
+    if len(changes) > MAX_ROWS:
+        lines.append(f"* and {len(changes) - MAX_ROWS} more: `llmdo diff` shows them")
+    return [*lines, ""] if lines else []
+
+
+def _without_acceptance(change: Change) -> Change:
+    from dataclasses import replace
+
+    return replace(change, accepted=None)
+
+
+def _count(items: Sequence[object], one: str, many: str) -> str:
+    return f"{len(items)} {one if len(items) == 1 else many}"
+
+
+def to_json(difference: Difference, sides: Sides) -> str:
+    """The difference in the form `llmdo.diff/1`."""
+    document = {
+        "schema": "llmdo.diff/1",
+        "status": "compared",
+        "before": sides.before if sides.has_baseline else None,
+        "after": sides.after,
+        "verdict": difference.verdict,
+        "accepted": difference.is_accepted,
+        "hand_edits": [
+            {"toolset": one.toolset, "tool": one.tool, "fact": one.fact} for one in difference.hand_edits
+        ],
+        "entries": [
+            {
+                "name": entry.name,
+                "status": entry.status,
+                "verdict": entry.verdict,
+                "rows": [_row_data(row) for row in entry.rows],
+            }
+            for entry in difference.entries
+        ],
+        "changes": [
+            {
+                "route": list(change.route),
+                "before": change.before,
+                "after": change.after,
+                "effect": change.effect,
+                "entries": list(change.entries),
+                "workers": list(change.workers),
+                "accepted": change.accepted.reason if change.accepted else None,
+            }
+            for change in difference.changes
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _row_data(change: RowChange) -> dict[str, Any]:
+    return {
+        "change": change.kind,
+        "effect": change.effect,
+        "capability": change.capability.name,
+        "scope": change.capability.scope,
+        "elsewhere": change.elsewhere,
+        "before": row_data(change.before) if change.before else None,
+        "after": row_data(change.after) if change.after else None,
+        "accepted": change.accepted.reason if change.accepted else None,
+    }
+
+
+def error_json(error: LlmdoError) -> str:
+    """The same form where nothing could be compared."""
+    document = {
+        "schema": "llmdo.diff/1",
+        "status": "error",
+        "error": {"message": error.message, "hint": error.hint},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
