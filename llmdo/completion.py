@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove rule": ("--project",),
     "check": ("--project", "--locked", "--strict", "--fix", "--format"),
     "lock": ("--project", "--check"),
+    "diff": ("--locks", "--fail-on", "--format", "--project"),
     "explain": (),
     "run": (
         "--project",
@@ -59,6 +60,7 @@ FLAGS = frozenset(
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "check": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
+    "diff": ("text", "json", "markdown"),
 }
 """What `--format` may be for a command, where that is not just text or JSON."""
 
@@ -185,6 +187,8 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
     match option:
         case "--format":
             return FORMATS.get(command, ("text", "json"))
+        case "--fail-on":
+            return ("widened", "changed")
         case "--template":
             return (folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir())
         case "--worker":

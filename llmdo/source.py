@@ -37,11 +37,11 @@ class Source:
         return Location(self.path, span)
 
     def marked(self, span: Span) -> str:
-        """The text of a span that lies within one line; empty for any other."""
-        if span.line != span.end_line:
+        """The text of a span that lies within one line; empty for any other, and for one outside the file."""
+        lines = self.text.split("\n", span.end_line)
+        if span.line != span.end_line or span.line > len(lines):
             return ""
-        line = self.text.split("\n", span.line)[span.line - 1]
-        return line[span.column - 1 : span.end_column - 1]
+        return lines[span.line - 1][span.column - 1 : span.end_column - 1]
 
     def span_between(self, start: int, end: int) -> Span:
         """The span of `text[start:end]`, both offsets in code points."""

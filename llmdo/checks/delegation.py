@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Use
+    from llmdo.graph import Toolset, Use
     from llmdo.project import Project
 
 
@@ -117,12 +117,20 @@ def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
 
 
 def unused_toolset(project: Project) -> Iterator[Diagnostic]:
-    """No worker uses a toolset of the workspace."""
+    """No worker uses a toolset of the workspace.
+
+    A class beside a toolset that is used may be what that one is made of, so it is not counted.
+    """
     graph = project.graph
     used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    modules = {_module(toolset) for name, toolset in graph.toolsets.items() if name in used}
     for name, toolset in graph.toolsets.items():
-        if name not in used:
+        if name not in used and not (toolset.is_class and _module(toolset) in modules):
             yield finding("LDO304", toolset.at.location, f"no worker uses the toolset `{name}`")
+
+
+def _module(toolset: Toolset) -> str:
+    return (toolset.python or "").rpartition(":")[0]
 
 
 def unused_path(project: Project) -> Iterator[Diagnostic]:

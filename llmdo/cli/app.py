@@ -62,6 +62,21 @@ class CheckFormat(StrEnum):
     sarif = "sarif"
 
 
+class DiffFormat(StrEnum):
+    """How a difference is printed."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
+class FailOn(StrEnum):
+    """By which verdict `llmdo diff` fails."""
+
+    widened = "widened"
+    changed = "changed"
+
+
 class SchemaName(StrEnum):
     """The file formats."""
 
@@ -159,12 +174,14 @@ def lock(
     from llmdo import checks, locking
     from llmdo import lock as lockfile
     from llmdo import project as projects
+    from llmdo.checks.acceptance import ACCEPTABLE
     from llmdo.checks.lock import OVERWRITTEN
 
     root = root_folder(project)
     read = projects.read(root)
     found = checks.check(read, locked=True)
-    hindering = [one for one in found if one.severity == "error" and one.code not in OVERWRITTEN]
+    mended = OVERWRITTEN | ACCEPTABLE.keys()  # a finding about authority is a reason to look at the diff
+    hindering = [one for one in found if one.severity == "error" and one.code not in mended]
     if hindering:
         sys.stderr.write(check_command.rendered(hindering, root, "text"))
         return FINDINGS if all(one.code != "LDO404" for one in hindering) else CANNOT_GO_ON
@@ -182,6 +199,38 @@ def lock(
         say(f"{change.kind} {change.name}: {', '.join(change.changes)}".replace(" :", ":"))
     say("wrote llmdo.lock")
     return FINE
+
+
+@app.command("diff")
+def diff_command(
+    before: Annotated[str, typer.Argument(metavar="[REV]", help="A git revision.")] = "HEAD",
+    after: Annotated[
+        str, typer.Argument(metavar="[REV2|worktree]", help="Another one, or the lock as it is on disk.")
+    ] = "worktree",
+    locks: Annotated[
+        Optional[tuple[str, str]],  # noqa: UP045
+        typer.Option("--locks", metavar="A B", help="Compare two files, without git."),
+    ] = None,
+    fail_on: Annotated[
+        Optional[FailOn],  # noqa: UP045
+        typer.Option("--fail-on", help="Exit 1 where something widened that nobody accepted; or changed."),
+    ] = None,
+    format: Annotated[DiffFormat, typer.Option(help="How it is printed.")] = DiffFormat.text,  # noqa: A002
+    project: edit.Project = None,
+) -> int:
+    """Say what a change lets each entry do that it could not do before."""
+    from llmdo.cli import diff
+
+    return diff.run(
+        diff.Options(
+            before=before,
+            after=after,
+            locks=locks,
+            fail_on=fail_on.value if fail_on else None,
+            format=format.value,
+            project=project,
+        )
+    )
 
 
 @app.command()

@@ -13,6 +13,7 @@ from llmdo import checks, inventory, locking
 from llmdo import project as projects
 from llmdo.cli.check import rendered
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, is_locked, root_folder, say, shown_lines
+from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
 from llmdo.workspace import LOCK, WORKER_ENDINGS, manifest_of
@@ -53,10 +54,12 @@ def run(options: Options) -> int:
     """Runs the entry, prints its output and returns the exit code."""
     root, project, words = _opened(options)
     locked = is_locked(flag=options.locked, environ=options.environ) and project.workspace.has_lock
-    found = [one for one in checks.check(project, locked=locked) if one.severity == "error"]
-    if found:
-        sys.stderr.write(rendered(found, root, "text"))
+    errors = [one for one in checks.check(project, locked=locked) if one.severity == "error"]
+    if hindering := [one for one in errors if one.code not in ACCEPTABLE]:
+        sys.stderr.write(rendered(hindering, root, "text"))
         return FINDINGS
+    for one in errors:
+        say(f"warning: {one.message} [{one.code}]: the run blocks it")
     graph = _graph(project)
     name, text = _entry(graph, words, options)
     if options.all_tools:

@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import excerpt, shown
+from llmdo.diagnostic import shown
 from llmdo.render.reach import row_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from llmdo.diagnostic import LlmdoError
     from llmdo.diff import Change, Difference, EntryDifference, RowChange
@@ -30,6 +30,7 @@ _SUBJECTS = {
     "schema-source": "schema",
     "module": "toolset module",
 }
+MAX_VALUE = 200  # characters of a text such as an input
 MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
 
 
@@ -51,9 +52,9 @@ def text(difference: Difference) -> str:
         status = "" if entry.status == "kept" else f" ({entry.status})"
         lines.append(f"{shown(entry.name)}: {verdict}{status}")
         lines.extend(_rows(entry.rows))
-        lines.extend(f"  {phrase(change, _ticks)}" for change in _own(difference, entry))
+        lines.extend(map(_fact, _own(difference, entry)))
     if rest := _rest(difference):
-        lines += ["also:", *(f"  {phrase(change, _ticks)}" for change in rest)]
+        lines += ["also:", *map(_fact, rest)]
     lines += [f"error: the lock was edited by hand: {shown(str(one))}" for one in difference.hand_edits]
     lines.append(f"verdict: {verdict_words(difference)}")
     return "\n".join(lines) + "\n"
@@ -75,6 +76,10 @@ def _own(difference: Difference, entry: EntryDifference) -> Iterator[Change]:
 
 def _rest(difference: Difference) -> list[Change]:
     return [change for change in difference.changes if change.route[0] != "entry"]
+
+
+def _fact(change: Change) -> str:
+    return f"  {MARKS[change.effect]} {phrase(change, _ticks)}{_accepted(change.accepted)}"
 
 
 def _rows(rows: Sequence[RowChange]) -> Iterator[str]:
@@ -146,7 +151,7 @@ def phrase(change: Change, quote: Quote) -> str:
     words = " ".join([subject, *map(quote, item), *map(quote, rest)])
     concerned = [name for name in (change.entries or change.workers) if change.route[0] != "entry"]
     reached = f" (reached by {', '.join(map(quote, concerned))})" if concerned and change.entries else ""
-    return f"{MARKS[change.effect]} {words}{_values(change, quote)}{reached}{_accepted(change.accepted)}"
+    return f"{words}{_values(change, quote)}{reached}"
 
 
 def _values(change: Change, quote: Quote) -> str:
@@ -158,7 +163,7 @@ def _values(change: Change, quote: Quote) -> str:
         return f": {_items(before, after, quote)}"
     if any(isinstance(value, str) and value.startswith("sha256:") for value in (before, after)):
         return " changed" if before and after else " is new" if after else " is gone"
-    old, new = (quote(excerpt(json.dumps(value, ensure_ascii=False).strip('"'))) for value in (before, after))
+    old, new = (quote(_cut(_item(value))) for value in (before, after))
     if before is None:
         return f": {new}"
     return f": gone, it was {old}" if after is None else f": {new}, it was {old}"
@@ -177,6 +182,10 @@ def _item(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _cut(value: str) -> str:
+    return value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]}… ({len(value)} characters)"
+
+
 def _ticks(name: str) -> str:
     return f"`{shown(name)}`"
 
@@ -186,7 +195,7 @@ def _accepted(acceptance: Acceptance | None) -> str:
 
 
 def code(words: str) -> str:
-    """`words` as Markdown code that no text can leave: what could is spelled out, such as `\\u{60}`."""
+    r"""`words` as Markdown code that no text can leave: what could is spelled out, such as `\u{60}`."""
     spelled = shown(words).replace("`", "\\u{60}").replace("|", "\\u{7c}")
     return f"`{spelled}`" if spelled.strip() else "`\\u{20}`"
 
@@ -236,18 +245,11 @@ def _table(rows: Sequence[RowChange]) -> Iterator[str]:
 def _listed(changes: Sequence[Change]) -> list[str]:
     lines = []
     for change in changes[:MAX_ROWS]:
-        plain = phrase(_without_acceptance(change), code)
         accepted = f"; accepted: {code(change.accepted.reason)}" if change.accepted else ""
-        lines.append(f"* {code(plain[0])}{plain[1:]}{accepted}")
+        lines.append(f"* {code(MARKS[change.effect])} {phrase(change, code)}{accepted}")
     if len(changes) > MAX_ROWS:
         lines.append(f"* and {len(changes) - MAX_ROWS} more: `llmdo diff` shows them")
     return [*lines, ""] if lines else []
-
-
-def _without_acceptance(change: Change) -> Change:
-    from dataclasses import replace
-
-    return replace(change, accepted=None)
 
 
 def _count(items: Sequence[object], one: str, many: str) -> str:

@@ -1,0 +1,110 @@
+"""`llmdo diff`: two locks read, compared and shown."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from llmdo import project, revision
+from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, root_folder, say
+from llmdo.diagnostic import LlmdoError
+from llmdo.diff import diff
+from llmdo.graph import Graph
+from llmdo.render import diff as render
+from llmdo.workspace import LOCK, MAX_LOCK
+
+if TYPE_CHECKING:
+    from llmdo.diff import Difference
+
+WORKTREE = "worktree"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `llmdo diff` was asked for."""
+
+    before: str = "HEAD"
+    """A revision."""
+    after: str = WORKTREE
+    locks: tuple[str, str] | None = None
+    """Two files to compare instead."""
+    fail_on: Literal["widened", "changed"] | None = None
+    format: Literal["text", "json", "markdown"] = "text"
+    project: str | None = None
+
+
+def run(options: Options) -> int:
+    """Compares, prints the difference and returns the exit code."""
+    try:
+        difference, sides = _compared(options)
+    except LlmdoError as error:
+        if options.format != "json":
+            raise
+        sys.stdout.write(render.error_json(error))
+        return CANNOT_GO_ON
+    match options.format:
+        case "json":
+            sys.stdout.write(render.to_json(difference, sides))
+        case "markdown":
+            sys.stdout.write(render.markdown(difference, sides))
+        case "text":
+            sys.stdout.write(render.text(difference))
+    return FINDINGS if difference.fails(options.fail_on) else FINE
+
+
+def _compared(options: Options) -> tuple[Difference, render.Sides]:
+    before, after, sides = _files(*options.locks) if options.locks else _revisions(options)
+    if before is None:
+        say(f"no baseline: there is no `{LOCK}` at `{sides.before}`, so everything is new")
+        before = Graph(settings=after.settings)
+    return diff(before, after), sides
+
+
+def _files(before: str, after: str) -> tuple[Graph, Graph, render.Sides]:
+    return _file(before), _file(after), render.Sides(before=before, after=after)
+
+
+def _file(name: str) -> Graph:
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(MAX_LOCK + 1)
+    except OSError as error:
+        raise LlmdoError(f"cannot read `{name}`: {(error.strerror or 'error').lower()}") from error
+    if len(content) > MAX_LOCK:
+        raise LlmdoError(f"`{name}` is larger than {MAX_LOCK // 1024:,} KiB")
+    try:
+        return revision.graph_in(content)
+    except LlmdoError as error:
+        raise LlmdoError(f"`{name}`: {error.message}", hint=error.hint) from error
+
+
+def _revisions(options: Options) -> tuple[Graph | None, Graph, render.Sides]:
+    root = root_folder(options.project)
+    before = revision.locked_graph(root, options.before)
+    if options.after == WORKTREE:
+        after = _worktree(root)
+    elif (found := revision.locked_graph(root, options.after)) is not None:
+        after = found
+    else:
+        raise LlmdoError(f"there is no `{LOCK}` at `{options.after}`")
+    return (
+        before,
+        after,
+        render.Sides(before=options.before, after=options.after, has_baseline=before is not None),
+    )
+
+
+def _worktree(root: Path) -> Graph:
+    """The graph of the lock on disk, its places in the sources where they say the same."""
+    read = project.read(root)
+    if read.locked.graph is None:
+        problems = [*read.locked.problems, *(one for one in read.workspace.problems if one.at.path == LOCK)]
+        if problems:
+            raise LlmdoError(problems[0].message, hint=problems[0].hint, at=problems[0].at)
+        raise LlmdoError(f"there is no `{LOCK}`", hint="run `llmdo lock`: it is what `llmdo diff` compares")
+    if read.is_current:
+        return read.graph
+    say(f"warning: `{LOCK}` is not what the sources say; what is compared is the lock (run `llmdo lock`)")
+    return read.locked.graph

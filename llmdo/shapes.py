@@ -1,0 +1,188 @@
+"""The calls that the workers of a graph can make: few enough to ask about, and standing for all there can be.
+
+A tool without a hook raises all that it declares with every call, so it is one call. A tool with a hook may raise
+any part of it: one call for each capability and each class of scopes. Scopes are nested or apart, so the scopes
+that anybody wrote cut the workspace into classes within which nothing can decide differently; one path of each
+class stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from llmdo import inventory
+from llmdo.authority import Capability, scope_contains
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.authority import Rule
+    from llmdo.graph import Entry, Graph, Tool, Use, Worker
+
+Assurance = Literal["enforced", "declared", "open"]
+
+FRESH = "*"
+"""A file name that no scope can spell: with it a path stands for all that no narrower scope names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A call that stands for many."""
+
+    row: Capability
+    """The line of reach that it belongs to."""
+    raised: frozenset[Capability]
+    declared: frozenset[Capability]
+    toolset: str
+    """Empty for a delegation: of two delegates that declare the same, one is as good as the other."""
+    tool: str
+    assurance: Assurance
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one line of a worker's `toolsets` offers: the same for every worker with such a line and such rules."""
+
+    approvals: tuple[Rule, ...]
+    """The workers' own rules."""
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The calls of a graph, those of all its workers at once."""
+
+    graph: Graph
+    written: tuple[Capability, ...]
+    """Every capability with a scope that anybody wrote."""
+    compared: bool
+    """Whether tools without a hook get a row for each class of scopes as well, so that two graphs compare."""
+    _classes: dict[Capability, tuple[tuple[Capability, Capability], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @cached_property
+    def _grouped(self) -> tuple[tuple[Group, ...], Mapping[str, frozenset[int]]]:
+        numbers: dict[object, int] = {}
+        groups: list[Group] = []
+        by_worker: dict[str, frozenset[int]] = {}
+        sets: dict[tuple[int, ...], frozenset[int]] = {}
+        for name, worker in self.graph.workers.items():
+            mine = []
+            for line, use in self._lines(worker):
+                key = (line, worker.approvals) if worker.approvals else line
+                number = numbers.get(key)
+                if number is None:
+                    number = numbers[key] = len(groups)
+                    groups.append(Group(worker.approvals, self._shapes_of(worker, use)))
+                mine.append(number)
+            have = tuple(mine)
+            by_worker[name] = sets.get(have) or sets.setdefault(have, frozenset(have))
+        return tuple(groups), by_worker
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Every group, in the order of the workers."""
+        return self._grouped[0]
+
+    @property
+    def by_worker(self) -> Mapping[str, frozenset[int]]:
+        """Worker to the indexes of its groups."""
+        return self._grouped[1]
+
+    def _lines(self, worker: Worker) -> Iterator[tuple[object, Use]]:
+        """The lines of a worker's `toolsets`, each with all that decides what it offers; delegates once per kind."""
+        workers, toolsets = self.graph.workers, self.graph.toolsets
+        kinds = 0
+        for use in worker.uses:
+            if callee := workers.get(use.name):
+                kind = 2 if inventory.takes_attachments(callee) else 1
+                if not kinds & kind:
+                    kinds |= kind
+                    yield (self._handed(worker) if kind == 2 else None), use
+            elif use.name in toolsets or not use.config:
+                yield use.name, use
+            else:
+                yield (use.name, repr(use.config)), use
+
+    def _handed(self, worker: Worker) -> object:
+        """What decides which files `worker` may hand over."""
+        return ("", *(repr(use.config) for use in worker.uses if use.name == "filesystem"))
+
+    def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
+        delegation = use.name in self.graph.workers
+        toolset = "" if delegation else use.name
+        assurance = assurance_of(self.graph, toolset)
+        found: dict[object, Shape] = {}
+        for _, tool in sorted(inventory.tools_of(self.graph, worker, use).items()):
+            for row, raised, declared in self.of_tool(tool, delegation=delegation):
+                # Of tools that do the same, the first by name speaks for all.
+                shape = Shape(row, raised, declared, toolset, tool.name, assurance)
+                found.setdefault((row, raised, declared), shape)
+        return tuple(found.values())
+
+    def of_tool(
+        self, tool: Tool, *, delegation: bool
+    ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
+        """The row, what is raised and what was declared, of every call that stands for some of a tool's calls."""
+        declared = frozenset(tool.capabilities)
+        if not tool.hook:
+            for capability in tool.capabilities:
+                rows = [row for row, _ in self._within(capability)] if self.compared else [capability]
+                for row in rows:
+                    yield row, declared, declared
+            return
+        always = {inventory.DELEGATE} if delegation else set()
+        for capability in tool.capabilities:
+            for row, representative in self._within(capability):
+                yield row, frozenset({representative, *always}), declared
+
+    def _within(self, declared: Capability) -> tuple[tuple[Capability, Capability], ...]:
+        """Each class of scopes within `declared`: how it is shown, and a call that stands for it."""
+        if (known := self._classes.get(declared)) is None:
+            known = self._classes[declared] = tuple(_classes(declared, self.written))
+        return known
+
+
+def _classes(
+    declared: Capability, written: Iterable[Capability]
+) -> Iterator[tuple[Capability, Capability]]:
+    narrower = {
+        one.scope
+        for one in written
+        if one.covers_name(declared.name)
+        and one.scope != declared.scope
+        and scope_contains(declared.scope, one.scope)
+    }
+    if declared.scope is None and not narrower:
+        yield declared, declared
+        return
+    for scope in sorted({declared.scope or "**", *filter(None, narrower)}):
+        yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
+
+
+def _representative(scope: str) -> str:
+    if scope == "**":
+        return FRESH
+    return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
+
+
+def written_scopes(graph: Graph, policy: Iterable[Rule], also: Iterable[Capability]) -> tuple[Capability, ...]:
+    """Every capability with a scope that a rule or a ceiling names, or that is in `also`, sorted."""
+    holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
+    named = {*also, *(rule.capability for rule in (*graph.rules, *policy))}
+    for one in holders:
+        if one.approvals:
+            named.update(rule.capability for rule in one.approvals)
+        if one.may:
+            named.update(one.may)
+    return tuple(sorted((one for one in named if one.scope is not None), key=str))
+
+
+def assurance_of(graph: Graph, toolset: str) -> Assurance:
+    """How far a statement about a toolset holds: a server without isolation is open, in-process Python declared."""
+    if toolset in graph.toolsets:
+        return "open" if graph.toolsets[toolset].kind == "mcp" else "declared"
+    return "enforced"
