@@ -23,6 +23,7 @@ LAYERS = (
     ("project",),
     ("diff", "selectors", "suggest", "paths"),
     ("reach", "revision"),
+    ("shapes",),
     ("inventory",),
     ("lock",),
     ("resolve",),

@@ -40,4 +40,4 @@ def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
         done = subprocess.run(["bash", "-c", command], cwd=root, env=environment, capture_output=True, text=True)
         assert done.stdout.rstrip("\n") == expected, (command, done.stderr)
         assert "Traceback" not in done.stderr
-    assert len(lines) == 7
+    assert len(lines) == 8

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from llmdo.authority import Decision
+    from llmdo.authority import Capability, Decision
 
 Status = Literal["completed", "failed", "interrupted"]
 """How a run ended."""
@@ -78,6 +78,8 @@ class Decided(Event):
 
     kind: ClassVar[str] = "decided"
     tool: str
+    raised: tuple[Capability, ...]
+    """What the call does, as far as the gate can tell."""
     decision: Decision
     """What the rules say."""
     allowed: bool

@@ -98,6 +98,7 @@ async def judge(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
         Decided(
             path=call.path,
             tool=call.tool,
+            raised=call.raised,
             decision=decision,
             allowed=answer.allowed,
             by=answer.by,

@@ -1,0 +1,115 @@
+"""What runs is inside what `reach` said: random teams, run with a model that calls anything it can think of."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from llmdo.authority import STRICTNESS
+from llmdo.graph import Graph, Limits, Reference
+from llmdo.reach import Analysis
+from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
+from llmdo.runtime.events import Decided, Event
+from tests.graphs import NOWHERE, graphs
+
+TOOLS = """\
+from pydantic_ai.toolsets import FunctionToolset
+
+
+class Hooked(FunctionToolset):
+    def get_capabilities(self, name, tool_args, ctx, config):
+        return set(tool_args["raised"])
+
+
+def tool(raised: list[str]) -> str:
+    return "done"
+
+
+t0, t1 = Hooked([tool]), Hooked([tool])
+"""
+
+MODELS = """\
+import random
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.models.function import FunctionModel
+
+PATHS = ["in/a", "in/b/c", "out/a", "out/x.worker", "decks/a", "elsewhere", "../up", ".", "llmdo.toml"]
+RAISED = ["fs.read:in/a", "fs.read", "fs.write:out/a", "fs.write.protected:out/a", "proc.exec", "net.connect",
+          "proc.exec.unlisted", "x.t.any", "nonsense", "fs.read:in/**"]
+
+
+def arguments(name, chance):
+    path = chance.choice(PATHS)
+    if name == "tool":
+        return {"raised": chance.sample(RAISED, chance.randrange(3))}
+    if name == "write_file":
+        return {"path": path, "content": "x"}
+    if name in ("read_file", "list_files"):
+        return {"path": path}
+    handed = [path] if chance.random() < 0.5 else []
+    return {"input": f"seed {chance.random()}"} | ({"attachments": handed} if handed else {})
+
+
+def answer(messages, info):
+    said = [part.content for part in messages[0].parts if isinstance(part, UserPromptPart)][0]
+    chance = random.Random(f"{said} {len(messages)}")
+    if len(messages) > 4 or not info.function_tools:
+        return ModelResponse(parts=[TextPart("done")])
+    names = [tool.name for tool in info.function_tools] + ["tool", "write_file"]
+    chosen = [chance.choice(names) for _ in range(chance.randrange(1, 4))]
+    return ModelResponse(
+        parts=[ToolCallPart(name, arguments(name, chance), tool_call_id=f"c{n}") for n, name in enumerate(chosen)]
+    )
+
+
+rules = FunctionModel(answer)
+"""
+
+
+def runnable(graph: Graph) -> Graph:
+    """The graph with real toolsets and a model that calls anything, within a few requests."""
+    toolsets = {name: replace(toolset, python=f"tools.py:{name}") for name, toolset in graph.toolsets.items()}
+    model = Reference("python:models.py:rules", NOWHERE)
+    entry = replace(graph.entries["e"], limits=Limits(requests=40))
+    return replace(
+        graph, toolsets=toolsets, entries={"e": entry}, settings=replace(graph.settings, model=model)
+    )
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("soundness")
+    for path in ("in/a", "in/b/c", "out/a", "elsewhere", "llmdo.toml"):
+        (found / path).parent.mkdir(parents=True, exist_ok=True)
+        (found / path).write_text("x", encoding="utf-8")
+    (found / "tools.py").write_text(TOOLS, encoding="utf-8")
+    (found / "models.py").write_text(MODELS, encoding="utf-8")
+    return found
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(graph=graphs(), seed=st.integers(0, 1_000_000), yes=st.booleans())
+def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int, yes: bool) -> None:
+    graph = runnable(graph)
+    events: list[Event] = []
+    options = RunOptions(
+        input=f"seed {seed}", approver=ApproveAll() if yes else RejectAll(), on_event=events.append
+    )
+    prompts = dict.fromkeys(graph.workers, "Go.")
+    asyncio.run(run(graph, root=root, prompts=prompts, entry="e", options=options))
+    rows = Analysis(graph).of(graph.entries["e"])
+    for event in events:
+        if not isinstance(event, Decided) or not event.allowed:
+            continue
+        for raised in event.raised:
+            covering = [row for row in rows if row.capability.contains(raised)]
+            assert covering, (event, raised)
+            mildest = min(STRICTNESS[row.mildest] for row in covering)
+            assert mildest <= STRICTNESS[event.decision], (event, raised)
+            if not yes:
+                assert mildest == 0, (event, raised)

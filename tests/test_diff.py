@@ -1,0 +1,325 @@
+"""What a difference says is what trying every call of both graphs finds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llmdo.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
+from llmdo.diff import Difference, diff
+from llmdo.graph import (
+    Acceptance,
+    Attachments,
+    Entry,
+    Graph,
+    Limits,
+    Reference,
+    Settings,
+    Tool,
+    Toolset,
+    Use,
+    Worker,
+)
+from llmdo.inventory import tools_of
+from tests.graphs import NOWHERE, graphs
+from tests.test_reach import authority_on, call_paths, calls_of, delegations
+
+PATHS = ["in/a", "in/b", "in/c/d", "out/a", "out/b/c", "elsewhere"]
+
+Deed = tuple[str, str | None]
+
+
+def deeds(graph: Graph) -> dict[Deed, int]:
+    """Everything that a call under the entry can do to one file or at all, with the mildest decision over it."""
+    found: dict[Deed, int] = {}
+    for path in call_paths(graph):
+        gates = delegations(graph, path)
+        if "blocked" in gates:
+            continue
+        worker, authority = graph.workers[path[-1]], authority_on(graph, path)
+        for use in worker.uses:
+            for tool in tools_of(graph, worker, use).values():
+                for raised in calls_of(tool, delegation=use.name in graph.workers):
+                    decision = decide(raised, tool.capabilities, authority).decision
+                    if decision != "blocked":
+                        strictness = STRICTNESS[strictest([decision, *gates])]
+                        for deed in done_by(raised):
+                            found[deed] = min(strictness, found.get(deed, 2))
+    return found
+
+
+def done_by(raised: frozenset[Capability]) -> Iterator[Deed]:
+    for one in raised:
+        if one.name.startswith("fs"):
+            yield from ((one.name, path) for path in PATHS if scope_contains(one.scope, path))
+        else:
+            yield one.name, None
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs(), graphs())
+def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(before, after) -> None:
+    old, new = deeds(before), deeds(after)
+    rows = diff(before, after).entries[0].rows
+    wider = [row.capability for row in rows if row.effect == "widens"]
+    narrower = [row.capability for row in rows if row.effect == "narrows"]
+    for deed in {*old, *new}:
+        name, path = deed
+        change = new.get(deed, 2) - old.get(deed, 2)
+        is_wider, is_narrower = (
+            any(one.name == name and scope_contains(one.scope, path) for one in side)
+            for side in (wider, narrower)
+        )
+        assert is_wider or change >= 0, deed
+        assert is_narrower or change <= 0, deed
+    assert bool(wider) == any(strictness < old.get(deed, 2) for deed, strictness in new.items())
+    assert bool(narrower) == any(strictness < new.get(deed, 2) for deed, strictness in old.items())
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs())
+def test_a_graph_is_the_same_as_itself(graph) -> None:
+    difference = diff(graph, graph)
+    assert difference.verdict == "same"
+    assert difference == Difference(entries=difference.entries, changes=())
+    assert {entry.verdict for entry in difference.entries} == {"same"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs(), graphs())
+def test_only_equal_graphs_are_the_same(before, after) -> None:
+    assert (diff(before, after).verdict == "same") == (before == after)
+
+
+def widenings(graph: Graph) -> Iterator[Graph]:
+    """Graphs that can do more, or as much, by one edit."""
+    entry, name = graph.entries["e"], min(graph.workers)
+    worker = graph.workers[name]
+    yield replace(graph, settings=replace(graph.settings, max_depth=graph.settings.max_depth + 1))
+    yield replace(graph, entries={"e": replace(entry, may=None)})
+    yield replace(graph, entries={"e": replace(entry, approvals=())})
+    yield replace(graph, workers={**graph.workers, name: replace(worker, may=None)})
+    for used in {*graph.workers, *graph.toolsets} - {use.name for use in worker.uses}:
+        uses = sorted((*worker.uses, Use(name=used, config={}, at=NOWHERE)), key=lambda use: use.name)
+        yield replace(graph, workers={**graph.workers, name: replace(worker, uses=tuple(uses))})
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs())
+def test_what_only_widens_narrows_when_it_is_taken_back(graph) -> None:
+    for wider in widenings(graph):
+        back = {"widened": "narrowed", "changed": "changed", "same": "same"}
+        assert diff(wider, graph).verdict == back[diff(graph, wider).verdict]
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(), graphs(), st.randoms(use_true_random=False))
+def test_the_order_of_items_means_nothing(before, after, shuffling) -> None:
+    assert diff(shuffled(before, shuffling), shuffled(after, shuffling)) == diff(before, after)
+
+
+def shuffled(graph: Graph, shuffling: random.Random) -> Graph:
+    def mixed(mapping):
+        names = list(mapping)
+        shuffling.shuffle(names)
+        return {name: mapping[name] for name in names}
+
+    return replace(
+        graph,
+        rules=tuple(shuffling.sample(graph.rules, len(graph.rules))),
+        workers=mixed(graph.workers),
+        toolsets=mixed(graph.toolsets),
+    )
+
+
+# One fact at a time.
+
+SHELL = Toolset(
+    name="shell",
+    kind="python",
+    at=NOWHERE,
+    python="tools.py:shell",
+    source="sha256:1",
+    tools={"run": Tool(name="run", capabilities=(Capability("proc.exec"),), digest="sha256:2")},
+)
+ENTRY = Entry(name="e", at=NOWHERE, worker=Reference("main", NOWHERE))
+
+
+def worker(name: str, *uses: str, **more) -> Worker:
+    return Worker(
+        name=name,
+        at=NOWHERE,
+        path=f"{name}.worker",
+        config="",
+        prompt="",
+        uses=tuple(Use(name=one, config={}, at=NOWHERE) for one in uses),
+        **more,
+    )
+
+
+def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = SHELL, **more) -> Graph:
+    return Graph(
+        settings=Settings(name="w", built_in=1, default="needs_approval", max_depth=5),
+        workers={one.name: one for one in workers},
+        entries={entry.name: entry},
+        toolsets={toolset.name: toolset},
+        **more,
+    )
+
+
+MAIN = worker("main", "shell")
+PLAIN = graph_of(MAIN)
+
+
+def test_a_capability_gained_by_delegation_has_its_path() -> None:
+    difference = diff(graph_of(worker("main")), graph_of(worker("main", "other"), worker("other", "shell")))
+    row = next(row for row in difference.entries[0].rows if row.capability.name == "proc.exec")
+    assert (row.kind, difference.verdict) == ("gained", "widened")
+    assert [hop.name for hop in row.after.path] == ["main", "other", "shell"]
+
+
+def test_a_gate_is_removed_only_when_some_path_asks_nobody() -> None:
+    rule = Rule(Capability("proc.exec"), "allowed", "llmdo.toml")
+    assert [row.kind for row in diff(PLAIN, graph_of(MAIN, rules=(rule,))).entries[0].rows] == [
+        "gate removed"
+    ]
+    assert [row.kind for row in diff(graph_of(MAIN, rules=(rule,)), PLAIN).entries[0].rows] == ["gate added"]
+
+
+def test_every_limit_that_goes_up_or_away_widens() -> None:
+    def limited(**limits):
+        return graph_of(MAIN, entry=replace(ENTRY, limits=Limits(**limits)))
+
+    def attached(**limits):
+        return graph_of(worker("main", "shell", attachments=Attachments(**limits)))
+
+    for less, more in (
+        (limited(requests=3), limited(requests=4)),
+        (limited(seconds=3.5), limited()),
+        (attached(max=0), attached(max=1)),
+        (attached(max=1), attached()),
+        (attached(suffixes=(".md",)), attached(suffixes=(".md", ".pdf"))),
+        (attached(suffixes=()), attached()),
+        (PLAIN, replace(PLAIN, settings=replace(PLAIN.settings, max_depth=6))),
+    ):
+        assert diff(less, more).verdict == "widened"
+        assert diff(more, less).verdict == "narrowed"
+
+
+def test_a_ceiling_widens_where_it_admits_more_by_the_law_of_ceilings() -> None:
+    def under(*may: str):
+        return graph_of(worker("main"), entry=replace(ENTRY, may=tuple(map(Capability.parse, may))))
+
+    assert diff(under("fs.write"), under("fs.write:out/**")).verdict == "narrowed"
+    assert diff(under("fs"), under("fs.read")).verdict == "narrowed"
+    assert diff(under("fs.write"), under("fs.write", "fs.write.protected")).verdict == "widened"
+    assert diff(under("fs.read", "fs.write"), under("fs.read", "agent.delegate")).verdict == "narrowed"
+    assert diff(under("fs.read"), under("fs.write")).verdict == "widened"
+    assert diff(under(), graph_of(worker("main"))).verdict == "widened"
+
+
+def test_a_tool_that_declares_less_widens_where_it_is_reached() -> None:
+    silent = replace(SHELL, source="sha256:3", tools={"run": Tool(name="run", capabilities=())})
+    hooked = replace(SHELL, source="sha256:3", tools={"run": replace(SHELL.tools["run"], hook=True)})
+    for toolset in (silent, hooked):
+        difference = diff(PLAIN, graph_of(MAIN, toolset=toolset))
+        assert difference.verdict == "widened"
+        unreached = diff(graph_of(worker("main")), graph_of(worker("main"), toolset=toolset))
+        assert unreached.verdict == "changed"
+
+
+def test_a_tool_that_changed_names_who_reaches_it() -> None:
+    tools = {"run": replace(SHELL.tools["run"], digest="sha256:9")}
+    after = graph_of(MAIN, toolset=replace(SHELL, source="sha256:3", tools=tools))
+    changes = {change.route: change for change in diff(PLAIN, after).changes}
+    change = changes["toolset", "shell", "tool", "run", "digest"]
+    assert (change.workers, change.entries, change.effect) == (("main",), ("e",), "none")
+    assert diff(PLAIN, after).entries[0].verdict == "changed"
+
+
+def test_facts_that_changed_while_their_source_did_not_were_edited_by_hand() -> None:
+    tool = SHELL.tools["run"]
+    for tools in (
+        {},
+        {"run": tool, "more": tool},
+        {"run": replace(tool, digest="sha256:9")},
+        {"run": replace(tool, hook=True)},
+        {"run": replace(tool, metadata=())},
+    ):
+        difference = diff(PLAIN, graph_of(MAIN, toolset=replace(SHELL, tools=tools)))
+        assert difference.hand_edits
+        assert difference.fails(None)
+        rebuilt = replace(SHELL, source="sha256:3", tools=tools)
+        assert not diff(PLAIN, graph_of(MAIN, toolset=rebuilt)).hand_edits
+
+
+def test_a_table_of_the_manifest_may_change_capabilities_without_the_source() -> None:
+    tools = {"run": replace(SHELL.tools["run"], capabilities=(Capability("x.shell.run"),))}
+    assert not diff(PLAIN, graph_of(MAIN, toolset=replace(SHELL, tools=tools))).hand_edits
+
+
+def accepted(capability: str, *, entry: str | None = None, gated: bool = False) -> Acceptance:
+    return Acceptance(
+        code=None,
+        capability=Capability.parse(capability),
+        entry=entry,
+        gated=gated,
+        reason="ours",
+        at=NOWHERE,
+    )
+
+
+def test_an_accepted_widening_is_shown_and_does_not_fail() -> None:
+    before = graph_of(worker("main"))
+    for acceptance, holds in (
+        (accepted("proc.exec"), True),
+        (accepted("proc", entry="e"), True),
+        (accepted("proc.exec", entry="other"), False),
+        (accepted("proc.exec.read"), False),
+        (accepted("proc.exec", gated=True), True),
+    ):
+        difference = diff(before, graph_of(MAIN, acceptances=(acceptance,)))
+        assert difference.verdict == "widened"
+        assert difference.is_accepted == holds
+        assert difference.fails("widened") != holds
+        assert difference.fails("changed")
+    allowed = Rule(Capability("proc.exec"), "allowed", "llmdo.toml")
+    freely = graph_of(MAIN, rules=(allowed,), acceptances=(accepted("proc.exec", gated=True),))
+    assert diff(before, freely).fails("widened")
+
+
+def test_only_the_acceptances_of_the_later_side_count() -> None:
+    before = graph_of(worker("main"), acceptances=(accepted("proc.exec"),))
+    assert diff(before, PLAIN).fails("widened")
+
+
+def test_an_acceptance_covers_no_wider_scope_and_no_capability_that_needs_its_full_name() -> None:
+    def writing(*acceptances: Acceptance):
+        use = Use(name="filesystem", config={"read": [], "write": ["out/**"]}, at=NOWHERE)
+        return graph_of(replace(worker("main"), uses=(use,)), acceptances=acceptances)
+
+    before = graph_of(worker("main"))
+    both = accepted("fs.write:out/**"), accepted("fs.write.protected:out/**")
+    assert not diff(before, writing(*both)).fails("widened")
+    assert diff(before, writing(both[0])).fails("widened")
+    assert diff(before, writing(accepted("fs.write:out/a"), both[1])).fails("widened")
+    rows = diff(before, writing(accepted("fs.write:out/a"), both[1])).entries[0].rows
+    assert [(str(row.capability), row.elsewhere, row.accepted is not None) for row in rows] == [
+        ("fs.write.protected:out/**", False, True),
+        ("fs.write:out/**", True, False),
+        ("fs.write:out/a", False, True),
+    ]
+
+
+def test_against_nothing_everything_is_new() -> None:
+    difference = diff(Graph(settings=PLAIN.settings), PLAIN)
+    assert (difference.entries[0].status, difference.verdict) == ("new", "widened")
+    assert {change.route for change in difference.changes} == {
+        ("entry", "e"),
+        ("toolset", "shell"),
+        ("worker", "main"),
+    }
