@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` puts the current folder first: a workspace's `json.py` would stand in for the library's.
+    del sys.path[0]
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

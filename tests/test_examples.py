@@ -22,7 +22,9 @@ WORDS = {"confused_deputy": ["release"], "pitchdeck": ["pitchdeck"]}
 
 def copied(name: str, tmp_path: Path) -> Path:
     root = tmp_path / name
-    shutil.copytree(EXAMPLES / name, root, ignore=shutil.ignore_patterns("__pycache__", "reports", ".mypy_cache"))
+    shutil.copytree(
+        EXAMPLES / name, root, ignore=shutil.ignore_patterns("__pycache__", "reports", ".mypy_cache")
+    )
     return root
 
 
@@ -47,3 +49,64 @@ def test_an_example_runs_as_locked(name: str, tmp_path: Path) -> None:
 
 def test_every_example_is_run_by_a_test() -> None:
     assert set(ALL) == {*OUTPUTS, "pitchdeck"}
+
+
+def test_the_pitch_decks_get_a_report_each(tmp_path: Path) -> None:
+    root = copied("pitchdeck", tmp_path)
+    done = llmdo(root, "run", "pitchdeck", "--locked")
+    assert done.returncode == 0, done.stderr
+    reports = {path.name: path.read_text(encoding="utf-8") for path in (root / "reports").iterdir()}
+    assert set(reports) == {"brightwell.md", "broken_empty.md", "trailcrate.md", "zentoryx.md"}
+    assert "**Verdict: GO**" in reports["brightwell.md"]
+    assert "**Verdict: WATCH**" in reports["trailcrate.md"]
+    assert "**Verdict: PASS**" in reports["zentoryx.md"]
+    assert "**Verdict: NOT JUDGED**" in reports["broken_empty.md"]
+    for text in reports.values():
+        assert "rules (not a language model)" in text
+    for name in reports:
+        assert f"reports/{name}" in done.stdout
+
+
+def test_decks_that_nobody_can_read_do_not_stop_the_others(tmp_path: Path) -> None:
+    root = copied("pitchdeck", tmp_path)
+    decks = root / "input"
+    for deck in decks.iterdir():
+        deck.unlink()
+    outside = tmp_path / "outside.md"
+    outside.write_text("# Secret\n\nOur secret revenue is $9M.\n", encoding="utf-8")
+    (decks / "link.md").symlink_to(outside)
+    with (decks / "huge.md").open("wb") as file:
+        file.truncate(50_000_000)
+    (decks / "latin.txt").write_bytes(
+        "ACME\n\nProblem\nKaffeeküchen verlieren 30% ihrer Zeit.\n".encode("latin-1")
+    )
+    (decks / "binary.md").write_bytes(bytes(range(256)) * 4)
+    (decks / "good.md").write_text(
+        "# Lumenfold\n\n## Problem\n\nBakeries throw away 12% of their bread every day.\n\n## Ask\n\nWe raise $400,000.\n",
+        encoding="utf-8",
+    )
+    done = llmdo(root, "run", "pitchdeck")
+    assert "Traceback" not in done.stderr
+    assert "huge.md" in done.stdout
+    reports = root / "reports"
+    good = (reports / "good.md").read_text(encoding="utf-8")
+    assert '"Bakeries throw away 12% of their bread every day."' in good
+    assert '"$400,000"' in good
+    assert "not stated" in good
+    assert {path.name for path in reports.iterdir()} == {"good.md"}
+    assert "latin.txt` is not UTF-8 text" in done.stdout
+    assert not any("9M" in path.read_text(encoding="utf-8") for path in reports.iterdir())
+    assert not [
+        path
+        for path in root.rglob("*")
+        if path.name.startswith(".") and path.is_file() and "llmdo" in path.name
+    ]
+
+
+def test_a_deck_by_another_name_can_be_mapped(tmp_path: Path) -> None:
+    root = copied("pitchdeck", tmp_path)
+    (root / "elsewhere").mkdir()
+    (root / "elsewhere/mine.md").write_text("# Mine\n\nProblem: nobody knows.\n", encoding="utf-8")
+    done = llmdo(root, "run", "pitchdeck", "--path", "decks/=elsewhere/")
+    assert "`fs.list:elsewhere/**` is not among what `list_files` declares" in done.stderr
+    assert not (root / "reports/mine.md").exists()

@@ -87,7 +87,7 @@ def selected(read: Opened, select: Sequence[str], base: str) -> frozenset[str]:
 
     modified: set[str] = set()
     if any(selectors.MODIFIED in expression for expression in select):
-        before = revision.read(read.workspace.root, base).graph
+        before = revision.locked_graph(read.workspace.root, base)
         drifted = lock.drift(before, read.graph) if before else ()
         modified = {item.name for item in drifted if item.kind == "worker"} & set(read.graph.workers)
         modified |= set() if before else set(read.graph.workers)

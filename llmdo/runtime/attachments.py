@@ -88,5 +88,7 @@ def _content(path: str, real: str, data: bytes) -> list[UserContent]:
     if media is not None:
         return [f"File `{path}`:", BinaryContent(data, media_type=media, identifier=path)]
     if text is None:
-        raise ToolFailed(f"`{path}` is neither text nor a file of a kind that models take")
+        known = PurePosixPath(real).suffix.lower() in _DOCUMENTS
+        what = "not UTF-8 text" if known else "neither UTF-8 text nor a file of a kind that models take"
+        raise ToolFailed(f"`{path}` is {what}")
     return [f"File `{path}`:\n{text}"]

@@ -6,11 +6,13 @@ done in full; a consumer that writes them down decides what of it may be written
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from llmdo.authority import Capability, Decision
 
 Status = Literal["completed", "failed", "interrupted"]
@@ -38,6 +40,8 @@ class RunStarted(Event):
     run: str
     entry: str
     input: str
+    models: Mapping[str, str]
+    """Worker to the model that it uses, as the files or the flags name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,37 @@ class ModelRequested(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailed(Event):
+    """A provider did not answer, and is asked again after a wait."""
+
+    kind: ClassVar[str] = "model_failed"
+    model: str
+    error: str
+    attempt: int
+    """Which attempt failed: 1 is the first."""
+    wait: float
+    """Seconds until the next one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResponded(Event):
+    """A worker's model answered."""
+
+    kind: ClassVar[str] = "model_responded"
+    worker: str
+    model: str
+    """`provider:model` of the one that answered, which in a chain need not be the first."""
+    text: str
+    """What it said, beside its calls."""
+    calls: tuple[str, ...]
+    """The names of the tools that it called."""
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal | None
+    """None where no price is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(Event):
     """A model called a tool; the gate has not decided yet."""
 
@@ -70,6 +105,14 @@ class ToolCalled(Event):
     tool: str
     arguments: Mapping[str, object]
     """Those that are decided on and, if it comes to that, executed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Event):
+    """A call waits for an answer of the approver; `Decided` about the same call follows."""
+
+    kind: ClassVar[str] = "asked"
+    tool: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +139,8 @@ class ToolFinished(Event):
     kind: ClassVar[str] = "tool_finished"
     tool: str
     outcome: Outcome
+    result: object
+    """What the tool returned, or what the model was told instead; None where it was told nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,3 +169,14 @@ Sink = Callable[[Event], None]
 
 def discard(event: Event) -> None:
     """Does nothing: the sink of a run that nobody watches."""
+
+
+def each(sinks: Iterable[Sink]) -> Sink:
+    """One sink that passes every event to all of `sinks`, in their order."""
+    kept = tuple(sinks)
+
+    def pass_on(event: Event) -> None:
+        for sink in kept:
+            sink(event)
+
+    return pass_on

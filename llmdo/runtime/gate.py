@@ -23,7 +23,7 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE
 from llmdo.runtime.approvals import Answer, Question, advice_on
 from llmdo.runtime.config import DeniedCall
-from llmdo.runtime.events import Decided, ToolCalled, ToolFinished
+from llmdo.runtime.events import Asked, Decided, ToolCalled, ToolFinished
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.refusal import PathRefused, normalise
 
@@ -140,6 +140,7 @@ async def _ask(
         advice=tuple(dict.fromkeys(advice)),
         terminal_only=verdict.terminal_only,
     )
+    config.on_event(Asked(path=call.path, tool=call.tool))
     try:
         answer: object = await config.approver.ask(question)
     except Exception as error:  # an approver that fails must not be one that approves, nor end the run
@@ -208,23 +209,24 @@ class Gate(WrapperToolset[Any]):
             )
         )
         outcome: Outcome = "error"
+        result: object = None
         try:
             result = await self._decided_call(name, path, arguments, ctx, tool)
-        except Refused:
-            outcome = "denied"
+        except Refused as refused:
+            outcome, result = "denied", refused.message
             raise
-        except ToolFailed:
-            outcome = "failed"
+        except ToolFailed as failed:
+            outcome, result = "failed", failed.message
             raise
-        except (ModelRetry, ValidationError):
-            outcome = "retried"
+        except (ModelRetry, ValidationError) as wrong:
+            outcome, result = "retried", str(wrong)
             raise
         else:
             outcome = "success"
             self.config.ledger.of_worker(self.frame.name).tool_calls += 1
             return result
         finally:
-            self.config.on_event(ToolFinished(path=path, tool=name, outcome=outcome))
+            self.config.on_event(ToolFinished(path=path, tool=name, outcome=outcome, result=result))
 
     async def _decided_call(
         self, name: str, path: str, arguments: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]

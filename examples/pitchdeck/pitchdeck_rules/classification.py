@@ -10,7 +10,7 @@ from pitchdeck_rules.patterns import compiled, one_of
 from pitchdeck_rules.words import CUES, DIMENSION_BY_TOPIC, DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pitchdeck_rules.words import Dimension, Topic
 
@@ -90,14 +90,6 @@ def _cue_dimensions(masked: str) -> tuple[Dimension, ...]:
     weights = {name: _weight(name, masked) for name in DIMENSIONS}
     most = max(weights.values())
     return tuple(name for name in DIMENSIONS if most and weights[name] == most)[:2]
-
-
-def main_dimension(section: Iterable[str]) -> frozenset[Dimension]:
-    """The one dimension that the masked sentences of a section speak of most; empty where none has its words."""
-    sentences = tuple(section)
-    weights = {name: sum(_weight(name, masked) for masked in sentences) for name in DIMENSIONS}
-    most = max(weights.values())
-    return frozenset([name for name in DIMENSIONS if most and weights[name] == most][:1])
 
 
 def names_somebody(text: str) -> bool:

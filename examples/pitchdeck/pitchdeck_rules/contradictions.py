@@ -13,10 +13,12 @@ from pitchdeck_rules.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pitchdeck_rules.amounts import Amount
     from pitchdeck_rules.figures import Figure
     from pitchdeck_rules.statements import Statement
     from pitchdeck_rules.words import Dimension
 
+_MOST_SHARES = 12
 _TOLERANCE = 0.05  # of the larger value: decks round
 _DIMENSION: dict[str, Dimension] = {
     "ask": "ask", "pre-money valuation": "ask", "post-money valuation": "ask", "valuation": "ask", "team size": "team",
@@ -54,12 +56,13 @@ def find_contradictions(statements: Sequence[Statement], figures: Sequence[Figur
 
 
 def _different_values(figures: Sequence[Figure]) -> Iterator[Flag]:
-    groups: dict[tuple[str, str, str], list[Figure]] = {}
+    groups: dict[tuple[str, str, str], dict[tuple[float, float, str], Figure]] = {}
     for figure in figures:
         if figure.tense == "now" or (figure.tense == "plan" and re.search(r"\d{4}", figure.period)):
-            groups.setdefault((figure.subject, figure.qualifier, figure.period), []).append(figure)
+            group = groups.setdefault((figure.subject, figure.qualifier, figure.period), {})
+            group.setdefault((figure.low, figure.high, figure.unit), figure)
     for (subject, qualifier, period), group in groups.items():
-        pair = next((pair for pair in combinations(group, 2) if _exclude(*pair)), None)
+        pair = next((pair for pair in combinations(group.values(), 2) if _exclude(*pair)), None)
         if pair:
             label = " ".join(
                 word
@@ -229,22 +232,28 @@ def _growth_arithmetic(statements: Sequence[Statement]) -> Iterator[Flag]:
 
 
 def _use_of_funds(statements: Sequence[Statement]) -> Iterator[Flag]:
-    shares = [
-        (amount, statement)
-        for statement in statements
-        if is_share_of_funds(statement)
-        for amount in statement.amounts
-        if amount.kind == "percent" and amount.low == amount.high
-    ]
-    total = sum(amount.low for amount, _ in shares)
-    if len(shares) >= 2 and total > 101:
-        quoted = list({statement.pieces[0]: Quote(statement=statement) for _, statement in shares}.values())
-        yield Flag(
-            title="Contradicting numbers: the use of funds adds up to more than 100 %",
-            detail=" + ".join(amount.text for amount, _ in shares) + f" = {total:g} %.",
-            quotes=tuple(quoted),
-            dimensions=frozenset({"ask"}),
-        )
+    """Section by section, as a deck may give the same shares twice."""
+    sections: dict[int, list[tuple[Amount, Statement]]] = {}
+    for statement in statements:
+        if is_share_of_funds(statement):
+            shares = (
+                amount
+                for amount in statement.amounts
+                if amount.kind == "percent" and amount.low == amount.high
+            )
+            sections.setdefault(statement.section, []).extend((amount, statement) for amount in shares)
+    for entries in sections.values():
+        total = sum(amount.low for amount, _ in entries)
+        if len(entries) >= 2 and total > 101:
+            yield Flag(
+                title="Contradicting numbers: the use of funds adds up to more than 100 %",
+                detail=" + ".join(amount.text for amount, _ in entries[:_MOST_SHARES]) + f" = {total:g} %.",
+                quotes=tuple(
+                    {id(each): Quote(statement=each) for _, each in entries[:_MOST_SHARES]}.values()
+                ),
+                dimensions=frozenset({"ask"}),
+            )
+            return
 
 
 def is_share_of_funds(statement: Statement) -> bool:

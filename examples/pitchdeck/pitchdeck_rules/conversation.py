@@ -37,6 +37,10 @@ _TEXT_ONLY = (
 )
 _VERDICT = re.compile(r"verdict:?\W{0,4}\s*(GO|WATCH|PASS|NOT JUDGED)\b", re.IGNORECASE)
 _POINTS = re.compile(r"\b(\d+ of \d+) points\b")
+_LABEL = re.compile(r"File `(?P<name>[^`\n]+)`(?:(?P<empty> is empty\.)|:\n?)")
+"""How llmdo introduces a file that it hands over."""
+_CAPTION = re.compile(r"File `[^`\n]+`:\s*")
+_NAMED_TEXT = re.compile(r"File `(?P<path>[^`\n]+)`(?:(?P<empty> is empty\.)\s*$|:\n)")
 _PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.\w{1,8}\b|\b[\w-]+\.(?:md|markdown|txt|pdf)\b")
 
 
@@ -120,27 +124,32 @@ def _report(attachment: _Attachment, model_name: str) -> str:
 
 
 def _attachments(messages: Sequence[ModelMessage]) -> Iterator[_Attachment]:
-    """Everything after the first text of the last prompt; that text itself where it is long enough to be a deck."""
+    """The files after the first text of the last prompt; that text itself where it is long enough to be a deck."""
     prompt = _last_prompt(messages)
     if prompt is None:
         return
     items = [prompt.content] if isinstance(prompt.content, str) else list(prompt.content)
-    texts = [_as_text(item) for item in items]
-    told = next((text for text in texts if text is not None), "")
-    found = _PATH.search(told.splitlines()[0] if told else "")
+    told = _as_text(items[0]) if items else None
+    files = items if told is None else items[1:]
+    if told is not None and not files and told.count("\n") >= 2:
+        files = [told]
+    found = _PATH.search(told.partition("\n")[0]) if told else None
     name = found[0] if found else "deck"
-    is_first = True
-    count = 0
-    for item, text in zip(items, texts, strict=True):
+    for item in files:
+        text = _as_text(item)
         if isinstance(item, BinaryContent):
-            count += 1
             yield _Attachment(name=item.identifier or name, content=item.data, media_type=item.media_type)
-        elif text is not None and not is_first:
-            count += 1
-            yield _Attachment(name=name, content=text, media_type="text/plain")
-        is_first = is_first and text is None
-    if not count and told.count("\n") >= 2:
-        yield _Attachment(name=name, content=told, media_type="text/plain")
+        elif text is not None and not _CAPTION.fullmatch(text):
+            yield _text_file(text, name)
+
+
+def _text_file(text: str, name: str) -> _Attachment:
+    """A file that was handed over as text, without the line that names it."""
+    named = _NAMED_TEXT.match(text)
+    if named is None:
+        return _Attachment(name=name, content=text, media_type="text/plain")
+    content = "" if named["empty"] else text[named.end() :]
+    return _Attachment(name=named["path"], content=content, media_type="text/plain")
 
 
 def _as_text(item: object) -> str | None:

@@ -13,9 +13,10 @@ from pitchdeck_rules.figures import SALES
 from pitchdeck_rules.flags import claims_no_competitor, is_calculation, is_hype
 from pitchdeck_rules.growth import growth_claims, has_base
 from pitchdeck_rules.patterns import compiled
+from pitchdeck_rules.words import DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from pitchdeck_rules.figures import Figure
     from pitchdeck_rules.statements import Statement
@@ -120,11 +121,27 @@ class Facts:
 
     statements: tuple[Statement, ...]
     figures: tuple[Figure, ...]
+    by_dimension: Mapping[Dimension, tuple[Statement, ...]]
+    """The statements about each: those of its own sections first, then the others, in the order of the deck."""
 
     def about(self, *dimensions: Dimension) -> list[Statement]:
-        """The statements about `dimensions`: those of their own sections first, then in the order of the deck."""
-        found = [each for each in self.statements if each.dimensions.intersection(dimensions)]
-        return sorted(found, key=lambda each: not any(each.is_home(dimension) for dimension in dimensions))
+        """The statements about `dimensions`, one after another."""
+        return [statement for dimension in dimensions for statement in self.by_dimension[dimension]]
+
+
+def gather_facts(statements: Iterable[Statement], figures: tuple[Figure, ...]) -> Facts:
+    """The facts in a deck's statements, without those that speak to the evaluator."""
+    told = tuple(statement for statement in statements if not statement.is_instruction)
+    by_dimension = {
+        dimension: tuple(
+            sorted(
+                (each for each in told if dimension in each.dimensions),
+                key=lambda each: not each.is_home(dimension),
+            )
+        )
+        for dimension in DIMENSIONS
+    }
+    return Facts(statements=told, figures=figures, by_dimension=by_dimension)
 
 
 def first(

@@ -30,6 +30,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _FRONT_MATTER_LINE = re.compile(r"\s*$|\s*[\w-]+\s*:|\s+\S|\s*-\s|\s*#")
+_LABEL_WORD = re.compile("slide|folie|page|seite|diapo", re.IGNORECASE)
+_LONGEST_LINE = 1000  # characters; a longer line is text, whatever marks it holds
 _LONGEST_HEADING = 70  # characters; a longer bare line is a sentence
 
 
@@ -108,11 +110,17 @@ def _slides(texts: Sequence[str], hidden: frozenset[int]) -> dict[int, int]:
 
 
 def _opens_heading(texts: Sequence[str], index: int) -> bool:
-    following = next((text for text in texts[index + 1 :] if text.strip()), "")
-    return _ATX.match(following) is not None
+    return _ATX.match(_following(texts, index)) is not None
+
+
+def _following(texts: Sequence[str], index: int) -> str:
+    """The next line that is not blank; the empty text after the last one."""
+    return next((texts[i] for i in range(index + 1, len(texts)) if texts[i].strip()), "")
 
 
 def _label(text: str) -> tuple[int, str] | None:
+    if len(text) > _LONGEST_LINE or not _LABEL_WORD.search(text, 0, _LONGEST_HEADING):
+        return None
     found = _LABEL.match(text)
     if not found or not (found["sep"] is not None or found["hash"] or text.strip().isupper()):
         return None
@@ -168,8 +176,8 @@ def _underlines(texts: Sequence[str], index: int) -> bool:
         return True
     if rule[1] != "-":
         return len(texts[index].strip()) >= len(title) - 2
-    following = next((text for text in texts[index + 1 :] if text.strip()), "")
-    return not _opens_heading(texts, index) and not _label(following)
+    following = _following(texts, index)
+    return not _ATX.match(following) and not _label(following)
 
 
 def _line(texts: Sequence[str], index: int, hidden: frozenset[int], slide: int | None) -> Line:
@@ -179,6 +187,8 @@ def _line(texts: Sequence[str], index: int, hidden: frozenset[int], slide: int |
         return Line(number=number, text=text, slide=slide, kind="hidden")
     if not text.strip():
         return Line(number=number, text=text, slide=slide, kind="blank")
+    if len(text) > _LONGEST_LINE:
+        return Line(number=number, text=text, slide=slide, kind="text")
     if (
         _RULE.match(text)
         or text.lstrip().startswith(("```", "~~~"))

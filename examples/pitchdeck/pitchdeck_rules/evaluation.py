@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.contradictions import find_contradictions
-from pitchdeck_rules.criteria import Facts, has_digits
+from pitchdeck_rules.criteria import gather_facts, has_digits
 from pitchdeck_rules.figures import read_figures
 from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
 from pitchdeck_rules.patterns import one_of
@@ -18,6 +18,7 @@ from pitchdeck_rules.words import DIMENSIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pitchdeck_rules.criteria import Facts
     from pitchdeck_rules.deck import Deck
     from pitchdeck_rules.figures import Figure
     from pitchdeck_rules.rubric import Criterion
@@ -94,10 +95,7 @@ def evaluate(deck: Deck) -> Evaluation | None:
     company = company_name(deck)
     if not any(not statement.is_instruction for statement in statements):
         return None
-    facts = Facts(
-        statements=tuple(each for each in statements if not each.is_instruction),
-        figures=read_figures(statements),
-    )
+    facts = gather_facts(statements, read_figures(statements))
     contradictions = tuple(find_contradictions(facts.statements, facts.figures))
     lowered = frozenset(dimension for flag in contradictions for dimension in flag.dimensions)
     scores = tuple(_score(dimension, facts, is_lowered=dimension in lowered) for dimension in DIMENSIONS)

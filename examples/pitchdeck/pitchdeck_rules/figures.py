@@ -24,6 +24,7 @@ Tense = Literal["now", "past", "plan"]
 MARKETS = frozenset({"TAM", "SAM", "SOM", "market size"})
 SALES = frozenset({"MRR", "ARR", "revenue"})
 
+_REACH = 120  # characters around an amount; words further away belong to something else
 _PLAN = compiled(r"""
     \b(?:will|would|could|should|plan(?:s|ned|ning)?|project(?:ed|ions?|s)|forecast\w*|expect\w*)\b
     \b(?:target\w*|goals?|aim|to reach|reach(?:es)?|(?:gets?|takes?|brings?) us to|by (?:the )?end of)\b
@@ -151,7 +152,7 @@ def _sightings(statement: Statement) -> Iterator[_Sighting]:
 def _surroundings(statement: Statement, amount: Amount) -> tuple[str, str]:
     before, _, after = statement.masked.partition(amount.token)
     if statement.form != "row":
-        return before.rstrip(), after
+        return before[-_REACH:].rstrip(), after[:_REACH]
     row = cells(statement.masked)
     column = next((index for index, cell in enumerate(row) if amount.token in cell), 0)
     head = statement.header[column].lower() if column < len(statement.header) else ""

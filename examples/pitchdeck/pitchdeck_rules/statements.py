@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.amounts import mask, read_amounts, uses_decimal_comma
-from pitchdeck_rules.classification import dimensions_of, main_dimension
+from pitchdeck_rules.classification import dimensions_of
 from pitchdeck_rules.instructions import follows_instruction, is_instruction
-from pitchdeck_rules.words import DIMENSION_BY_TOPIC, topics_of_label, topics_of_title
+from pitchdeck_rules.words import DIMENSION_BY_TOPIC, DIMENSIONS, topics_of_label, topics_of_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pitchdeck_rules.amounts import Amount
     from pitchdeck_rules.deck import Deck, Line
@@ -80,6 +82,16 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    """What the words of a sentence and its section say of it."""
+
+    amounts: tuple[Amount, ...]
+    masked: str
+    is_instruction: bool
+    dimensions: frozenset[Dimension]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
     level: int
     topics: tuple[Topic, ...]
@@ -99,11 +111,12 @@ class _Block:
 def read_statements(deck: Deck) -> tuple[Statement, ...]:
     """Everything that the deck says, in its order, without its title, its structure and its placeholders."""
     decimal_comma = uses_decimal_comma("\n".join(line.text for line in deck.lines if line.kind != "hidden"))
+    judge = cache(partial(_judge, decimal_comma=decimal_comma))  # large decks repeat themselves
     return _with_section_dimensions(
         [
             statement
             for block in _blocks(deck)
-            for statement in _block_statements(block, decimal_comma=decimal_comma)
+            for statement in _block_statements(block, judge)
             if not _PLACEHOLDER.match(statement.text) and not _is_bare_topic(statement)
         ]
     )
@@ -111,11 +124,15 @@ def read_statements(deck: Deck) -> tuple[Statement, ...]:
 
 def _with_section_dimensions(statements: list[Statement]) -> tuple[Statement, ...]:
     """Where a heading names no topic, a statement without clear words speaks of what its section speaks of."""
-    masked_by_section: dict[int, list[str]] = {}
+    counts: dict[int, Counter[Dimension]] = {}
     for statement in statements:
-        if not statement.topics and not statement.is_instruction:
-            masked_by_section.setdefault(statement.section, []).append(statement.masked)
-    main_by_section = {section: main_dimension(masked) for section, masked in masked_by_section.items()}
+        if not statement.topics:
+            counts.setdefault(statement.section, Counter()).update(
+                sorted(statement.dimensions, key=DIMENSIONS.index)
+            )
+    main_by_section = {
+        section: frozenset(name for name, _ in count.most_common(1)) for section, count in counts.items()
+    }
     return tuple(
         replace(statement, dimensions=main_by_section[statement.section])
         if not statement.topics and not statement.dimensions and not statement.is_instruction
@@ -126,12 +143,13 @@ def _with_section_dimensions(statements: list[Statement]) -> tuple[Statement, ..
 
 def read_hidden_statements(deck: Deck) -> tuple[Statement, ...]:
     """What stands in comments and front matter: nothing that counts, but perhaps an instruction."""
+    judge = partial(_judge, decimal_comma=False)
     return tuple(
         replace(statement, dimensions=frozenset())
         for line in deck.lines
         if line.kind == "hidden" and line.text.strip()
         for statement in _block_statements(
-            _Block(lines=(line,), form="prose", topics=("other",), section=0), decimal_comma=False
+            _Block(lines=(line,), form="prose", topics=("other",), section=0), judge
         )
     )
 
@@ -151,40 +169,45 @@ def title_line(deck: Deck) -> Line | None:
 
 
 def _is_bare_topic(statement: Statement) -> bool:
-    return len(statement.text.split()) <= 3 and bool(topics_of_label(re.sub(r"[\W_]+$", "", statement.text)))
+    return len(statement.text) <= 40 and bool(topics_of_label(re.sub(r"[\W_]+$", "", statement.text)))
 
 
 def _blocks(deck: Deck) -> Iterator[_Block]:
     stack: list[_Section] = []
     header: tuple[str, ...] = ()
     title, section, slide = title_line(deck), 0, None
-    open_block: _Block | None = None
+    lines: list[Line] = []
     for line, following in zip(deck.lines, (*deck.lines[1:], None), strict=True):
-        if open_block and not _continues(open_block, line):
-            yield open_block
-            open_block = None
+        if lines and not _continues(lines, line):
+            yield _block(lines, stack, section, header)
+            lines = []
         if line.slide != slide and line.slide is not None:
             stack, slide, section = [], line.slide, section + 1
         if line.kind not in {"row", "mark"}:
             header = ()
+        if line is title:
+            continue
         if line.kind == "heading":
-            stack, section = _descend(stack, line, is_title=line is title), section + 1
-            if line is not title and _says_something(line):
-                topics = stack[-1].topics if stack else ()
-                yield _Block(lines=(line,), form="title", topics=topics, section=section)
+            stack, section = _descend(stack, line), section + 1
+            if _says_something(line):
+                yield _block([line], stack, section, header)
         elif line.kind == "row" and following and following.kind == "mark" and "|" in following.text:
             header = cells(line.text)
-        elif line.kind in {"item", "row", "text"} and line is not title:
-            topics = stack[-1].topics if stack else ()
-            if not open_block and not stack and line.slide is None:
+        elif line.kind in {"item", "row", "text"}:
+            if not lines and not stack and line.slide is None:
                 section += 1  # without headings each paragraph is a section
-            form: Form = "prose" if line.kind == "text" else "item" if line.kind == "item" else "row"
-            if open_block:
-                open_block = replace(open_block, lines=(*open_block.lines, line))
-            else:
-                open_block = _Block(lines=(line,), form=form, topics=topics, section=section, header=header)
-    if open_block:
-        yield open_block
+            lines.append(line)
+    if lines:
+        yield _block(lines, stack, section, header)
+
+
+def _block(lines: list[Line], stack: list[_Section], section: int, header: tuple[str, ...]) -> _Block:
+    kind = lines[0].kind
+    form: Form = (
+        "title" if kind == "heading" else "row" if kind == "row" else "item" if kind == "item" else "prose"
+    )
+    topics = stack[-1].topics if stack else ()
+    return _Block(lines=tuple(lines), form=form, topics=topics, section=section, header=header)
 
 
 def cells(row: str) -> tuple[str, ...]:
@@ -192,11 +215,9 @@ def cells(row: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in row.strip().strip("|").split("|"))
 
 
-def _descend(stack: list[_Section], heading: Line, *, is_title: bool) -> list[_Section]:
-    """The sections that are open below `heading`; one without topics of its own has those of the section around it."""
+def _descend(stack: list[_Section], heading: Line) -> list[_Section]:
+    """The sections open below `heading`; one without topics of its own has those of the section around it."""
     around = [section for section in stack if section.level < heading.level]
-    if is_title:
-        return around
     topics = topics_of_title(heading.title) or (around[-1].topics if around else ())
     return [*around, _Section(level=heading.level, topics=topics)]
 
@@ -210,20 +231,32 @@ def _says_something(heading: Line) -> bool:
     )
 
 
-def _continues(block: _Block, line: Line) -> bool:
-    """Whether `line` goes on with what the last line of `block` says."""
-    last = block.lines[-1]
-    if line.kind != "text" or block.form not in {"prose", "item"}:
+def _continues(lines: list[Line], line: Line) -> bool:
+    """Whether `line` goes on with what the last of `lines` says."""
+    if line.kind != "text" or lines[0].kind not in {"text", "item"}:
         return False
-    before, words = last.text.rstrip(), line.text.strip()
-    if block.form == "item" and line.text[:1].isspace():
+    before, words = lines[-1].text.rstrip(), line.text.strip()
+    if lines[0].kind == "item" and line.text[:1].isspace():
         return True
     if before[-1:] in ".!?:;":
-        return block.form == "prose" and len(before) >= _WRAPPED
+        return lines[0].kind == "text" and len(before) >= _WRAPPED
     return words[:1].islower() or (len(before) >= _WRAPPED and not re.match(r"[^.:]{1,30}:\s", words))
 
 
-def _block_statements(block: _Block, *, decimal_comma: bool) -> Iterator[Statement]:
+def _judge(text: str, topics: tuple[Topic, ...], *, decimal_comma: bool) -> _Judgement:
+    amounts = read_amounts(text, decimal_comma=decimal_comma)
+    masked = mask(text, amounts)
+    return _Judgement(
+        amounts=amounts,
+        masked=masked,
+        is_instruction=is_instruction(text),
+        dimensions=dimensions_of(text, masked, topics),
+    )
+
+
+def _block_statements(
+    block: _Block, judge: Callable[[str, tuple[Topic, ...]], _Judgement]
+) -> Iterator[Statement]:
     starts: list[int] = []
     joined = ""
     for line in block.lines:
@@ -233,26 +266,22 @@ def _block_statements(block: _Block, *, decimal_comma: bool) -> Iterator[Stateme
     topics = block.topics
     if labelled and (not topics or topics == ("other",)):
         topics = topics_of_label(labelled[1].strip()) or topics
-    instructed = False
+    is_instructed = False
     for start, end in _sentences(joined):
         text = joined[start:end]
-        instructed = follows_instruction(text) if instructed else is_instruction(text)
-        amounts = read_amounts(text, decimal_comma=decimal_comma)
-        statement = Statement(
+        judgement = judge(text, topics)
+        is_instructed = judgement.is_instruction or (is_instructed and follows_instruction(text))
+        yield Statement(
             pieces=tuple(_pieces(block, starts, joined, start, end)),
             text=text,
-            masked=mask(text, amounts),
-            amounts=amounts,
+            masked=judgement.masked,
+            amounts=judgement.amounts,
             form=block.form,
             topics=topics,
             section=block.section,
             header=block.header,
-            is_instruction=instructed,
-        )
-        yield (
-            statement
-            if instructed
-            else replace(statement, dimensions=dimensions_of(text, statement.masked, topics))
+            is_instruction=is_instructed,
+            dimensions=frozenset() if is_instructed else judgement.dimensions,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pitchdeck_rules.patterns import compiled, one_of
+from pitchdeck_rules.patterns import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,8 +162,12 @@ def _share_of_topics(title: str) -> float:
     return (covered + small) / len(words) if covered else 0
 
 
+def _from_word_start(words: str) -> re.Pattern[str]:
+    return re.compile(r"\b" + one_of(words))
+
+
 CUES: Mapping[Dimension, re.Pattern[str]] = {
-    "problem": compiled(r"""
+    "problem": _from_word_start(r"""
         problems?\b | pains?\b | struggl | suffer | \blos(?:e|es|ing)\b | wast(?:es|ed|ing)\b
         \bwaste (?:time|money|hours|their|of|a|up)\b | \bha(?:ve|s) no (?:tool|way|idea|access|time|choice)\b
         too (?:slow|expensive|late|long|complex) | inefficien | frustrat | error-prone | manual(?:ly)?\b
@@ -174,7 +178,7 @@ CUES: Mapping[Dimension, re.Pattern[str]] = {
         \bwait(?:s|ing)?\b | undiagnosed | give up | \bstop within | shortage | costly | complain | \bmiss(?:es|ed)?\b
         werfen | \bkeine zeit | dauert
     """),
-    "solution": compiled(r"""
+    "solution": _from_word_start(r"""
         \bwe (?:build|built|offer|make|provide|develop|automat|help|solve|sell|connect|turn|combine|let)\w*
         \bour (?:product|platform|app|software|solution|device|tool|system|service|technology|sensor|model)\b
         \b(?:is|are) an? (?:[\w-]+ ){0,4}(?:platform|app|tool|marketplace|software|device|system|service)\b
@@ -185,34 +189,34 @@ CUES: Mapping[Dimension, re.Pattern[str]] = {
         wir (?:entwickeln|bieten|bauen|lösen|liefern|verbinden|helfen)
         unsere? (?:lösung|plattform|software|app|produkt|sensor\w*) | ermöglicht | automatisiert | ersetzt
     """),
-    "team": compiled(r"""
+    "team": _from_word_start(r"""
         \bfounders?\b | founded by | co-?founder | \bceo\b | \bcto\b | \bcoo\b | \bcfo\b | \bteam of\b
         our team | \bex-[a-z] | phd\b | years? (?:at|in|of)\b | previously (?:at|led|built|founded)
         used to (?:run|lead|work) | gründer | geschäftsführ | promoviert | unser team
         jahre (?:bei|in|erfahrung) | studied | graduated | spent \S+ years
     """),
-    "market": compiled(r"""
+    "market": _from_word_start(r"""
         \bmarkets?\b | \bTAM\b | \bSAM\b | \bSOM\b | \bcagr\b | compet(?:itor|itors|ition|es?)\b
-        \bindustry\b | \bsegments?\b | incumbents? | markt\b | märkte | wettbewerb | konkurren | branche\b
+        \bindustry\b | \bsegments?\b | incumbents? | \w*markt\b | märkte | wettbewerb | konkurren | branche\b
         go-to-market | \b(?:nobody|no one) (?:else )?(?:sells|offers|makes)\b
     """),
-    "traction": compiled(r"""
+    "traction": _from_word_start(r"""
         \b(?:paying |active |pilot )?(?:customers|users|clients|subscribers)\b | \bmrr\b | \barr\b
         \brevenues?\b | pilots?\b | \bgrew\b | \bgrowing\b | \bgrown\b | \bsigned\b | wait-?list
         retention | \bchurn\b | letters? of intent | \blois?\b | downloads\b | launched | \bsold\b
-        \bkunden\b | nutzer\b | umsatz | wachs | gewachsen | pilotkund | verträge | abgeschlossen
+        \bkunden\b | nutzer\b | \w*umsatz | \w*wachs | gewachsen | pilotkund | verträge | abgeschlossen
     """),
-    "finances": compiled(r"""
+    "finances": _from_word_start(r"""
         \bpric(?:e|es|ing)\b | margins?\b | \bcac\b | \bltv\b | unit economics | \bburn\b | runway
         forecast | projection | break-?even | ebitda | business model | subscription
         per (?:month|year|seat|user|unit|order)\b | a month\b | \bcharge\b | \bprofit | gross\b | \bpreis
         marge\b | deckungsbeitrag | prognose | gewinn | abo\b | pro monat | pro jahr | kostet\b
         liquidität
     """),
-    "ask": compiled(r"""
+    "ask": _from_word_start(r"""
         \brais(?:e|ing)\b | \bseeking\b | seed round | pre-seed | series [a-d]\b
         \binvest(?:ment|ors?|ing)?\b | use of funds | valuation | pre-money | post-money | \bsafe note
-        convertible | \bequity\b | \bfunding\b | will use the money | finanzierungsrunde | kapital\b
+        convertible | \bequity\b | \bfunding\b | will use the money | finanzierungsrunde | \w*kapital\b
         beteiligung | wandeldarlehen | bewertung\b | investoren?\b | wir suchen
     """),
 }
