@@ -141,7 +141,7 @@ def _manifest(shape: Shape) -> str:
     ceiling = json.dumps(["fs.read", "fs.list", "fs.write:reports/**", "x"])
     entries = "".join(
         f'\n[entries.entry_{number:02}]\nworker = "{_name(number)}"\n'
-        f'input = "Work on the brief."\nmay = {ceiling}\nlimits = {{ requests = 60, seconds = 900 }}\n'
+        f'input = "Work on path/to/brief.md and on all of briefs/."\nmay = {ceiling}\nlimits = {{ requests = 60, seconds = 900 }}\n'
         for number in range(shape.entries)
     )
     return (

@@ -259,7 +259,10 @@ def _reasons(
         if not ceiling.admits(capability):
             yield Reason(capability, "blocked", ceiling=ceiling)
     base = [rule for rule in authority.base if rule.applies(capability)]
-    if not base:
+    if not any(rule.capability.contains(capability) for rule in base) and (
+        not base or STRICTNESS[authority.default] > STRICTNESS[strictest(rule.decision for rule in base)]
+    ):
+        # Part of what it may be is named by no rule: there the default holds, and it is stricter.
         yield Reason(capability, authority.default)
     for rule in (*base, *(rule for rule in authority.layers if rule.applies(capability))):
         yield Reason(capability, rule.decision, rule=rule)

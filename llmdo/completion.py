@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove path": ("--project",),
     "remove rule": ("--project",),
     "check": ("--project", "--locked", "--strict", "--fix", "--format"),
-    "lock": ("--project", "--check"),
+    "lock": ("--project", "--check", "--allow-downgrade"),
     "diff": ("--locks", "--fail-on", "--format", "--project"),
     "explain": (),
     "run": (
@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 FLAGS = frozenset(
     {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--fix", "--check"}
-    | {"--approve-all", "--reject-all", "--all-tools"}
+    | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade"}
 )
 """The options that take no value."""
 

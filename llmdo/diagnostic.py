@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from unicodedata import category
 
@@ -48,6 +49,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO403": ("conflicted-lock", "error"),
     "LDO404": ("newer-lock", "error"),
     "LDO405": ("unreadable-lock", "error"),
+    "LDO406": ("newer-revision", "note"),
     # 5xx: authority
     "LDO501": ("outside-ceiling", "error"),
     "LDO502": ("delegate-gain", "warning"),
@@ -147,18 +149,31 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, ties by alphabet; None where nothing is near enough."""
-    from difflib import get_close_matches  # slow to load, and a clean file never needs it
+    return next(iter(_near(name, frozenset(known))), None)
 
-    matches = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
-    return matches[0] if matches else None
+
+CLEARLY = (
+    0.15  # of likeness: `fs.wrte` is then `fs.write` and not `fs.read`, and `ab` neither `abc` nor `abd`
+)
 
 
 def only_match(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name` where no other one is near enough as well: good enough for a fix."""
-    from difflib import get_close_matches
+    """The known name most like `name` where no other one comes near it: certain enough for a fix."""
+    matches = _near(name, frozenset(known))
+    if len(matches) == 2:
+        from difflib import SequenceMatcher
 
-    matches = get_close_matches(name, sorted(known), n=2, cutoff=0.7)
-    return matches[0] if len(matches) == 1 else None
+        best, second = (SequenceMatcher(None, match, name).ratio() for match in matches)
+        return matches[0] if best - second >= CLEARLY else None
+    return matches[0] if matches else None
+
+
+@lru_cache(maxsize=8)  # a finding asks twice: for its hint and for its fix
+def _near(name: str, known: frozenset[str]) -> list[str]:
+    """The two known names most like `name`, ties by alphabet."""
+    from difflib import get_close_matches  # slow to load, and a clean file never needs it
+
+    return get_close_matches(name, sorted(known), n=2, cutoff=0.7)
 
 
 EXCERPT = 40  # characters: enough to know a value again, and a message stays one line

@@ -319,6 +319,47 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
 )
 WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
 
+ModelSettings = TypedDict(
+    "ModelSettings",
+    {
+        "temperature": NotRequired[Annotated[float, Ge(0), Le(2), Doc("How freely the model chooses.")]],
+        "max_tokens": NotRequired[Annotated[Positive, Doc("The longest response, in tokens.")]],
+        "top_p": NotRequired[
+            Annotated[float, Gt(0), Le(1), Doc("The share of likely tokens it may choose.")]
+        ],
+        "top_k": NotRequired[Annotated[Positive, Doc("How many likely tokens it may choose from.")]],
+        "timeout": NotRequired[
+            Annotated[float, Gt(0), Doc("Seconds that one attempt at a request may take.")]
+        ],
+        "max_retries": NotRequired[
+            Annotated[
+                int, Ge(0), Le(10), Doc("How often a failure that passes is repeated; 2 where left out.")
+            ]
+        ],
+        "parallel_tool_calls": NotRequired[
+            Annotated[bool, Doc("Whether one response may call several tools.")]
+        ],
+        "seed": NotRequired[
+            Annotated[int, Ge(0), Doc("Makes answers repeatable where the model can do that.")]
+        ],
+        "stop_sequences": NotRequired[
+            Annotated[list[Text], MinLen(1), Doc("Texts at which the model stops.")]
+        ],
+        "presence_penalty": NotRequired[
+            Annotated[float, Ge(-2), Le(2), Doc("Keeps it from topics that were there already.")]
+        ],
+        "frequency_penalty": NotRequired[
+            Annotated[float, Ge(-2), Le(2), Doc("Keeps it from words that were there often.")]
+        ],
+        "thinking": NotRequired[
+            Annotated[
+                bool | Literal["minimal", "low", "medium", "high", "xhigh", "max"],
+                Doc("Whether the model thinks before it answers, or how much."),
+            ]
+        ],
+    },
+)
+
 WorkerHeader = TypedDict(
     "WorkerHeader",
     {
@@ -332,6 +373,9 @@ WorkerHeader = TypedDict(
         ],
         "compatible_models": NotRequired[
             Annotated[list[Text], Doc("Patterns of models that it works with, such as openai:*.")]
+        ],
+        "model_settings": NotRequired[
+            Annotated[ModelSettings, Doc("How its model is asked; a model leaves out what it does not know.")]
         ],
         "toolsets": NotRequired[
             Annotated[
@@ -413,6 +457,7 @@ LockedWorker = TypedDict(
         "schema-in": NotRequired[Annotated[FileAttribute, Doc("Its typed input.")]],
         "schema-out": NotRequired[Annotated[FileAttribute, Doc("Its typed output.")]],
         "compatible-models": NotRequired[Annotated[list[str], Doc("The models that it works with.")]],
+        "model-settings": NotRequired[Annotated[ModelSettings, Doc("How its model is asked.")]],
         "delegates": NotRequired[Annotated[list[Name], Doc("The workers that it may call.")]],
         "toolsets": NotRequired[Annotated[list[Name], Doc("The toolsets that it has.")]],
         "may": NotRequired[Annotated[list[ScopedCapability], Doc("Its ceiling.")]],
@@ -428,7 +473,12 @@ LockedWorker = TypedDict(
 LockedTool = TypedDict(
     "LockedTool",
     {
-        "digest": Annotated[Digest, Doc("Of the canonical JSON of name, description and parameter schema.")],
+        "digest": NotRequired[
+            Annotated[
+                Digest,
+                Doc("Of the canonical JSON of name, description and parameter schema; none where not known."),
+            ]
+        ],
         "hook": NotRequired[Annotated[bool, Doc("Whether get_capabilities narrows what a call raises.")]],
         "capabilities": NotRequired[
             Annotated[list[ScopedCapability], Doc("What a call may raise; left out, nothing.")]
@@ -486,7 +536,7 @@ STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 for _table in (
     WorkspaceTable, McpServer, ToolsetTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable,
-    ManifestFile, FilesystemConfig, AttachmentLimits, WorkerHeader, LockedSettings, LockedModel, LockedSource,
-    LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
+    ManifestFile, FilesystemConfig, AttachmentLimits, ModelSettings, WorkerHeader, LockedSettings, LockedModel,
+    LockedSource, LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
 ):  # fmt: skip
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

@@ -112,6 +112,8 @@ class Worker:
     description: str | None = None
     model: Reference | None = None
     compatible_models: tuple[str, ...] | None = None
+    model_settings: Mapping[str, object] = field(default_factory=dict)
+    """How its model is asked, in the words of its header."""
     entry: bool = False
     recursive: bool = False
     uses: tuple[Use, ...] = ()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks, discovery, lock, locking, project
 from llmdo.diagnostic import shown
+from llmdo.render.findings import place
 from llmdo.scaffold import files
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def mend(root: Path) -> Iterator[str]:
         for path, fixes in _by_path(_found(project.read(root))):
             for fix in _apply(root, path, fixes):
                 edited = True
-                at = fix.at.span
-                yield f"fixed {shown(path)}:{at.line if at else 1}: `{shown(fix.before)}` is `{shown(fix.text)}` now"
+                yield f"fixed {place(fix.at)}: `{shown(fix.before)}` is `{shown(fix.text)}` now"
         if not edited:
             break
     read = project.read(root)
-    if {finding.code for finding in _found(read) if finding.severity != "note"} == {"LDO401"}:
+    stale = {finding.code for finding in _found(read) if finding.severity != "note"} == {"LDO401"}
+    if stale and not read.locked.is_newer:
         yield "the lock is stale: writing it anew, which imports toolset modules in a child process"
         lock.write(root, locking.derive(read))
 

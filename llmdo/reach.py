@@ -1,18 +1,15 @@
 """What each entry can reach through delegation: every capability, by which path, behind which gate.
 
-Every decision here is one of `authority.decide`, over calls that stand for all the calls there can be. A tool
-without a hook raises all that it declares with every call, so it is one call. A tool with a hook may raise any
-part of it: one call for each capability and each class of scopes. Scopes are nested or apart, so the scopes that
-anybody wrote cut the workspace into classes within which nothing can decide differently; one path of each class
-stands for it.
+Every decision here is one of `authority.decide`, over calls that stand for all the calls there can be: those of
+`shapes`. Whatever several entries or several calls share is worked out once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo import inventory, topology
 from llmdo.authority import (
@@ -24,20 +21,18 @@ from llmdo.authority import (
     scope_contains,
     strictest,
 )
+from llmdo.bounds import Bounds
+from llmdo.shapes import FRESH, Shape, Shapes, written_scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.authority import Decision, Reason, Rule
-    from llmdo.graph import Entry, Graph, Reference, Tool, Use, Worker
-
-Assurance = Literal["enforced", "declared", "open"]
+    from llmdo.authority import Decision, Reason, Rule, Verdict
+    from llmdo.graph import Entry, Graph, Reference, Use, Worker
+    from llmdo.shapes import Assurance
 
 ASSURANCES: tuple[Assurance, ...] = ("enforced", "declared", "open")
 """From the strongest to the weakest."""
-
-FRESH = "*"
-"""A file name that no scope can spell: with it a path stands for all that no narrower scope names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,34 +72,6 @@ class Row:
         return "allowed" if self.free is not None else self.decision
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """A call that stands for many: what it raises, and the row that it belongs to."""
-
-    row: Capability
-    raised: frozenset[Capability]
-    declared: frozenset[Capability]
-
-
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    """A call that every worker of one kind can make."""
-
-    shape: _Shape
-    toolset: str
-    tool: str
-    assurance: Assurance
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """The workers that a breadth-first search found, from where, and the first one of every kind."""
-
-    parent: Mapping[str, str | None]
-    """In the order found: shorter paths first, ties by the names on them."""
-    first: Mapping[int, str]
-
-
 @dataclass(frozen=True)
 class Analysis:
     """A graph prepared for questions about reach; what several entries need is worked out once."""
@@ -114,11 +81,31 @@ class Analysis:
     """Rules of the person's `policy.toml`."""
     also: tuple[Capability, ...] | None = None
     """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
+    _answers: dict[tuple[str, str, bool], tuple[Row, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _verdicts: dict[tuple[Rule, ...], dict[Shape, Verdict]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _inside: dict[tuple[Capability, ...], dict[frozenset[Capability], bool]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _cuts: dict[frozenset[Capability], frozenset[str]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @cached_property
     def base(self) -> tuple[Rule, ...]:
         """The base rules of the workspace."""
         return base_rules(self.graph.rules)
+
+    @cached_property
+    def _base_by_name(self) -> Mapping[str, Sequence[tuple[int, Rule]]]:
+        """The base rules by the name in them, each with its position."""
+        found: dict[str, list[tuple[int, Rule]]] = {}
+        for position, rule in enumerate(self.base):
+            found.setdefault(rule.capability.name, []).append((position, rule))
+        return found
 
     @cached_property
     def ceilings(self) -> Mapping[str, Ceiling]:
@@ -130,116 +117,203 @@ class Analysis:
         }
 
     @cached_property
+    def _ceilings_alike(self) -> Sequence[tuple[Ceiling, Sequence[str]]]:
+        """The ceilings that differ, each with the workers that have such a one."""
+        names: dict[tuple[Capability, ...], list[str]] = {}
+        for name, ceiling in self.ceilings.items():
+            names.setdefault(ceiling.capabilities, []).append(name)
+        return [(self.ceilings[alike[0]], alike) for alike in names.values()]
+
+    @cached_property
     def edges(self) -> Mapping[str, tuple[str, ...]]:
         """The delegates of each worker, sorted."""
         workers = self.graph.workers
         return {
-            name: tuple(use.name for use in worker.uses if use.name in workers)
+            name: tuple([use.name for use in worker.uses if use.name in workers])
             for name, worker in workers.items()
         }
 
     @cached_property
-    def kinds(self) -> tuple[Mapping[str, int], tuple[tuple[Worker, tuple[_Offer, ...]], ...]]:
-        """Worker to the number of its kind, and for each kind a worker of it with all calls it can make.
-
-        Workers of one kind have the same tools, declared alike, and the same rules of their own.
-        """
-        numbers: dict[object, int] = {}
-        kind_by_worker: dict[str, int] = {}
-        found: list[tuple[Worker, tuple[_Offer, ...]]] = []
-        for name, worker in self.graph.workers.items():
-            tools = tuple(
-                (use.name, tool)
-                for use in worker.uses
-                for tool in inventory.tools_of(self.graph, worker, use).values()
-            )
-            calls = frozenset(
-                (toolset, *_kind(tool, toolset in self.graph.workers)) for toolset, tool in tools
-            )
-            key = (calls, worker.approvals)
-            if key not in numbers:
-                numbers[key] = len(found)
-                found.append((worker, tuple(self._offers(tools))))
-            kind_by_worker[name] = numbers[key]
-        return kind_by_worker, tuple(found)
-
-    @cached_property
     def written(self) -> tuple[Capability, ...]:
         """Every capability with a scope that a rule or a ceiling names, sorted."""
-        graph = self.graph
-        holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
-        rules = [*graph.rules, *self.policy, *(rule for one in holders for rule in one.approvals)]
-        ceilings = [capability for one in holders for capability in one.may or ()]
-        named = {*(rule.capability for rule in rules), *ceilings, *(self.also or ())}
-        return tuple(sorted((one for one in named if one.scope is not None), key=str))
+        return written_scopes(self.graph, self.policy, self.also or ())
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """The calls that the workers can make."""
+        return Shapes(self.graph, self.written, self.also is not None)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What could be reached at most."""
+        return Bounds(self.edges, self.shapes)
+
+    @cached_property
+    def height(self) -> int | None:
+        """How many delegations the longest chain of all takes; None where chains run in circles."""
+        heights: dict[str, int] = {}
+        for name in topology.ends_first(self.edges, frozenset()):
+            if not all(other in heights for other in self.edges[name]):
+                return None
+            heights[name] = max([heights[other] + 1 for other in self.edges[name]], default=0)
+        return max(heights.values(), default=0)
+
+    def may_reach(self, entry: Entry, rows: int) -> bool:
+        """Whether `entry` may reach one of these rows, by the bounds; no is certain."""
+        # What a function does itself is in no bound.
+        return entry.function is not None or bool(self.bounds.of(_known(self.graph, entry)) & rows)
 
     def of(self, entry: Entry, *, ceiling: bool = True) -> tuple[Row, ...]:
         """The reach of `entry`, sorted by capability and scope; without its own ceiling if `ceiling` is false."""
-        own = entry_ceiling(entry) if ceiling else None
-        walk = _Walk(self, _known(self.graph, entry), entry.approvals, own, None)
-        return _rows(walk, self._calls(entry) if entry.function else ())
+        question = ("entry", entry.name, ceiling)
+        if question not in self._answers:
+            own = entry_ceiling(entry) if ceiling else None
+            walk = _Walk(self, _known(self.graph, entry), entry.approvals, own, None)
+            calls = self._calls(entry) if entry.function else ()
+            self._answers[question] = _rows(walk, calls)
+        return self._answers[question]
 
     def of_worker(self, name: str) -> tuple[Row, ...]:
         """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry."""
-        return _rows(_Walk(self, (name,), (), None, name))
+        question = ("worker", name, False)
+        if question not in self._answers:
+            self._answers[question] = _rows(_Walk(self, (name,), (), None, name))
+        return self._answers[question]
 
     def authority(self, layers: tuple[Rule, ...], ceilings: tuple[Ceiling, ...]) -> Authority:
         """What has a say over a call, given the layers and the ceilings on its path."""
         default = self.graph.settings.default
         return Authority(base=self.base, default=default, layers=(*layers, *self.policy), ceilings=ceilings)
 
-    def _calls(self, entry: Entry) -> Iterator[tuple[_Offer, Reference]]:
+    def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
+        """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
+        known = self._verdicts.setdefault(layers, {})
+        if (verdict := known.get(shape)) is None:
+            # Only rules for the name or for what is above it can have a say.
+            base = [
+                positioned
+                for name in {label for raised in shape.raised for label in _prefixes(raised.name)}
+                for positioned in self._base_by_name.get(name, ())
+            ]
+            base.sort(key=itemgetter(0))
+            authority = replace(self.authority(layers, ()), base=tuple([rule for _, rule in base]))
+            verdict = known[shape] = _shown(decide(shape.raised, shape.declared, authority), shape)
+        return verdict
+
+    def admits(self, ceiling: Ceiling, raised: frozenset[Capability]) -> bool:
+        """Whether a call that raises this lies inside `ceiling`."""
+        known = self._inside.setdefault(ceiling.capabilities, {})
+        if (inside := known.get(raised)) is None:
+            inside = known[raised] = all(map(ceiling.admits, raised))
+        return inside
+
+    def cut(self, raised: frozenset[Capability]) -> frozenset[str]:
+        """The workers whose ceilings do not admit a call that raises this."""
+        if (known := self._cuts.get(raised)) is None:
+            known = self._cuts[raised] = frozenset(
+                name
+                for ceiling, names in self._ceilings_alike
+                if not self.admits(ceiling, raised)
+                for name in names
+            )
+        return known
+
+    def _calls(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
         """What the function of `entry` itself can raise: by calling workers, and by handing files to them."""
         for called in entry.calls:
             if callee := self.graph.workers.get(called.name):
                 tool = inventory.delegation(self.graph, None, callee)
-                for shape in self._shapes(tool, delegation=True):
-                    yield _Offer(shape, callee.name, callee.name, "enforced"), called
-
-    def _offers(self, tools: Iterable[tuple[str, Tool]]) -> Iterator[_Offer]:
-        for toolset, tool in tools:
-            delegation = toolset in self.graph.workers
-            for shape in self._shapes(tool, delegation=delegation):
-                yield _Offer(
-                    shape, "" if delegation else toolset, tool.name, assurance_of(self.graph, toolset)
-                )
-
-    def _shapes(self, tool: Tool, *, delegation: bool) -> Iterator[_Shape]:
-        declared = frozenset(tool.capabilities)
-        if not tool.hook:
-            for capability in tool.capabilities:
-                rows = [capability] if self.also is None else [row for row, _ in self._classes(capability)]
-                for row in rows:
-                    yield _Shape(row, declared, declared)
-            return
-        always = {inventory.DELEGATE} if delegation else set()
-        for capability in tool.capabilities:
-            for row, representative in self._classes(capability):
-                yield _Shape(row, frozenset({representative, *always}), declared)
-
-    def _classes(self, declared: Capability) -> Iterator[tuple[Capability, Capability]]:
-        """Each class of scopes within `declared`: how it is shown, and a call that stands for it."""
-        narrower = {
-            one.scope
-            for one in self.written
-            if one.covers_name(declared.name)
-            and one.scope != declared.scope
-            and scope_contains(declared.scope, one.scope)
-        }
-        if declared.scope is None and not narrower:
-            yield declared, declared
-            return
-        for scope in sorted({declared.scope or "**", *filter(None, narrower)}):
-            yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
+                for row, raised, declared in self.shapes.of_tool(tool, delegation=True):
+                    yield Shape(row, raised, declared, callee.name, callee.name, "enforced"), called
 
 
-def _kind(tool: Tool, delegation: bool) -> tuple[str, frozenset[Capability], bool]:  # noqa: FBT001
-    """What of a tool decides about it; one delegate is as good as another."""
-    return ("" if delegation else tool.name, frozenset(tool.capabilities), tool.hook)
+def _prefixes(name: str) -> Iterator[str]:
+    """The dotted name and all names above it."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
 
 
 def _known(graph: Graph, entry: Entry) -> tuple[str, ...]:
     return tuple(sorted({start.name for start in entry.starts if start.name in graph.workers}))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The workers that a breadth-first search found, from where, and the first one of every group."""
+
+    walk: _Walk
+    parent: Mapping[str, str | None]
+    """In the order found: shorter paths first, ties by the names on them."""
+    first: Mapping[int, str]
+    is_free: bool
+    """Whether nothing asks on any of its paths."""
+    _hops: dict[str, tuple[Hop, ...]] = field(default_factory=dict)
+
+    def hops(self, name: str) -> tuple[Hop, ...]:
+        """The hops of the path to the worker `name`."""
+        if (known := self._hops.get(name)) is None:
+            caller = self.parent[name]
+            if caller is None:
+                known = (Hop(name, None),)
+            else:
+                use = _use(self.walk.analysis.graph.workers[caller], name)
+                known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller)))
+            self._hops[name] = known
+        return known
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The path to one use of one worker."""
+
+    search: _Search
+    worker: Worker
+    use: Use
+
+    @cached_property
+    def path(self) -> tuple[Hop, ...]:
+        """The hops to the worker and on to what it uses."""
+        return (*self.search.hops(self.worker.name), Hop(self.use.name, self.use))
+
+    @cached_property
+    def length(self) -> tuple[int, tuple[str, ...]]:
+        """How the path compares: the shorter the better, then by the names on it."""
+        return _length(self.path)
+
+
+class _Found(NamedTuple):
+    """What was found about one row: the best call that raises it, and the best on which nothing asks."""
+
+    shape: Shape
+    verdict: Verdict | None
+    """None where a ceiling cuts the call off on every path."""
+    way: _Way
+    free: _Way | None
+    assurance: Assurance
+
+    @property
+    def tool(self) -> str:
+        return self.shape.tool if self.shape.toolset else self.way.use.name
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.verdict is None or self.verdict.decision == "blocked"
+
+    def joined(self, other: _Found) -> _Found:
+        """The better of two, with the better free path and the weaker assurance."""
+        first = self
+        found_first = self.way.search is other.way.search and self.way.worker is not other.way.worker
+        if not found_first or self.is_blocked != other.is_blocked:
+            # Otherwise one search led to both, and it finds what is nearer first.
+            first = min(self, other, key=lambda one: (one.is_blocked, *one.way.length, one.tool))
+        free = self.free or other.free
+        if self.free and other.free and self.free is not other.free:
+            free = min(self.free, other.free, key=lambda way: way.length)
+        assurance = self.assurance
+        if other.assurance != assurance:
+            assurance = _weaker(assurance, other.assurance)
+        return _Found(first.shape, first.verdict, first.way, free, assurance)
 
 
 @dataclass(frozen=True)
@@ -253,53 +327,97 @@ class _Walk:
     ignored: str | None
     """A worker whose ceiling does not count."""
     _searches: dict[tuple[frozenset[str], bool], _Search] = field(default_factory=dict)
-    _gates: dict[int, Decision] = field(default_factory=dict)
+    _gates: dict[tuple[Rule, ...], Decision] = field(default_factory=dict)
 
-    def row(self, kind: int, worker: Worker, offer: _Offer) -> Row:
-        """The row of a call that workers of one kind can make."""
-        analysis, shape = self.analysis, offer.shape
-        layers = (*self.layers, *worker.approvals)
-        cut = frozenset(
-            name
-            for name, ceiling in analysis.ceilings.items()
-            if name != self.ignored and not all(map(ceiling.admits, shape.raised))
+    def calls(self) -> Iterator[_Found]:
+        """Every call that stands for others, with the best ways to it: those of near workers first."""
+        analysis = self.analysis
+        everything = self.search(frozenset(), free=False)
+        for number, first in everything.first.items():
+            group = analysis.shapes.groups[number]
+            layers = (*self.layers, *group.approvals)
+            ways: dict[tuple[int, str], _Way] = {}
+            for shape in group.shapes:
+                cut = self.cut(shape.raised)
+                search = self.search(cut, free=False) if cut else everything
+                found = None if cut is None else search.first.get(number)
+                if found is None or cut is None:
+                    way = self._way(ways, everything, first, shape)
+                    yield _Found(shape, None, way, None, shape.assurance)
+                    continue
+                verdict = analysis.verdict(shape, layers)
+                way = self._way(ways, search, found, shape)
+                free = None
+                if verdict.decision == "allowed":
+                    freely = search if search.is_free else self.search(cut, free=True)
+                    if name := freely.first.get(number):
+                        free = self._way(ways, freely, name, shape)
+                yield _Found(shape, verdict, way, free, shape.assurance)
+
+    def _way(self, known: dict[tuple[int, str], _Way], search: _Search, name: str, shape: Shape) -> _Way:
+        """The way to what raises `shape`, which is the same for all calls of one group."""
+        if (way := known.get((id(search), name))) is None:
+            worker = self.analysis.graph.workers[name]
+            use = _use(worker, shape.toolset) if shape.toolset else self._delegate(worker, shape)
+            way = known[id(search), name] = _Way(search, worker, use)
+        return way
+
+    def _delegate(self, worker: Worker, shape: Shape) -> Use:
+        """The first delegate of `worker` whose call raises what `shape` says: in other workers it has other names."""
+        graph = self.analysis.graph
+        return next(
+            use
+            for use in worker.uses
+            if (callee := graph.workers.get(use.name))
+            and shape.declared == frozenset(inventory.delegation(graph, worker, callee).capabilities)
         )
-        anywhere = self.search(frozenset(), free=False).first[kind]
-        inside = self.own is None or all(map(self.own.admits, shape.raised))
-        found = self.search(cut, free=False).first.get(kind) if inside else None
-        path = self.path(found or anywhere, cut if found else frozenset(), offer, free=False)
-        ceilings = (*([self.own] if self.own else []), *self._ceilings(path[:-1]))
-        verdict = decide(shape.raised, shape.declared, analysis.authority(layers, ceilings))
-        free = None
-        if verdict.decision == "allowed" and (freely := self.search(cut, free=True).first.get(kind)):
-            free = self.path(freely, cut, offer, free=True)
-        gates = () if verdict.decision == "blocked" else (hop.decision for hop in path)
+
+    def cut(self, raised: frozenset[Capability]) -> frozenset[str] | None:
+        """The workers that cut off a call which raises this; None where the ceiling of the whole walk does."""
+        if self.own is not None and not self.analysis.admits(self.own, raised):
+            return None
+        cut = self.analysis.cut(raised)
+        return cut - {self.ignored} if cut else cut
+
+    def row(self, found: _Found) -> Row:
+        """The row of the best of the calls that raise one thing."""
+        path, verdict = found.way.path, found.verdict
+        approvals = found.way.worker.approvals
+        if verdict is None:
+            ceilings = (*([self.own] if self.own else []), *self._ceilings(path[:-1]))
+            authority = self.analysis.authority((*self.layers, *approvals), ceilings)
+            verdict = _shown(decide(found.shape.raised, found.shape.declared, authority), found.shape)
+        elif approvals:
+            # The same decision, and reasons that name this worker's own rules.
+            verdict = self.analysis.verdict(found.shape, (*self.layers, *approvals))
+        decision = verdict.decision
+        if decision != "blocked" and not found.way.search.is_free:
+            decision = strictest([decision, *(hop.decision for hop in path)])
+        return Row(
+            capability=found.shape.row,
+            elsewhere=False,
+            decision=decision,
+            path=path,
+            tool=found.tool,
+            reasons=verdict.reasons,
+            free=found.free.path if found.free else None,
+            assurance=found.assurance,
+        )
+
+    def row_of_call(self, shape: Shape, called: Reference) -> Row:
+        """The row of a call that the function of the entry makes."""
+        ceilings = (self.own,) if self.own else ()
+        verdict = decide(shape.raised, shape.declared, self.analysis.authority(self.layers, ceilings))
+        path = (Hop(called.name, called),)
         return Row(
             capability=shape.row,
             elsewhere=False,
-            decision=strictest([verdict.decision, *gates]),
-            path=path,
-            tool=offer.tool if offer.toolset else path[-1].name,
-            reasons=tuple(_shown(reason, shape) for reason in verdict.reasons),
-            free=free,
-            assurance=offer.assurance,
-        )
-
-    def row_of_call(self, offer: _Offer, called: Reference) -> Row:
-        """The row of a call that the function of the entry makes."""
-        ceilings = (self.own,) if self.own else ()
-        authority = self.analysis.authority(self.layers, ceilings)
-        verdict = decide(offer.shape.raised, offer.shape.declared, authority)
-        path = (Hop(called.name, called),)
-        return Row(
-            capability=offer.shape.row,
-            elsewhere=False,
             decision=verdict.decision,
             path=path,
-            tool=offer.tool,
+            tool=shape.tool,
             reasons=verdict.reasons,
             free=path if verdict.decision == "allowed" else None,
-            assurance=offer.assurance,
+            assurance=shape.assurance,
         )
 
     def _ceilings(self, path: tuple[Hop, ...]) -> Iterator[Ceiling]:
@@ -314,102 +432,95 @@ class _Walk:
         return known
 
     def _search(self, cut: frozenset[str], *, free: bool) -> _Search:
-        edges = self.analysis.edges
-        kinds = self.analysis.kinds[0]
+        edges, groups = self.analysis.edges, self.analysis.shapes.by_worker
         parent: dict[str, str | None] = {name: None for name in self.starts if name not in cut}
         first: dict[int, str] = {}
+        seen: set[int] = set()
+        is_free = True
         level = list(parent)
-        for depth in range(self.analysis.graph.settings.max_depth + 1):
+        most = self.analysis.graph.settings.max_depth
+        for depth in range(most + 1):
             found: list[str] = []
             for name in level:
-                first.setdefault(kinds[name], name)
-                if depth == self.analysis.graph.settings.max_depth or not edges[name]:
+                if not seen.issuperset(groups[name]):
+                    new = groups[name] - seen
+                    seen |= new
+                    first.update(dict.fromkeys(sorted(new), name))
+                if depth == most or not edges[name]:
                     continue
-                gate = self.gate(name)
-                if gate == "blocked" or (free and gate != "allowed"):
-                    continue
+                if (gate := self.gate(name)) != "allowed":
+                    is_free = free
+                    if gate == "blocked" or free:
+                        continue
                 for delegate in edges[name]:
                     if delegate not in parent and delegate not in cut:
                         parent[delegate] = name
                         found.append(delegate)
             level = found
-        return _Search(parent, first)
+        return _Search(self, parent, first, is_free)
 
     def gate(self, name: str) -> Decision:
         """The decision over a delegation by the worker `name`."""
-        kind = self.analysis.kinds[0][name]
-        if kind not in self._gates:
-            layers = (*self.layers, *self.analysis.graph.workers[name].approvals)
-            authority = self.analysis.authority(layers, ())
-            self._gates[kind] = decide([inventory.DELEGATE], [inventory.DELEGATE], authority).decision
-        return self._gates[kind]
-
-    def path(self, name: str, cut: frozenset[str], offer: _Offer, *, free: bool) -> tuple[Hop, ...]:
-        """The hops to the worker `name` and on to the toolset that makes the call."""
-        workers = self.analysis.graph.workers
-        parent = self.search(cut, free=free).parent
-        names = [name]
-        while (caller := parent[names[-1]]) is not None:
-            names.append(caller)
-        names.reverse()
-        hops = [Hop(names[0], None)]
-        for caller, callee in pairwise(names):
-            hops.append(Hop(callee, _use(workers[caller], callee), self.gate(caller)))
-        toolset = offer.toolset or self._delegate(workers[name], offer)
-        return (*hops, Hop(toolset, _use(workers[name], toolset)))
-
-    def _delegate(self, worker: Worker, offer: _Offer) -> str:
-        """The first delegate of `worker` whose call raises what `offer` says: of its kind, others have other names."""
-        graph = self.analysis.graph
-        return next(
-            use.name
-            for use in worker.uses
-            if use.name in graph.workers
-            for tool in inventory.tools_of(graph, worker, use).values()
-            if offer.shape.declared == frozenset(tool.capabilities)
-        )
+        approvals = self.analysis.shapes.approvals.get(name, ())
+        if (known := self._gates.get(approvals)) is None:
+            authority = self.analysis.authority((*self.layers, *approvals), ())
+            known = decide([inventory.DELEGATE], [inventory.DELEGATE], authority).decision
+            self._gates[approvals] = known
+        return known
 
 
-def _shown(reason: Reason, shape: _Shape) -> Reason:
-    """The reason in terms of the row, where it speaks of the path that stands for it."""
-    stands = (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
-    return replace(reason, capability=shape.row) if stands else reason
+def _shown(verdict: Verdict, shape: Shape) -> Verdict:
+    """The verdict with reasons that speak of the row, not of the path that stands for it."""
+    reasons = tuple(
+        replace(reason, capability=shape.row)
+        if (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
+        else reason
+        for reason in verdict.reasons
+    )
+    return replace(verdict, reasons=reasons)
 
 
 def _use(worker: Worker, name: str) -> Use:
     return next(use for use in worker.uses if use.name == name)
 
 
-def _rows(walk: _Walk, calls: Iterable[tuple[_Offer, Reference]] = ()) -> tuple[Row, ...]:
+def _rows(walk: _Walk, calls: Iterable[tuple[Shape, Reference]] = ()) -> tuple[Row, ...]:
     """The rows of a tree of calls; `calls` are those of a function that starts it."""
-    rows: dict[Capability, Row] = {}
-    kinds = walk.analysis.kinds[1]
-    for offer, called in calls:
-        row = walk.row_of_call(offer, called)
-        known = rows.get(offer.shape.row)
-        rows[offer.shape.row] = _joined(known, row) if known else row
-    for kind in walk.search(frozenset(), free=False).first:
-        worker, offers = kinds[kind]
-        for offer in offers:
-            row = walk.row(kind, worker, offer)
-            known = rows.get(offer.shape.row)
-            rows[offer.shape.row] = _joined(known, row) if known else row
-    narrowed = {
-        wide
-        for wide in rows
-        for narrow in rows
-        if wide.name == narrow.name and wide != narrow and scope_contains(wide.scope, narrow.scope)
-    }
-    return tuple(
-        replace(row, elsewhere=True) if row.capability in narrowed else row
-        for row in sorted(rows.values(), key=lambda row: str(row.capability))
-    )
+    best: dict[int, _Found] = {}
+    for found in walk.calls():
+        # By identity: the shapes of one row share it, and comparing names would cost more than all the rest.
+        row = id(found.shape.row)
+        known = best.get(row)
+        best[row] = known.joined(found) if known else found
+    rank = walk.analysis.shapes.rank
+    rows = [walk.row(best[row]) for row in sorted(best, key=rank.__getitem__)]
+    if made := [walk.row_of_call(shape, called) for shape, called in calls]:
+        rows = _with(rows, made)
+    narrowed = {id(row) for row in _narrowed(rows)}
+    return tuple(replace(row, elsewhere=True) if id(row) in narrowed else row for row in rows)
 
 
-def _representative(scope: str) -> str:
-    if scope == "**":
-        return FRESH
-    return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
+def _with(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:
+    """The rows of both, sorted, one for each capability."""
+    joined: dict[Capability, Row] = {}
+    for row in (*rows, *more):
+        known = joined.get(row.capability)
+        joined[row.capability] = _joined(known, row) if known else row
+    return sorted(joined.values(), key=lambda row: str(row.capability))
+
+
+def _narrowed(rows: Iterable[Row]) -> Iterator[Row]:
+    """Those of the rows whose scope holds that of another one of the same name."""
+    by_name: dict[str, list[Row]] = {}
+    for row in rows:
+        by_name.setdefault(row.capability.name, []).append(row)
+    for alike in by_name.values():
+        for wide in alike if len(alike) > 1 else ():
+            if any(
+                wide is not narrow and scope_contains(wide.capability.scope, narrow.capability.scope)
+                for narrow in alike
+            ):
+                yield wide
 
 
 def entry_ceiling(entry: Entry) -> Ceiling | None:
@@ -417,19 +528,15 @@ def entry_ceiling(entry: Entry) -> Ceiling | None:
     return None if entry.may is None else Ceiling(entry.may, f"entry `{entry.name}`", entry.may_at)
 
 
-def assurance_of(graph: Graph, toolset: str) -> Assurance:
-    """How far a statement about a toolset holds: a server without isolation is open, in-process Python declared."""
-    if toolset in graph.toolsets:
-        return "open" if graph.toolsets[toolset].kind == "mcp" else "declared"
-    return "enforced"
-
-
 def _joined(one: Row, other: Row) -> Row:
     """Of two ways to the same row: the shorter path that is not blocked, the shorter free one, the weaker assurance."""
     first, second = sorted((one, other), key=_preference)
     free = min((row.free for row in (one, other) if row.free is not None), key=_length, default=None)
-    weaker = max(first.assurance, second.assurance, key=ASSURANCES.index)
-    return replace(first, free=free, assurance=weaker)
+    return replace(first, free=free, assurance=_weaker(first.assurance, second.assurance))
+
+
+def _weaker(one: Assurance, other: Assurance) -> Assurance:
+    return max(one, other, key=ASSURANCES.index)
 
 
 def _preference(row: Row) -> tuple[bool, int, tuple[str, ...], str]:

@@ -5,6 +5,7 @@ What a name resolves to is a question to the graph, so an unknown one is still a
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from llmdo import digest
@@ -29,7 +30,7 @@ from llmdo.syntax.document import Place
 from llmdo.workspace import import_candidates, package_files, python_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.facts import Facts
     from llmdo.syntax.document import Document, Route
@@ -189,6 +190,7 @@ def _worker(file: WorkerFile) -> Worker:
         description=header.get("description"),
         model=reference(document, header.get("model"), "model"),
         compatible_models=None if compatible is None else tuple(sorted(set(compatible))),
+        model_settings=header.get("model_settings", {}),
         entry=header.get("entry", False),
         recursive=header.get("recursive", False),
         uses=tuple(uses[used] for used in sorted(uses)),
@@ -299,6 +301,7 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
 
 def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -> dict[str, Toolset]:
     tables = manifest.get("toolsets", {})
+    source_of = cache(partial(source_digest, workspace))
     found: dict[str, tuple[str, Place]] = {}
     named = set()
     for name, python, place in toolset_references(workspace):
@@ -309,7 +312,7 @@ def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -
         if path in workspace.toolset_modules and python not in named:
             found.setdefault(attribute, (python, workspace.modules[path].place(attribute)))
     toolsets = {
-        name: _toolset(workspace, name, python, place, facts.get(python), tables.get(name, {}))
+        name: _toolset(workspace, source_of, name, python, place, facts.get(python), tables.get(name, {}))
         for name, (python, place) in found.items()
     }
     for name, table in tables.items():
@@ -321,6 +324,7 @@ def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -
 
 def _toolset(
     workspace: Workspace,
+    source_of: Callable[[str | None], str | None],
     name: str,
     python: str,
     place: Place,
@@ -339,7 +343,7 @@ def _toolset(
         kind="python",
         at=place,
         python=python,
-        source=source_digest(workspace, path),
+        source=source_of(path),
         is_class=known.is_class,
         dynamic=known.dynamic,
         tools={tool: _tool(name, tool, fact, declared) for tool, fact in sorted(known.tools.items())},

@@ -98,7 +98,9 @@ def _commit(root: Path, revision: str) -> str:
     if not found:
         raise LlmdoError(
             f"there is no revision `{revision}` in this repository",
-            hint="a shallow clone lacks other branches: `git fetch --depth 1 origin BRANCH`, then FETCH_HEAD",
+            hint="nothing was committed yet"
+            if revision == "HEAD"
+            else "a shallow clone lacks other branches: `git fetch --depth 1 origin BRANCH`, then FETCH_HEAD",
         )
     return found.decode().strip()
 

@@ -27,12 +27,12 @@ FRESH = "*"
 """A file name that no scope can spell: with it a path stands for all that no narrower scope names."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A call that stands for many."""
+    """A call that stands for many. Each is equal to itself only: they are asked about often."""
 
     row: Capability
-    """The line of reach that it belongs to."""
+    """The line of reach that it belongs to: one object for all shapes of that line."""
     raised: frozenset[Capability]
     declared: frozenset[Capability]
     toolset: str
@@ -46,7 +46,7 @@ class Group:
     """What one line of a worker's `toolsets` offers: the same for every worker with such a line and such rules."""
 
     approvals: tuple[Rule, ...]
-    """The workers' own rules."""
+    """The own rules of one of the workers."""
     shapes: tuple[Shape, ...]
 
 
@@ -59,6 +59,7 @@ class Shapes:
     """Every capability with a scope that anybody wrote."""
     compared: bool
     """Whether tools without a hook get a row for each class of scopes as well, so that two graphs compare."""
+    _rows: dict[Capability, Capability] = field(default_factory=dict, compare=False, repr=False)
     _classes: dict[Capability, tuple[tuple[Capability, Capability], ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -70,46 +71,74 @@ class Shapes:
         by_worker: dict[str, frozenset[int]] = {}
         sets: dict[tuple[int, ...], frozenset[int]] = {}
         for name, worker in self.graph.workers.items():
+            approvals = self.approvals.get(name, ())
             mine = []
             for line, use in self._lines(worker):
-                key = (line, worker.approvals) if worker.approvals else line
-                number = numbers.get(key)
-                if number is None:
+                key = (line, approvals) if approvals else line
+                if (number := numbers.get(key)) is None:
                     number = numbers[key] = len(groups)
-                    groups.append(Group(worker.approvals, self._shapes_of(worker, use)))
+                    groups.append(Group(approvals, self._shapes_of(worker, use)))
                 mine.append(number)
             have = tuple(mine)
             by_worker[name] = sets.get(have) or sets.setdefault(have, frozenset(have))
         return tuple(groups), by_worker
+
+    @cached_property
+    def approvals(self) -> Mapping[str, tuple[Rule, ...]]:
+        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first."""
+        first: dict[object, tuple[Rule, ...]] = {}
+        return {
+            name: first.setdefault(
+                tuple([(rule.capability, rule.decision) for rule in worker.approvals]), worker.approvals
+            )
+            for name, worker in self.graph.workers.items()
+            if worker.approvals
+        }
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """Every group, in the order of the workers."""
         return self._grouped[0]
 
+    @cached_property
+    def rank(self) -> Mapping[int, int]:
+        """The identity of each row to its place in the order of rows."""
+        rows = (shape.row for group in self.groups for shape in group.shapes)
+        alike = {id(row): row for row in rows}
+        return {found: place for place, found in enumerate(sorted(alike, key=lambda one: str(alike[one])))}
+
     @property
     def by_worker(self) -> Mapping[str, frozenset[int]]:
         """Worker to the indexes of its groups."""
         return self._grouped[1]
 
-    def _lines(self, worker: Worker) -> Iterator[tuple[object, Use]]:
+    def _lines(self, worker: Worker) -> list[tuple[object, Use]]:
         """The lines of a worker's `toolsets`, each with all that decides what it offers; delegates once per kind."""
-        workers, toolsets = self.graph.workers, self.graph.toolsets
-        kinds = 0
+        workers, toolsets, takers = self.graph.workers, self.graph.toolsets, self._takers
+        delegates: dict[bool, Use] = {}
+        lines: list[tuple[object, Use]] = []
+        handed = ""
         for use in worker.uses:
-            if callee := workers.get(use.name):
-                kind = 2 if inventory.takes_attachments(callee) else 1
-                if not kinds & kind:
-                    kinds |= kind
-                    yield (self._handed(worker) if kind == 2 else None), use
-            elif use.name in toolsets or not use.config:
-                yield use.name, use
+            name = use.name
+            config = repr(use.config) if use.config else ""
+            if name == "filesystem":
+                # What it reads, its worker may hand to a delegate that takes files.
+                handed = f"{name} {config}"
+            if name in workers:
+                delegates.setdefault(name in takers, use)
+            elif config and name not in toolsets:
+                lines.append(((name, config), use))
             else:
-                yield (use.name, repr(use.config)), use
+                lines.append((name, use))
+        lines.extend((("", handed if takes else ""), use) for takes, use in delegates.items())
+        return lines
 
-    def _handed(self, worker: Worker) -> object:
-        """What decides which files `worker` may hand over."""
-        return ("", *(repr(use.config) for use in worker.uses if use.name == "filesystem"))
+    @cached_property
+    def _takers(self) -> frozenset[str]:
+        """The workers that callers may hand files to."""
+        return frozenset(
+            name for name, worker in self.graph.workers.items() if inventory.takes_attachments(worker)
+        )
 
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
         delegation = use.name in self.graph.workers
@@ -119,6 +148,7 @@ class Shapes:
         for _, tool in sorted(inventory.tools_of(self.graph, worker, use).items()):
             for row, raised, declared in self.of_tool(tool, delegation=delegation):
                 # Of tools that do the same, the first by name speaks for all.
+                row = self._rows.setdefault(row, row)
                 shape = Shape(row, raised, declared, toolset, tool.name, assurance)
                 found.setdefault((row, raised, declared), shape)
         return tuple(found.values())
@@ -146,9 +176,7 @@ class Shapes:
         return known
 
 
-def _classes(
-    declared: Capability, written: Iterable[Capability]
-) -> Iterator[tuple[Capability, Capability]]:
+def _classes(declared: Capability, written: Iterable[Capability]) -> Iterator[tuple[Capability, Capability]]:
     narrower = {
         one.scope
         for one in written
@@ -169,7 +197,9 @@ def _representative(scope: str) -> str:
     return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
 
 
-def written_scopes(graph: Graph, policy: Iterable[Rule], also: Iterable[Capability]) -> tuple[Capability, ...]:
+def written_scopes(
+    graph: Graph, policy: Iterable[Rule], also: Iterable[Capability]
+) -> tuple[Capability, ...]:
     """Every capability with a scope that a rule or a ceiling names, or that is in `also`, sorted."""
     holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
     named = {*also, *(rule.capability for rule in (*graph.rules, *policy))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,6 +25,11 @@ class Location:
     span: Span | None = None
 
 
+@lru_cache(maxsize=2)  # thousands of findings may be about one file
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A text file of the workspace: UTF-8 without its byte-order mark, every CRLF turned into LF."""
@@ -38,7 +44,7 @@ class Source:
 
     def marked(self, span: Span) -> str:
         """The text of a span that lies within one line; empty for any other, and for one outside the file."""
-        lines = self.text.split("\n", span.end_line)
+        lines = _lines(self.text)
         if span.line != span.end_line or span.line > len(lines):
             return ""
         return lines[span.line - 1][span.column - 1 : span.end_column - 1]

@@ -130,3 +130,31 @@ def ends_first(edges: Mapping[str, Sequence[str]], skip: frozenset[str]) -> list
                 seen.add(following)
                 work.append((following, iter(edges[following])))
     return order
+
+
+def gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> Mapping[str, int]:
+    """For each name its own set of bits and those of all names that its edges lead to, near and far."""
+    found = _gathered(edges, own)
+    if all(found[name] | found[other] == found[name] for name, others in edges.items() for other in others):
+        return found
+    # There are knots: all names of one share what any of them has, so each is taken for one name.
+    head = {name: knot[0] for knot in knots(edges) for name in knot}
+    joined_own: dict[str, int] = {}
+    joined: dict[str, list[str]] = {}
+    for name, others in edges.items():
+        first = head.get(name, name)
+        joined_own[first] = joined_own.get(first, 0) | own[name]
+        joined.setdefault(first, []).extend(head.get(other, other) for other in others)
+    found = _gathered(joined, joined_own)
+    return {name: found[head.get(name, name)] for name in edges}
+
+
+def _gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> dict[str, int]:
+    """The same where no edges run in a circle, other than from a name to itself."""
+    found = dict(own)
+    for name in ends_first(edges, frozenset()):
+        bits = found[name]
+        for other in edges[name]:
+            bits |= found[other]
+        found[name] = bits
+    return found

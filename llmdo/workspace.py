@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdo import discovery
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MANIFEST = "llmdo.toml"
 LOCK = "llmdo.lock"
 WORKER_ENDINGS = (".worker", ".worker.md")
+MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
+MAX_PACKAGES = 32  # levels of a dotted import that are looked for
 MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
 
@@ -52,10 +54,12 @@ class Module:
 
     def place(self, name: str) -> Place:
         """Where the file binds `name`; the file itself where that is not known."""
-        spans: dict[Route, tuple[Span, Span]] = {
-            (bound,): (span, span) for bound, span in self.outline.spans.items()
-        }
-        return Place(Document(self.source, {}, lambda: spans), (name,))
+
+        def index() -> dict[Route, tuple[Span, Span]]:
+            span = self.outline.spans.get(name)
+            return {(name,): (span, span)} if span else {}
+
+        return Place(Document(self.source, {}, index), (name,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +119,7 @@ def load(root: Path, manifest_source: Source | None = None) -> Workspace:
     With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock.
     """
     if manifest_source is None:
-        source, problems = discovery.read_source(root, MANIFEST)
+        source, problems = discovery.read_source(root, MANIFEST, limit=MAX_MANIFEST)
     else:
         source, problems = manifest_source, ()
     document = toml.parse(source)
@@ -149,6 +153,8 @@ class _Reader:
     document: Document
     has_lock: bool
     problems: list[Diagnostic]
+    folders: dict[str, bool] = field(default_factory=dict)
+    """Whether each folder that an import could mean exists."""
 
     def workspace(
         self,
@@ -216,14 +222,16 @@ class _Reader:
     def modules(self, paths: Iterable[str], references: Iterable[tuple[str, Place]]) -> Mapping[str, Module]:
         """Those Python files, the referenced ones, and the workspace's own files that they import."""
         modules: dict[str, Module] = {}
-        waiting = list(paths)
+        waiting = list(dict.fromkeys(paths))
+        known = set(waiting)
         for path, place in references:
-            if path in modules or path in waiting:
+            if path in known:
                 continue
             if refused := discovery.exists(self.root, path):
                 self.problems.append(finding(refused.code, place.location, f"`{path}` {refused.reason}"))
             else:
                 waiting.append(path)
+                known.add(path)
         while waiting:
             path = waiting.pop()
             source, problems = discovery.read_source(self.root, path)
@@ -231,14 +239,27 @@ class _Reader:
             self.problems.extend((*problems, *outline.problems))
             modules[path] = Module(source, outline)
             for imported in self._imported(path, outline):
-                if imported not in modules and imported not in waiting:
+                if imported not in known:
                     waiting.append(imported)
+                    known.add(imported)
         return {path: modules[path] for path in sorted(modules)}
 
     def _imported(self, path: str, outline: Outline) -> Iterator[str]:
         for candidate in import_candidates(path, outline):
-            if discovery.exists(self.root, candidate) is None:
+            if (
+                self._has_folder(candidate.rpartition("/")[0])
+                and discovery.exists(self.root, candidate) is None
+            ):
                 yield candidate
+
+    def _has_folder(self, folder: str) -> bool:
+        """Whether that folder of the workspace exists; most imports begin with one that does not."""
+        if folder not in self.folders:
+            above = folder.rpartition("/")[0]
+            self.folders[folder] = not folder or (
+                self._has_folder(above) and discovery.exists(self.root, folder) is None
+            )
+        return self.folders[folder]
 
     def packages(self, manifest: ManifestFile) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""
@@ -293,7 +314,7 @@ def import_candidates(path: str, outline: Outline) -> Iterator[str]:
         if level > len(folder) + 1:
             continue
         base = folder[: len(folder) + 1 - level] if level else []
-        parts = dotted.split(".") if dotted else []
+        parts = dotted.split(".", MAX_PACKAGES)[:MAX_PACKAGES] if dotted else []
         for length in range(1, len(parts) + 1):
             stem = "/".join([*base, *parts[:length]])
             yield f"{stem}.py"

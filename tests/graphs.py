@@ -35,7 +35,8 @@ patterns = capabilities([*NAMES, "fs", "proc", "agent.delegate"])
 
 
 def rules(origin: str) -> st.SearchStrategy[tuple[Rule, ...]]:
-    return st.lists(st.builds(Rule, patterns, decisions, st.just(origin)), max_size=2).map(tuple)
+    one = st.builds(Rule, patterns, decisions, st.just(origin))
+    return st.lists(one, max_size=2, unique_by=lambda rule: rule.capability).map(tuple)
 
 
 ceilings = st.none() | st.lists(patterns, max_size=3).map(lambda found: tuple(sorted(set(found), key=str)))

@@ -23,7 +23,7 @@ LAYERS = (
     ("project",),
     ("diff", "selectors", "suggest", "paths"),
     ("reach", "revision"),
-    ("shapes",),
+    ("bounds", "shapes"),
     ("inventory",),
     ("lock",),
     ("resolve",),

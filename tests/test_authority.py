@@ -108,6 +108,18 @@ def test_an_unknown_scope_is_judged_at_least_as_strictly_as_any_known_one(name, 
     assert unknown >= strictness([Capability(name, path)], authority)
 
 
+def test_a_question_about_one_folder_does_not_lift_a_block_everywhere_else() -> None:
+    rules = base_rules([Rule(Capability("fs.write", "a/**"), "needs_approval", "test")])
+    authority = Authority(base=rules, default="blocked")
+    for scope, decision in (
+        ("a/b", "needs_approval"),
+        ("b", "blocked"),
+        ("**", "blocked"),
+        (None, "blocked"),
+    ):
+        assert decide([Capability("fs.write", scope)], ANYTHING, authority).decision == decision
+
+
 @given(st.lists(raised, max_size=4), authorities)
 def test_a_verdict_gives_reasons_of_its_own_strictness(calls, authority) -> None:
     verdict = decide(calls, ANYTHING, authority)

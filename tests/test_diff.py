@@ -60,7 +60,7 @@ def done_by(raised: frozenset[Capability]) -> Iterator[Deed]:
             yield one.name, None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(graphs(), graphs())
 def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(before, after) -> None:
     old, new = deeds(before), deeds(after)

@@ -115,7 +115,8 @@ def fit_as(kind: str, part: dict[str, Any], definitions: dict[str, Any]) -> st.S
             least = part.get("const", part.get("minimum"))
             return st.just(least) if "const" in part else st.integers(least, least + 3)
         case "number":
-            return st.sampled_from([1, 0.5, 2.0, 1e300])
+            most = part.get("maximum", 1e300)
+            return st.sampled_from([number for number in (1, 0.5, 2.0, 1e300) if number <= most])
         case "boolean":
             return st.booleans()
     return st.sampled_from(ODD)

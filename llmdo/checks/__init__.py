@@ -51,6 +51,7 @@ ALL: tuple[Check, ...] = (
     lock.conflicted_lock,
     lock.newer_lock,
     lock.unreadable_lock,
+    lock.newer_revision,
     authority.outside_ceiling,
     authority.delegate_gain,
     authority.dead_rule,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.authority import BUILT_IN, ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, Capability, decide
@@ -10,13 +11,13 @@ from llmdo.inventory import tools_of
 from llmdo.reach import entry_ceiling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.authority import Authority, Ceiling, Reason, Rule
     from llmdo.diagnostic import Diagnostic
     from llmdo.graph import Tool, Worker
     from llmdo.project import Project
-    from llmdo.reach import Hop, Row
+    from llmdo.reach import Analysis, Hop, Row
 
 PRIVATE = ("fs.read", "secret.read", "env.read")
 """Capabilities that return what others should not see."""
@@ -48,19 +49,37 @@ def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
         may = ["fs.read", "proc.exec"]
     """
     analysis = project.analysis
+    rows_outside = _rows_outside(analysis)
     for entry in project.graph.entries.values():
-        if ceiling := entry_ceiling(entry):
+        if (ceiling := entry_ceiling(entry)) and analysis.may_reach(entry, rows_outside(ceiling)):
             yield from _outside(
                 f"the entry `{entry.name}`", entry.name, ceiling, analysis.of(entry, ceiling=False)
             )
     for name, ceiling in analysis.ceilings.items():
-        yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name))
+        if analysis.bounds.of([name]) & rows_outside(ceiling):
+            yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name))
+
+
+def _rows_outside(analysis: Analysis) -> Callable[[Ceiling], int]:
+    """The rows of all bounds that lie outside a ceiling, worked out once for all ceilings that are alike."""
+    known: dict[tuple[Capability, ...], int] = {}
+
+    def rows(ceiling: Ceiling) -> int:
+        if (found := known.get(ceiling.capabilities)) is None:
+            found = analysis.bounds.rows_where(lambda row: not _is_inside(ceiling, row))
+            known[ceiling.capabilities] = found
+        return found
+
+    return rows
+
+
+def _is_inside(ceiling: Ceiling, capability: Capability) -> bool:
+    return ceiling.admits(capability) or capability.name in ONLY_BY_FULL_NAME
 
 
 def _outside(who: str, entry: str | None, ceiling: Ceiling, rows: Iterable[Row]) -> Iterator[Diagnostic]:
     for row in rows:
-        inside = ceiling.admits(row.capability) or row.capability.name in ONLY_BY_FULL_NAME
-        if inside or row.decision == "blocked" or ceiling.at is None:
+        if _is_inside(ceiling, row.capability) or row.decision == "blocked" or ceiling.at is None:
             continue
         yield finding(
             "LDO501",
@@ -155,10 +174,9 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
     graph = project.graph
     raised = {
         capability
-        for worker in graph.workers.values()
-        for use in worker.uses
-        for tool in tools_of(graph, worker, use).values()
-        for capability in tool.capabilities
+        for group in project.analysis.shapes.groups
+        for shape in group.shapes
+        for capability in shape.declared
     }
     for rule in graph.rules:
         if rule.decision != "allowed" or rule.at is None:
@@ -190,11 +208,14 @@ def open_reach(project: Project) -> Iterator[Diagnostic]:
     The ceiling limits what llmdo lets the program be called for. What the program itself does on this machine
     nobody limits.
     """
+    opened = project.analysis.bounds.shapes_where(lambda shape: shape.assurance == "open")
     for entry in project.graph.entries.values():
+        if entry.may is None or entry.may_at is None or not project.analysis.may_reach(entry, opened):
+            continue
         rows = [
             row for row in project.analysis.of(entry) if row.decision != "blocked" and row.assurance == "open"
         ]
-        if entry.may is not None and entry.may_at is not None and rows:
+        if rows:
             yield finding(
                 "LDO504",
                 entry.may_at.location,
@@ -276,7 +297,10 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     Its model is not even shown it. Allow what it needs, or take it away.
     """
     graph = project.graph
-    for worker in graph.workers.values():
+    suspected = _may_never_run(project.analysis)
+    for name, worker in graph.workers.items():
+        if not suspected(name):
+            continue
         authority = project.analysis.authority(worker.approvals, _own_ceiling(project, worker))
         for use in worker.uses:
             for tool in tools_of(graph, worker, use).values():
@@ -289,6 +313,34 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
                     yield finding(
                         "LDO507", use.at.location, f"`{worker.name}` can never call {what}: {reason}"
                     )
+
+
+def _may_never_run(analysis: Analysis) -> Callable[[str], bool]:
+    """Whether a worker may have a tool whose every call is blocked, worked out once for all that are alike."""
+    shapes = analysis.shapes
+    known: dict[tuple[int, tuple[Capability, ...] | None], bool] = {}
+
+    def may_never_run(number: int, ceiling: Ceiling | None) -> bool:
+        group = shapes.groups[number]
+        runs = {
+            shape.declared
+            for shape in group.shapes
+            if analysis.verdict(shape, group.approvals).decision != "blocked"
+            and (ceiling is None or analysis.admits(ceiling, shape.raised))
+        }
+        return any(shape.declared not in runs for shape in group.shapes)
+
+    def answer(name: str) -> bool:
+        ceiling = analysis.ceilings.get(name)
+        for number in shapes.by_worker[name]:
+            key = (number, ceiling.capabilities if ceiling else None)
+            if key not in known:
+                known[key] = may_never_run(number, ceiling)
+            if known[key]:
+                return True
+        return False
+
+    return answer
 
 
 def _always_blocked(tool: Tool, authority: Authority, project: Project) -> Reason | None:
@@ -325,8 +377,14 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
 
     With `gated = true` the acceptance holds only as long as somebody is asked on the way out.
     """
+    analysis = project.analysis
+    bounds = [
+        analysis.bounds.rows_where(partial(_is_named, names=names)) for names in (PRIVATE, UNTRUSTED, WAY_OUT)
+    ]
     for entry in project.graph.entries.values():
-        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+        if not all(analysis.may_reach(entry, bound) for bound in bounds):
+            continue
+        rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
         legs = [_first(rows, names) for names in (PRIVATE, UNTRUSTED, WAY_OUT)]
         private, untrusted, out = legs
         if private is None or untrusted is None or out is None:
@@ -353,7 +411,11 @@ def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
 
 
 def _is_one_of(row: Row, names: Sequence[str]) -> bool:
-    return any(Capability(name).covers_name(row.capability.name) for name in names)
+    return _is_named(row.capability, names)
+
+
+def _is_named(capability: Capability, names: Sequence[str]) -> bool:
+    return any(Capability(name).covers_name(capability.name) for name in names)
 
 
 def path_text(path: Iterable[Hop]) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from llmdo import topology
 from llmdo.diagnostic import Related, finding
-from llmdo.inventory import reachable
 from llmdo.reach import depth_of
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def delegation_cycle(project: Project) -> Iterator[Diagnostic]:
         recursive: true
         toolsets: [critic]
     """
+    if project.analysis.height is not None:
+        return
     workers = project.graph.workers
     uses = {
         name: {use.name: use for use in worker.uses if use.name in workers}
@@ -80,6 +81,9 @@ def depth_exceeded(project: Project) -> Iterator[Diagnostic]:
         max-depth = 2
     """
     graph = project.graph
+    height = project.analysis.height
+    if height is not None and height <= graph.settings.max_depth:
+        return
     for entry in graph.entries.values():
         depth = depth_of(project.analysis, entry)
         if depth.is_exceeded(graph.settings.max_depth):
@@ -105,7 +109,14 @@ def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
     graph = project.graph
     if not graph.entries:
         return
-    reached = {name for entry in graph.entries.values() for name in reachable(graph, entry)}
+    edges = project.analysis.edges
+    waiting = [start.name for entry in graph.entries.values() for start in entry.starts]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in reached and name in edges:
+            reached.add(name)
+            waiting.extend(edges[name])
     for name, worker in graph.workers.items():
         if name not in reached:
             yield finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import finding
@@ -10,30 +11,72 @@ from llmdo.source import Location
 from llmdo.workspace import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.diagnostic import Diagnostic
+    from llmdo.graph import Graph
+    from llmdo.lock import Drift
     from llmdo.project import Project
 
 
 OVERWRITTEN = frozenset({"LDO401", "LDO402", "LDO403", "LDO405"})
 """What `llmdo lock` mends by writing a new one."""
 
+MAX_GAINS = 3  # named in one finding: `llmdo diff` shows them all
+
 
 def stale_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock does not say what the sources say.
 
     Reviewers read the lock and `llmdo run --locked` runs by it, so it has to follow every change. Each item that
-    differs is a finding of its own. A warning, and an error with `--locked`, which is the default where `CI` is
-    set.
+    differs is a finding of its own, which says as well what it lets entries reach that they could not reach before.
+    A warning, and an error with `--locked`, which is the default where `CI` is set.
 
     Mended:
 
         llmdo lock
     """
     if project.locked.graph is not None:
-        for item in drift(project.locked.graph, project.graph):
-            yield item.problem
+        yield from drifted(project.locked.graph, project.graph)
+
+
+def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
+    """A finding for each item that differs, with what it lets entries reach in addition."""
+    items = drift(locked, current)
+    if not items:
+        return
+    gains: dict[tuple[str, str], list[str]] = {}
+    for (entry, verb, path), capabilities in _widened(locked, current).items():
+        words = f"entry `{entry}` {verb} {', '.join(capabilities)} by {' > '.join(path)}"
+        gains.setdefault(_cause(items, entry, path), []).append(words)
+    for item in items:
+        found = gains.get((item.kind, item.name), [])
+        more = [f"and {len(found) - MAX_GAINS} more"] if len(found) > MAX_GAINS else []
+        words = "; ".join([item.problem.message, *found[:MAX_GAINS], *more])
+        yield replace(item.problem, message=words)
+
+
+def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str, ...]], list[str]]:
+    """Entry, what happens to it, and a path, to the capabilities of which that holds."""
+    from llmdo.diff import diff  # only where the lock is stale
+
+    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for entry in diff(locked, current).entries:
+        for row in entry.rows:
+            if row.effect == "widens" and row.after:
+                path = tuple(hop.name for hop in row.after.free or row.after.path)
+                verb = "gains" if row.kind == "gained" else "is no longer asked about"
+                found.setdefault((entry.name, verb, path), []).append(f"`{row.capability}`")
+    return found
+
+
+def _cause(items: Sequence[Drift], entry: str, hops: Sequence[str]) -> tuple[str, str]:
+    """The item that most likely lets `entry` reach further: the first on its path, else a rule or a setting."""
+    harmless = {"its prompt changed", "its description changed", "its input changed"}
+    telling = [(item.kind, item.name) for item in items if not harmless.issuperset(item.changes)]
+    path = [("entry", entry), *(("worker", name) for name in hops), ("toolset", hops[-1] if hops else "")]
+    suspects = [*path, ("rules", ""), ("settings", ""), ("paths", ""), *telling]
+    return next((one for one in suspects if one in telling), (items[0].kind, items[0].name))
 
 
 def missing_lock(project: Project) -> Iterator[Diagnostic]:
@@ -82,6 +125,15 @@ def unreadable_lock(project: Project) -> Iterator[Diagnostic]:
         llmdo lock
     """
     yield from _reported(project, "LDO405")
+
+
+def newer_revision(project: Project) -> Iterator[Diagnostic]:
+    """The lock was written by a newer llmdo, in a format that this one can read, but not write.
+
+    What it does not know of it is ignored. `llmdo lock` does not overwrite it unless it is told to, with
+    `--allow-downgrade`.
+    """
+    yield from _reported(project, "LDO406")
 
 
 def _reported(project: Project, code: str) -> Iterator[Diagnostic]:

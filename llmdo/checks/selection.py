@@ -42,7 +42,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
         [check]
         ignore = ["unreachable-worker"]
     """
-    known = [*CODES, *(name for name, _ in CODES.values())]
+    names = [name for name, _ in CODES.values()]
     for key in ("select", "ignore"):
         for number, text in enumerate(_table(project).get(key, ())):
             if not _covered(text):
@@ -50,7 +50,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
                     "LDO209",
                     project.workspace.document.value("check", key, number),
                     f"`{excerpt(text)}` is neither a check nor the beginning of a code",
-                    hint=did_you_mean(text, known) or "`llmdo explain CODE` says what a code means",
+                    hint=did_you_mean(text, names) or "`llmdo explain CODE` says what a code means",
                 )
 
 

@@ -169,29 +169,40 @@ def lock(
     check: Annotated[
         bool, typer.Option("--check", help="Derive everything anew and compare; write nothing.")
     ] = False,
+    allow_downgrade: Annotated[
+        bool, typer.Option("--allow-downgrade", help="Overwrite even a lock that a newer llmdo wrote.")
+    ] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules in a child process."""
     from llmdo import checks, locking
     from llmdo import lock as lockfile
     from llmdo import project as projects
     from llmdo.checks.acceptance import ACCEPTABLE
-    from llmdo.checks.lock import OVERWRITTEN
+    from llmdo.checks.lock import OVERWRITTEN, drifted
 
     root = root_folder(project)
     read = projects.read(root)
     found = checks.check(read, locked=True)
     mended = OVERWRITTEN | ACCEPTABLE.keys()  # a finding about authority is a reason to look at the diff
+    if allow_downgrade:
+        mended |= {"LDO404"}
     hindering = [one for one in found if one.severity == "error" and one.code not in mended]
     if hindering:
         sys.stderr.write(check_command.rendered(hindering, root, "text"))
         return FINDINGS if all(one.code != "LDO404" for one in hindering) else CANNOT_GO_ON
     derived = locking.derive(read, anew=check)
-    if read.locked.graph == derived:
+    downgrade = read.locked.is_newer and not check
+    if downgrade and not allow_downgrade:
+        raise LlmdoError(
+            read.locked.problems[0].message, hint="use a newer llmdo; `--allow-downgrade` overwrites it"
+        )
+    if read.locked.graph == derived and not downgrade:
         say("llmdo.lock is up to date")
         return FINE
     changes = lockfile.drift(read.locked.graph, derived) if read.locked.graph else ()
     if check:
-        problems = [change.problem for change in changes] or [one for one in found if one.code in OVERWRITTEN]
+        stale = list(drifted(read.locked.graph, derived)) if read.locked.graph else []
+        problems = stale or [one for one in found if one.code in mended]
         sys.stdout.write(check_command.rendered(problems, root, "text"))
         return FINDINGS
     lockfile.write(root, derived)

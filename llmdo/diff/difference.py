@@ -78,10 +78,7 @@ class HandEdit:
     tool: str | None
     """None for a fact about the toolset itself."""
     fact: str
-
-    def __str__(self) -> str:
-        what = f"tool `{self.tool}` of toolset `{self.toolset}`" if self.tool else f"toolset `{self.toolset}`"
-        return f"{what}: {self.fact}, and its source is the same"
+    """What changed, in words to follow its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.facts import Facts
     from llmdo.graph import Graph
     from llmdo.source import Source
+    from llmdo.syntax.document import Document
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
@@ -36,6 +37,11 @@ class Locked:
     state: State
     graph: Graph | None
     problems: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer llmdo wrote it, in a format that this one could only write back with losses."""
+        return any(problem.code in ("LDO404", "LDO406") for problem in self.problems)
 
 
 def read(source: Source | None) -> Locked:
@@ -64,7 +70,8 @@ def read(source: Source | None) -> Locked:
     judged = judge(document, "lock") if not document.problems else None
     faults = document.problems or (judged.problems if judged else ())
     newer = judged is not None and judged.data is not None and judged.data["revision"] > REVISION
-    if judged is None or judged.data is None or (faults and not newer):
+    unknown_keys = all(fault.code == "LDO102" for fault in faults)
+    if judged is None or judged.data is None or (faults and not (newer and unknown_keys)):
         problem = finding(
             "LDO405",
             faults[0].at if faults else source.location(),
@@ -72,7 +79,20 @@ def read(source: Source | None) -> Locked:
             hint="run `llmdo lock`: it makes the lock anew from the sources",
         )
         return Locked("unreadable", None, (problem,))
-    return Locked("read", decode(judged.document, judged.data))
+    problems = (_newer_revision(judged.document, len(faults)),) if newer else ()
+    return Locked("read", decode(judged.document, judged.data), problems)
+
+
+def _newer_revision(document: Document, ignored: int) -> Diagnostic:
+    keys = (
+        f"{ignored} key{'s' if ignored != 1 else ''} that it does not know {'are' if ignored != 1 else 'is'}"
+    )
+    return finding(
+        "LDO406",
+        document.key("revision"),
+        f"`{LOCK}` has revision {document.data['revision']}, and this llmdo knows up to {REVISION}: {keys} ignored",
+        hint="use a newer llmdo",
+    )
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from llmdo.diagnostic import LlmdoError
-    from llmdo.diff import Change, Difference, EntryDifference, RowChange
+    from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
     from llmdo.graph import Acceptance
     from llmdo.reach import Hop, Row
 
@@ -30,6 +30,9 @@ _SUBJECTS = {
     "schema-source": "schema",
     "module": "toolset module",
 }
+_UNLIMITED = frozenset({"may", "suffixes", "compatible-models"})
+"""Lists whose absence is not the same as an empty one."""
+
 MAX_VALUE = 200  # characters of a text such as an input
 MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
 
@@ -55,7 +58,9 @@ def text(difference: Difference) -> str:
         lines.extend(map(_fact, _own(difference, entry)))
     if rest := _rest(difference):
         lines += ["also:", *map(_fact, rest)]
-    lines += [f"error: the lock was edited by hand: {shown(str(one))}" for one in difference.hand_edits]
+    lines += [
+        f"error: the lock was edited by hand: {hand_edit(one, _ticks)}" for one in difference.hand_edits
+    ]
     lines.append(f"verdict: {verdict_words(difference)}")
     return "\n".join(lines) + "\n"
 
@@ -135,8 +140,8 @@ def edges(change: RowChange) -> Iterator[tuple[str, str]]:
             continue
         at = hop.use.at.location
         place = f"{at.path}:{at.span.line}:{at.span.column}" if at.span else at.path
-        delegates = number < len(hops) - 1 or change.capability.name == "agent.delegate"
-        verb = "delegates to" if delegates else "uses"
+        is_worker = number < len(hops) - 1 or (change.after is not None and change.after.tool == hop.name)
+        verb = "delegates to" if is_worker else "uses"
         yield shown(place), f"{shown(hops[number - 1].name)} {verb} {shown(hop.name)}"
 
 
@@ -154,13 +159,20 @@ def phrase(change: Change, quote: Quote) -> str:
     return f"{words}{_values(change, quote)}{reached}"
 
 
+def hand_edit(one: HandEdit, quote: Quote) -> str:
+    """A fact that only an editor can have changed, in one line."""
+    tool = f"tool {quote(one.tool)} of " if one.tool else ""
+    return f"{tool}toolset {quote(one.toolset)}: {one.fact}, and its source is the same"
+
+
 def _values(change: Change, quote: Quote) -> str:
     before: Any = change.before
     after: Any = change.after
     if isinstance(before, dict) or isinstance(after, dict):
         return " is new" if before is None else " is gone"
     if isinstance(before, list) or isinstance(after, list):
-        return f": {_items(before, after, quote)}"
+        absence = " (there was none)" if before is None else " (there is none now)" if after is None else ""
+        return f": {_items(before, after, quote)}{absence if change.route[-1] in _UNLIMITED else ''}"
     if any(isinstance(value, str) and value.startswith("sha256:") for value in (before, after)):
         return " changed" if before and after else " is new" if after else " is gone"
     old, new = (quote(_cut(_item(value))) for value in (before, after))
@@ -173,8 +185,6 @@ def _items(before: list[Any] | None, after: list[Any] | None, quote: Quote) -> s
     old, new = ([_item(one) for one in side or ()] for side in (before, after))
     words = [f"+{quote(one)}" for one in new if one not in old]
     words += [f"-{quote(one)}" for one in old if one not in new]
-    if before is None or after is None:
-        words.append("(there was none)" if before is None else "(there is none now)")
     return " ".join(words) or "another order"
 
 
@@ -207,8 +217,8 @@ def markdown(difference: Difference, sides: Sides) -> str:
         lines += [f"{code(sides.before)} has no lock: there is no baseline, so everything is new.", ""]
     else:
         lines += [f"{code(sides.after)} against {code(sides.before)}.", ""]
-    for edit in difference.hand_edits:
-        lines += [f"**The lock was edited by hand:** {code(str(edit))}", ""]
+    for one in difference.hand_edits:
+        lines += [f"**The lock was edited by hand:** {hand_edit(one, code)}", ""]
     widened = [entry for entry in _sorted(difference) if entry.verdict == "widened"]
     for entry in widened:
         lines += [f"#### {code(entry.name)}: widened", "", *_table(entry.rows), ""]

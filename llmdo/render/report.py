@@ -87,7 +87,7 @@ def fingerprints(report: Report) -> Iterator[str]:
         identity = (finding.code, report.folder + finding.at.path, finding.message)
         seen[identity] = number = seen.get(identity, 0) + 1
         text = "\0".join((*identity, str(number)))
-        yield sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+        yield sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def with_hint(finding: Diagnostic, separator: str) -> str:

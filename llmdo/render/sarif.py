@@ -86,7 +86,7 @@ def _physical(at: Location, folder: str) -> dict[str, Any]:
 
 
 def _artifact(at: Location, folder: str) -> dict[str, str]:
-    path = (folder + at.path).encode("utf-8", "surrogateescape")
+    path = (folder + at.path).encode("utf-8", "surrogatepass")
     return {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
 
-from llmdo.runtime.events import ModelRequested
+from llmdo.runtime.events import ModelRequested, ModelResponded
+from llmdo.runtime.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from pydantic_ai.capabilities import WrapModelRequestHandler
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model, ModelRequestContext
+    from pydantic_ai.settings import ModelSettings
 
     from llmdo.graph import Graph
+    from llmdo.runtime.config import CallFrame
 
 RETRIES = 3  # corrections of one tool's arguments, or of its name, before the worker fails
 
@@ -44,7 +47,22 @@ class Meter(AbstractCapability[Any]):
         used = config.ledger.of_worker(frame.name)
         used.requests += 1
         used.incr(response.usage)
+        config.on_event(_responded(frame, request_context.model, response))
         return response
+
+
+def _responded(frame: CallFrame, asked: Model, response: ModelResponse) -> ModelResponded:
+    answered = f"{response.provider_name}:{response.model_name}" if response.provider_name else asked.model_id
+    return ModelResponded(
+        path=frame.path,
+        worker=frame.name,
+        model=answered,
+        text=response.text or "",
+        calls=tuple(call.tool_name for call in response.tool_calls),
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        cost_usd=response.usage.cost,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +72,8 @@ class Agents:
     graph: Graph
     prompts: Mapping[str, str]
     models: Mapping[str, Model]
+    instruments: tuple[AbstractCapability[Any], ...] = ()
+    """What watches every agent, such as a trace."""
     _built: dict[str, Agent[Any, str]] = field(default_factory=dict)
 
     def of(self, name: str) -> Agent[Any, str]:
@@ -66,6 +86,7 @@ class Agents:
                 description=self.graph.workers[name].description,
                 defer_model_check=True,
                 retries={"tools": RETRIES},
-                capabilities=[Meter()],
+                model_settings=cast("ModelSettings", self.graph.workers[name].model_settings) or None,
+                capabilities=[*self.instruments, Meter(), Retries()],
             )
         return self._built[name]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
-from pydantic_ai.exceptions import AgentRunError, ToolFailed
+from pydantic_ai.exceptions import AgentRunError, FallbackExceptionGroup, ToolFailed
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator
@@ -222,6 +222,8 @@ def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capabili
 
 def told(error: BaseException) -> str:
     """Why a worker failed, as its caller's model is told."""
+    if isinstance(error, FallbackExceptionGroup):
+        return f"every model of the chain failed: {'; '.join(map(told, error.exceptions))}"
     text = str(error) if isinstance(error, AgentRunError | LlmdoError) else sentence_of(error)
     text = " ".join(text.split())
     return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic
     from llmdo.source import Location, Source, Span
 
+_MANY = (
+    1_000  # keys or items beside a name: nobody wrote them, and looking through them for each costs a square
+)
 _NOT_NAMES = frozenset({"null", "true", "false"})  # YAML takes them for something else where no quotes are
 
 Route = tuple[str | int, ...]
@@ -71,7 +74,7 @@ class Place(NamedTuple):
         table = Place(self.document, tuple(parents)).data
         as_key = self.of_key and isinstance(last, str)
         written = last if as_key else self.data
-        if text.count(before) != 1 or not isinstance(written, str) or table is None:
+        if text.count(before) != 1 or not isinstance(written, str) or table is None or len(table) > _MANY:
             return None
         word = rf"(?<![\w-]){re.escape(before)}(?![\w-])"
         if as_key and isinstance(self.data, dict) and len(re.findall(word, self.document.source.text)) != 1:

@@ -29,6 +29,13 @@ _WRAPPING = frozenset(
     }
 )  # fmt: skip
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+MAX_TOKENS = 60_000  # about 7,000 lines: the tree of a module takes up to 2 KB for each
+MAX_PARTS = 64  # of a dotted name: Python's parser takes a square of them
+
+_DOTTED = re.compile(rf"(?<!\w)(?:\w++[\s\\]*+\.[\s\\]*+){{{MAX_PARTS}}}")
+
 _QUOTED = re.compile(r"(?<!\w)'([^']*)'(?!\w)")
 
 
@@ -100,6 +107,12 @@ def outline(source: Source) -> Outline:
 def _unfit(source: Source) -> Diagnostic | None:
     """What makes the text something else to Python than it is to us."""
     text = source.text
+    if len(text) > MAX_TOKENS and sum(1 for _ in _TOKEN.finditer(text)) > MAX_TOKENS:
+        message = f"the module has more than {MAX_TOKENS:,} words and signs"
+        return finding("LDO101", source.location(), message, hint="split it into modules")
+    if dotted := _DOTTED.search(text):
+        place = source.location(source.span_between(dotted.start(), dotted.start() + 1))
+        return finding("LDO101", place, f"a name has more than {MAX_PARTS} parts")
     for character, name in (("\0", "a null character"), ("\r", "a carriage return in the middle of a line")):
         if (at := text.find(character)) >= 0:
             place = source.location(source.span_between(at, at + 1))

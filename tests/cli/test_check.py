@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from llmdo.__main__ import main
 from llmdo.cli.check import Options, parse, repository_folder
 from llmdo.render.report import FOR_PEOPLE, Format
+
+from .conftest import Llmdo
 
 MANIFEST = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "test"\n'
 MACHINE = [form for form in get_args(Format) if form not in FOR_PEOPLE]
@@ -24,74 +25,63 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def llmdo(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr("sys.argv", ["llmdo", *words])
-    code = main()
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
 @pytest.mark.parametrize("form", get_args(Format))
 def test_every_format_is_answered_without_the_command_line_library(form: Format) -> None:
     assert parse(["--format", form, "--fix"]) == Options(format=form, fix=True)
 
 
 @pytest.mark.parametrize("form", MACHINE)
-def test_a_machine_format_is_all_there_is_on_standard_output(
-    form: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_machine_format_is_all_there_is_on_standard_output(form: str, root: Path, llmdo: Llmdo) -> None:
     (root / "main.worker").write_text("---\nname: main\ntoolsets: [x]\n---\nGo.\n", encoding="utf-8")
-    code, out, err = llmdo(monkeypatch, capsys, "check", "--project", str(root), "--format", form)
-    assert (code, err) == (1, "")
-    assert "LDO202" in out
+    done = llmdo("check", "--project", str(root), "--format", form)
+    assert (done.code, done.err) == (1, "")
+    assert "LDO202" in done.out
     if form == "junit":
-        ElementTree.fromstring(out)
+        ElementTree.fromstring(done.out)
     elif form != "github":
-        json.loads(out)
+        json.loads(done.out)
 
 
 @pytest.mark.parametrize("form", get_args(Format))
 def test_without_a_workspace_machine_formats_are_well_formed_and_a_person_is_told(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    form: str, tmp_path: Path, llmdo: Llmdo
 ) -> None:
-    code, out, err = llmdo(monkeypatch, capsys, "check", "--project", str(tmp_path), "--format", form)
-    assert code == 2
-    assert "has no `llmdo.toml`" in err
+    done = llmdo("check", "--project", str(tmp_path), "--format", form)
+    assert done.code == 2
+    assert "has no `llmdo.toml`" in done.err
     match form:
         case "text" | "concise":
-            assert out == ""
+            assert done.out == ""
         case "github":
-            assert out.startswith("::error title=llmdo check::")
+            assert done.out.startswith("::error title=llmdo check::")
         case "junit":
-            assert ElementTree.fromstring(out).get("errors") == "1"
+            assert ElementTree.fromstring(done.out).get("errors") == "1"
         case _:
-            assert "llmdo.toml" in json.dumps(json.loads(out))
+            assert "llmdo.toml" in json.dumps(json.loads(done.out))
 
 
 def test_github_gets_a_step_summary_after_what_the_step_wrote_before(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summary = root / "summary.md"
     summary.write_text("before\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     monkeypatch.setenv("GITHUB_WORKSPACE", str(root.parent))
-    code, out, _ = llmdo(monkeypatch, capsys, "check", "--project", str(root), "--format", "github")
-    assert code == 0
-    assert out.startswith(f"::notice file={root.name}/llmdo.lock,")
+    done = llmdo("check", "--project", str(root), "--format", "github")
+    assert done.code == 0
+    assert done.out.startswith(f"::notice file={root.name}/llmdo.lock,")
     assert summary.read_text(encoding="utf-8").startswith("before\n## llmdo check\n\n1 note.\n")
-    llmdo(monkeypatch, capsys, "check", "--project", str(root), "--format", "sarif")
+    llmdo("check", "--project", str(root), "--format", "sarif")
     assert summary.read_text(encoding="utf-8").count("## llmdo check") == 1
 
 
 def test_a_step_summary_that_cannot_be_written_is_said_and_changes_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(root))
-    code, _, err = llmdo(monkeypatch, capsys, "check", "--project", str(root), "--format", "github")
-    assert code == 0
-    assert "no step summary was written" in err
+    done = llmdo("check", "--project", str(root), "--format", "github")
+    assert done.code == 0
+    assert "no step summary was written" in done.err
 
 
 def test_the_folder_in_the_repository_is_taken_from_where_the_service_checked_it_out(tmp_path: Path) -> None:
@@ -105,22 +95,20 @@ def test_the_folder_in_the_repository_is_taken_from_where_the_service_checked_it
     assert repository_folder(inside, {"GITHUB_WORKSPACE": str(inside / "deeper")}) == ""
 
 
-def test_what_the_manifest_ignores_is_not_reported(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_manifest_ignores_is_not_reported(root: Path, llmdo: Llmdo) -> None:
     text = MANIFEST.replace('"*.worker"', '"*.worker", "x/*"')
     words = ("check", "--project", str(root), "--format", "concise", "--strict")
     (root / "llmdo.toml").write_text(text, encoding="utf-8")
-    assert llmdo(monkeypatch, capsys, *words)[0] == 1
+    assert llmdo(*words).code == 1
     for table in ('ignore = ["pattern-without-match"]', 'select = ["LDO2"]', 'ignore = ["LDO11"]'):
         (root / "llmdo.toml").write_text(f"{text}[check]\n{table}\n", encoding="utf-8")
-        code, out, _ = llmdo(monkeypatch, capsys, *words)
-        assert (code, out) == (0, "llmdo.lock: note[LDO402]: there is no `llmdo.lock`\n")
+        done = llmdo(*words)
+        assert (done.code, done.out) == (0, "llmdo.lock: note[LDO402]: there is no `llmdo.lock`\n")
 
 
 @pytest.mark.parametrize("table", ["select = []", 'ignore = ["LDO2"]'])
 def test_syntax_the_lock_and_authority_are_reported_whatever_is_selected(
-    table: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: str, root: Path, llmdo: Llmdo
 ) -> None:
     (root / "bad.worker").write_text("no header\n", encoding="utf-8")
     (root / "main.worker").write_text(
@@ -128,7 +116,7 @@ def test_syntax_the_lock_and_authority_are_reported_whatever_is_selected(
     )
     text = f'{MANIFEST}[entries.e]\nworker = "main"\nmay = ["net"]\n[check]\n{table}\n'
     (root / "llmdo.toml").write_text(text, encoding="utf-8")
-    _, out, _ = llmdo(monkeypatch, capsys, "check", "--project", str(root), "--format", "json")
-    codes = {finding["code"] for finding in json.loads(out)["findings"]}
+    done = llmdo("check", "--project", str(root), "--format", "json")
+    codes = {finding["code"] for finding in json.loads(done.out)["findings"]}
     assert codes >= {"LDO109", "LDO402", "LDO501"}
     assert "LDO202" not in codes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ _NOT_SPENT = re.compile(
     r"\b(?:growth|grow|equity|stake|discount|interest|dilution|margin|increase|wachstum|anteile?n?|zins\w*)\b"
 )
 _FOUNDED = re.compile(
-    r"\b(?:founded|established|incorporated|gegründet|gründung)\b[^.;\d]{0,25}\b((?:19|20)\d\d)\b"
+    r"\b(?:founded|established|incorporated|gegründet)(?: in| im jahr)? ((?:19|20)\d\d)\b|\b((?:19|20)\d\d) gegründet\b"
 )
 _PRICE = re.compile(
     rf"({MONEY})\s*(?:/|per|a|pro|je|im)\s*(?:(?:customer|clinic|practice|store|site|company|account|kunde|praxis)\s*(?:/|per|a|and|pro|und)?\s*)?"
@@ -100,7 +101,9 @@ def _flag(title: str, detail: str, figures: Iterable[Figure]) -> Flag:
 
 def _founding_years(statements: Sequence[Statement]) -> Iterator[Flag]:
     found = [
-        (match[1], statement) for statement in statements if (match := _FOUNDED.search(statement.masked))
+        (match[1] or match[2], statement)
+        for statement in statements
+        if (match := _FOUNDED.search(statement.masked))
     ]
     second = next((each for each in found if each[0] != found[0][0]), None)
     if second:
@@ -112,12 +115,12 @@ def _founding_years(statements: Sequence[Statement]) -> Iterator[Flag]:
         )
 
 
-def _only(figures: Sequence[Figure], subject: str) -> Figure | None:
+def _only(figures: Sequence[Figure], subject: str, qualifier: str = "") -> Figure | None:
     """The deck's one statement of today's `subject`; None where it states none or several."""
     found = [
-        figure
-        for figure in figures
-        if figure.subject == subject and figure.tense == "now" and not figure.period
+        each
+        for each in figures
+        if each.subject == subject and qualifier in each.qualifier and each.tense == "now" and not each.period
     ]
     return found[0] if found and not any(_exclude(found[0], other) for other in found) else None
 
@@ -163,45 +166,52 @@ def _value_against_cost(figures: Sequence[Figure]) -> Iterator[Flag]:
 
 def _customers_times_price(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
     """Only where the deck states one price, one number of paying customers and one MRR or ARR."""
-    prices = [
-        (amount, match[2], statement)
-        for statement in statements
-        for match in _PRICE.finditer(statement.masked)
-        for amount in statement.amounts
-        if amount.token == match[1] and "finances" in statement.dimensions and amount.low == amount.high
-    ]
-    paying = [
-        f
-        for f in figures
-        if f.subject == "customers" and f.tense == "now" and not f.period and "pay" in f.qualifier
-    ]
+    price = _only_price(statements)
+    customers = _only(figures, "customers", "pay")
     sales = _only(figures, "MRR") or _only(figures, "ARR")
-    if (
-        len(prices) != 1
-        or len({f.amount.low for f in paying}) != 1
-        or sales is None
-        or prices[0][0].unit != sales.unit
-    ):
+    if not price or not customers or not sales or price.amount.unit != sales.unit:
         return
-    price, each, statement = prices[0]
-    months = (1 if each.startswith("mo") else 1 / 12) * (1 if sales.subject == "MRR" else 12)
-    worth = paying[0].amount.low * price.low * months
-    if (
-        not re.search(r"\bfrom\b|\bstarting\b|\bab\b|seat|user|tier|nutzer", statement.masked)
-        and not 0.4 < worth / sales.low < 2.5
-    ):
+    a_month = price.amount.low * price.times_a_month * (1 if sales.subject == "MRR" else 12)
+    worth = customers.amount.low * a_month
+    if not 0.4 < worth / sales.low < 2.5:
         yield Flag(
             title=f"Contradicting numbers: customers times price against {sales.subject}",
-            detail=f"{paying[0].amount.text} at {price.text} come to about {worth:,.0f}, not to {sales.amount.text}.",
+            detail=f"{customers.amount.text} times {price.amount.text} is about {worth:,.0f}, not {sales.amount.text}.",
             quotes=(
-                Quote(statement=paying[0].statement, at=paying[0].amount.start),
-                Quote(statement=statement, at=price.start),
+                Quote(statement=customers.statement, at=customers.amount.start),
+                Quote(statement=price.statement, at=price.amount.start),
                 Quote(statement=sales.statement, at=sales.amount.start),
             ),
             dimensions=frozenset({"traction"}),
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Price:
+    amount: Amount
+    times_a_month: float
+    statement: Statement
+
+
+def _only_price(statements: Sequence[Statement]) -> _Price | None:
+    """The one price of a deck; None where there are several, or one by seats, users or tiers."""
+    prices = [
+        _Price(amount=amount, times_a_month=1 if match[2].startswith("mo") else 1 / 12, statement=statement)
+        for statement in statements
+        if "finances" in statement.dimensions
+        for match in _PRICE.finditer(statement.masked)
+        for amount in statement.amounts
+        if amount.token == match[1]
+    ]
+    is_plain = all(
+        price.amount.low == price.amount.high and not _TIERS.search(price.statement.masked)
+        for price in prices
+    )
+    values = {(price.amount.low, price.times_a_month) for price in prices}
+    return prices[0] if is_plain and len(values) == 1 else None
+
+
+_TIERS = re.compile(r"\b(?:from|starting|ab|seats?|users?|tiers?|nutzer)\b")
 _FROM_TO = compiled(rf"""
     \b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})[^;.{AMOUNT[1:-1]}]{{0,40}}({PERCENT}|{MULTIPLE})
     ({PERCENT}|{MULTIPLE})[^;.{AMOUNT[1:-1]}]{{0,30}}\b(?:from|von)\s*({MONEY}|{COUNT})[^;{AMOUNT[1:-1]}]{{0,30}}\b(?:to|auf)\s*({MONEY}|{COUNT})

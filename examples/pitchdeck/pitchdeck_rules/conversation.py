@@ -89,15 +89,17 @@ def orchestrate(messages: Sequence[ModelMessage], evaluator: str) -> ModelRespon
         return _response([ToolCallPart(tool_name=_LIST, args={"path": _DECKS}, tool_call_id="list-1")])
     if listed[0].has_failed:
         return _text(f"No deck was evaluated: the decks could not be listed. {listed[0].answer}")
-    decks = _wanted(listed[0].files, _prompt(messages))
+    named = _named(_prompt(messages))
+    decks = sorted({deck for deck in listed[0].files if not named or PurePosixPath(deck).name in named})
     if not decks:
-        return _text(f"No deck was evaluated: there is none in {_DECKS}.")
+        return _text(f"No deck was evaluated: {', '.join(sorted(named)) or 'no file'} was found in {_DECKS}.")
     if not evaluated:
         return _response(list(_evaluations(decks, evaluator)))
     reports = _reports(evaluated)
     if reports and not written:
         return _response(list(_writings(reports)))
-    return _text(_summary(evaluated, written))
+    remarks = [line for line in listed[0].answer.splitlines() if line.startswith("(")]
+    return _text("\n".join((_summary(evaluated, written), *remarks)))
 
 
 def evaluate_attachments(messages: Sequence[ModelMessage], model_name: str) -> ModelResponse:
@@ -202,16 +204,15 @@ def _files(content: object) -> Iterator[str]:
     for line in lines:
         path = str(line).strip()
         name = PurePosixPath(path).name
-        is_path = "/" in path or re.search(r"\.\w{1,8}$", path)
+        is_path = not path.startswith("(") and ("/" in path or re.search(r"\.\w{1,8}$", path))
         if is_path and not path.endswith("/") and not name.startswith("."):
             yield path
 
 
-def _wanted(files: Sequence[str], prompt: str) -> list[str]:
-    """The decks that the prompt names; all of them where it names none."""
-    decks = sorted(set(files))
-    named = {PurePosixPath(path).name for path in _PATH.findall(prompt)}
-    return [deck for deck in decks if PurePosixPath(deck).name in named] or decks
+def _named(prompt: str) -> frozenset[str]:
+    """The names of the decks that the prompt asks for; none where it asks for all."""
+    paths = (PurePosixPath(path) for path in _PATH.findall(prompt) if not path.startswith(_REPORTS))
+    return frozenset(path.name for path in paths)
 
 
 def _evaluations(decks: Sequence[str], evaluator: str) -> Iterator[ToolCallPart]:
@@ -280,7 +281,10 @@ def _summary(evaluated: Sequence[_Call], written: Sequence[_Call]) -> str:
 
 def _judgement(report: str) -> str:
     verdict, points = _VERDICT.search(report), _POINTS.search(report)
-    words = [verdict[1].upper() if verdict else "no verdict found", *([points[1]] if points else [])]
+    words = [
+        verdict[1].upper() if verdict else "no verdict found",
+        *([f"{points[1]} points"] if points else []),
+    ]
     return ", ".join(words)
 
 

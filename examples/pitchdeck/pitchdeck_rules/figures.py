@@ -40,7 +40,7 @@ _NOW = re.compile(r"\b(?:today|now|current(?:ly)?|already|heute|derzeit|aktuell)
 _FROM = re.compile(
     r"\b(?:from|von|vs\.?|versus|compared (?:to|with)|after|statt|instead of|nach)\s*(?:about |just |only |rund )?$"
 )
-_RATE = re.compile(r"\s*(?:per|each|a|every|pro|je|/) ?\w")
+_RATE = re.compile(r"\s*(?:(?:per|each|a|every|pro|je)\s\w|/\s?\w)")
 _EACH = re.compile(
     r"\b(?:per|each|every|average|avg|arpu|typical|je|pro|durchschnitt\w*|(?:one|a single))\b[^;.,]{0,25}$"
 )
@@ -55,7 +55,8 @@ _NOT_OWN = compiled(r"""
 _OTHERS = re.compile(r"\b(?:competitors?|incumbents?|rivals?|wettbewerber|konkurren\w+)\b")
 _WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
 _RAISING = re.compile(
-    r"\b(?:rais(?:e|es|ing)|seek(?:s|ing)?|ask|round|seed|series [a-d]|such(?:en|t)|einwerben|kapitalbedarf|finanzierungs\w+)\b"
+    r"\b(?:rais(?:e|es|ing)|seek(?:s|ing)?|ask|round|seed|series [a-d]|such(?:en|t)|einwerben|kapitalbedarf"
+    r"|finanzierungs\w+)\b"
 )
 _OTHER_ROUND = re.compile(
     r"\b(?:raised|previous\w*|next|future|follow-on|later|grants?|danach|nächste\w*|spätere?)\b[^;]{0,50}$"
@@ -67,10 +68,12 @@ _QUALIFIER = compiled(r"""
     \b(?:paying|paid|(?:monthly |daily |weekly )?active|registered|free|trial|beta|pilot|enterprise)\b
     \b(?:smb|business|private|signed|live|waitlist\w*|(?:mehr als )?zahlende?|aktive?|registrierte?)\b
 """)
-_SCOPE = compiled(r"""
-    \s*(?:in|from|at|aus|bei|on)\s+(?:the )?[A-Z\u00c0-\u00de][\w-]+
-    \s*(?:with|who|that|for|of|mit|die|which|using)\b
-""")
+_ALL = r"(?:and|or|in|across|worldwide|globally|today|now|so|since|already|as|to|love|are|have|use|trust|pay|und|heute|seit)"
+_SCOPE = re.compile(
+    r"[^.;]{0,45}?\b(?:in|at|from|on|aus|bei) (?:our|the|[A-Z\u00c0-\u00de])[\w-]*"
+    rf"|\s*(?!{_ALL}\b)[a-zà-ÿ]+(?: \w+)?"
+)
+"""Words after customers or users that speak of some of them only: "who stayed", "gave feedback", "in Germany"."""
 _REGION = re.compile(
     r"[^.;,]*?\b(?:in (?:the )?[A-Z][\w-]+|world\w*|global\w*|Europ\w+|US|USA|UK|German\w*|Deutsch\w*)\b"
 )
@@ -225,7 +228,7 @@ def _plural(holder: str) -> str:
 
 
 def _bounds(amount: Amount, before: str, *, is_exact: bool) -> tuple[float, float]:
-    """What the amount can stand for: rounded figures for half a unit of their last digit, prices of a round for none."""
+    """What the amount can stand for: half a unit of its last digit more or less, unless it is exact."""
     low, high = amount.low, amount.high
     decimals = re.search(r"[.,](\d{1,2})(?!\d)", amount.text)
     digits = float(re.sub(r"\D", "", amount.text) or amount.low)
@@ -263,7 +266,8 @@ def _period(sighting: _Sighting) -> str:
     """The time label that stands nearest to the amount, in its sentence or in the head of its table."""
     if sighting.statement.form == "row":
         label = _PERIOD.search(sighting.before) or _PERIOD.search(sighting.statement.masked)
-        return label[0] if label else sighting.before.partition(" | ")[0]
+        is_series = len(sighting.statement.header) > 2
+        return label[0] if label else sighting.before.partition(" | ")[0] if is_series else ""
     masked = sighting.statement.masked
     place = masked.index(sighting.amount.token)
     labels = sorted(

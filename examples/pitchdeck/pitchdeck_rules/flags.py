@@ -67,8 +67,8 @@ _ASSUMPTION = compiled(r"""
     \bprice of\b | \bsales reps?\b | \bpro kunde\b
 """)
 _FUTURE_SALES = compiled(r"""
-    \b(?:forecast\w*|project(?:ed|ions?|s|ing)|will (?:reach|hit|make|earn|generate|be)|we (?:expect|plan|aim|target))\b
-    \b(?:expect(?:ed|s)?|prognose\w*|planen|erwarten|geplant)\b
+    \b(?:forecast\w*|project(?:ed|ions?|s|ing)|will (?:reach|hit|make|earn|generate|be))\b
+    \bwe (?:expect|plan|aim|target|project)\b | \b(?:expect(?:ed|s)?|prognose\w*|planen|erwarten|geplant)\b
 """)
 _SALES_WORD = re.compile(r"\b(?:revenues?|sales|turnover|arr|mrr|umsatz\w*|umsätze|profit|ebitda|earnings)\b")
 _RETURNS = compiled(r"""

@@ -32,7 +32,7 @@ _CLAIM = compiled(rf"""
     {_TIMES}[^;.]{{0,30}}\b{_METRIC}\b
 """)
 _NOT_OURS = compiled(r"""
-    \b(?:market|industry|sector|cagr|demand|category|segment|competitors?)\b | \b(?:markt\w*|branche|nachfrage)\b
+    \b(?:market|industry|sector|cagr|demand|category|segment|competitors?|their)\b | \b(?:markt\w*|branche|nachfrage)\b
 """)
 _LATER = compiled(r"""
     \b(?:forecast\w*|project(?:ed|ions?|s|ing)|will|expect\w*|plan(?:s|ned|ning)?|target\w*|aim|goal)\b

@@ -16,8 +16,8 @@ _NEAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,25}}"
 _LINK = r"(?:(?:in|of|as|the|our|total|current|a|an|im)\s+)?(?:[\w-]+ ){0,2}?"
 _RAISING = (
     r"(?:raise|raises|raising|seeks?|seeking|ask(?:s|ing)?(?: for| is)?|looking for|needs?|requires?"
-    r"|round(?: size)?|investment(?: of)?|suchen|sucht|brauchen|benötig(?:en|t)|einwerben|aufnehmen|kapitalbedarf|finanzierungsbedarf"
-    r"|finanzierungsrunde|runde|levons|cherchons|buscamos)"
+    r"|round(?: size)?|investment(?: of)?|suchen|sucht|brauchen|benötig(?:en|t)|einwerben|aufnehmen|kapitalbedarf"
+    r"|finanzierungsbedarf|finanzierungsrunde|runde|levons|cherchons|buscamos)"
 )
 _ROUND = r"(?:pre-?seed|seed|series [a-d]|round|investment|funding|finanzierung\w*|runde|convertible|safe\b)"
 _MONTHLY = r"(?:monthly recurring revenue|\bmrr\b|monatlich wiederkehrende\w* (?:umsätze|erlöse|umsatz))"

@@ -1,0 +1,47 @@
+"""Times reach: what each of 20 entries can reach, on top of loading the workspace.
+
+python -m bench.reach [--workers 10000] [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from bench.generate import Shape, generate
+from llmdo import project
+from llmdo.reach import Analysis
+
+
+def main() -> None:
+    """Prints the median CPU time over all entries, and over each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--workspace", type=Path, help="a generated workspace to use again")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = chosen.workspace or Path(folder)
+        if not chosen.workspace:
+            generate(root, Shape(workers=chosen.workers))
+        graph = project.read(root).graph
+    times = []
+    for _ in range(chosen.rounds):
+        start = time.process_time()
+        analysis = Analysis(graph)
+        rows = [analysis.of(entry) for entry in graph.entries.values()]
+        times.append((time.process_time() - start) * 1000)
+    count = sum(map(len, rows))
+    print(
+        f"reach of {len(rows)} entries, {len(graph.workers)} workers, {count} rows:"
+        f" {statistics.median(times):.1f} ms CPU (target 50)"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""Shell rules: for which arguments of a program they vouch, and what a command under them raises."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from llmdo.authority import Capability
+from llmdo.shell.programs import NEEDS_ISOLATION, is_launcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+Positional = Literal["none", "paths", "any"]
+Executes = Literal["proc.exec", "proc.exec.read"]
+IsolationMode = Literal["auto", "require", "off"]
+
+EXEC = Capability("proc.exec")
+EXEC_READ = Capability("proc.exec.read")
+UNVOUCHED = Capability("proc.exec.unvouched")
+UNLISTED = Capability("proc.exec.unlisted")
+
+EVERYWHERE = "**"
+
+_ELSEWHERE = re.compile(r"$|[-+@/~:]|[A-Za-z]:/|.*://")
+"""How a word begins that is not plainly a path below the current folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellRule:
+    """A program with its first words, and the arguments that may follow. What it does not name, it does not vouch for."""
+
+    run: tuple[str, ...]
+    """The leading words of the command, the program first."""
+    flags: tuple[str, ...] | None = None
+    """The options that may follow, exactly as written; with `=` at the end one that takes any value."""
+    positional: Positional | None = None
+    """What the other words may be; None is `none`."""
+    capability: Executes = "proc.exec"
+    reads: Literal["named", "workspace"] = "named"
+    """Whether the command reads only the paths that it is given, or whatever it finds in the workspace."""
+
+    @property
+    def program(self) -> str:
+        """The program that it is about."""
+        return self.run[0]
+
+    @property
+    def is_open_launcher(self) -> bool:
+        """Whether it would leave to the model what a launcher or an interpreter runs: it then vouches for nothing."""
+        if not is_launcher(self.program):
+            return False
+        if self.flags is None and self.positional is None:
+            return len(self.run) == 1
+        if any(not (word.startswith("-") or word[0].isdigit()) for word in self.run[1:]):
+            return False
+        return self.positional in ("paths", "any") or any(flag.endswith("=") for flag in self.flags or ())
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it vouches for its commands as only reading; what launches programs never only reads."""
+        return self.capability == "proc.exec.read" and not is_launcher(self.program)
+
+    def executes(self, *, isolated: bool) -> Capability:
+        """What running a command under this rule is."""
+        return EXEC_READ if self.only_reads and (isolated or self.program not in NEEDS_ISOLATION) else EXEC
+
+    def positionals(self, command: Sequence[str]) -> tuple[str, ...] | None:
+        """The words of `command` that are neither this rule's own nor options; None where it does not vouch.
+
+        A positional never begins with a dash, not even after `--`: not all programs stop looking for options there.
+        """
+        if tuple(command[: len(self.run)]) != self.run or self.is_open_launcher:
+            return None
+        found = tuple(self._others(command[len(self.run) :]))
+        if any(word.startswith("-") for word in found):
+            return None
+        return None if found and self.positional in (None, "none") else found
+
+    def raised(
+        self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
+    ) -> frozenset[Capability] | None:
+        """What `command` raises under this rule; None where it does not vouch.
+
+        `scope_of` gives the scope that a word means as a path; None where that is not inside the workspace.
+        """
+        found = self.positionals(command)
+        if found is None:
+            return None
+        scopes: set[str] = set()
+        if self.positional == "paths":
+            for word in found:
+                scope = scope_of(word)
+                if scope is None:
+                    return None
+                scopes.add(scope)
+        raised = {self.executes(isolated=isolated)}
+        raised.update(Capability(name, scope) for scope in scopes for name in self._on_paths())
+        if self.reads == "workspace" or (self.only_reads and self.positional == "paths" and not scopes):
+            raised.add(Capability("fs.read", EVERYWHERE))
+        return frozenset(raised)
+
+    def declared(self, isolation: IsolationMode) -> Iterator[Capability]:
+        """What commands under this rule may raise on a machine of which only `isolation` is known."""
+        if self.is_open_launcher:
+            return
+        certain = {"require": (True,), "off": (False,), "auto": (True, False)}
+        for isolated in certain[isolation]:
+            yield self.executes(isolated=isolated)
+        if self.positional == "paths":
+            yield from (Capability(name, EVERYWHERE) for name in self._on_paths())
+            if not self.only_reads:
+                yield Capability("fs.write.protected", EVERYWHERE)
+        if self.reads == "workspace":
+            yield Capability("fs.read", EVERYWHERE)
+
+    def _on_paths(self) -> tuple[str, ...]:
+        return ("fs.read",) if self.only_reads else ("fs.read", "fs.write")
+
+    def _others(self, arguments: Sequence[str]) -> Iterator[str]:
+        """The arguments that are not options of this rule; the first that begins with a dash breaks it."""
+        rest = iter(arguments)
+        for word in rest:
+            if word == "--":
+                yield from rest
+            elif not word.startswith("-"):
+                yield word
+            elif word in (self.flags or ()) and not word.endswith("="):
+                continue
+            elif self._takes_next(word):
+                if next(rest, None) is None:
+                    yield word
+            elif not self._has_value(word):
+                yield word
+
+    def _takes_next(self, word: str) -> bool:
+        """Whether `word` is an option whose value is the next word: `-n 5`, `-name x`, never `--name x`."""
+        return not word.startswith("--") and f"{word}=" in (self.flags or ())
+
+    def _has_value(self, word: str) -> bool:
+        """Whether `word` is an option with its value: `--name=x`, or `-n5`."""
+        for flag in self.flags or ():
+            if flag.startswith("--") and flag.endswith("=") and word.startswith(flag):
+                return True
+            if len(flag) == len("-n=") and flag.endswith("=") and word.startswith(flag[:2]) and word[2:]:
+                return flag[1] != "-"
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellLimits:
+    """What one command may use."""
+
+    seconds: float = 120.0
+    output_bytes: int = 100_000
+    """Of each of its two outputs; the rest is read and dropped."""
+    memory_mb: int = 4096
+    """Address space of each process."""
+    file_mb: int = 100
+    """The largest file that it may write."""
+    files: int = 1024
+    """Open at once, in each process."""
+    processes: int = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellSettings:
+    """What `[toolsets.shell]` says, its presets expanded."""
+
+    rules: tuple[ShellRule, ...] = ()
+    """Sorted; their order means nothing."""
+    isolation: IsolationMode = "auto"
+    env: tuple[str, ...] = ()
+    """Names of environment variables that commands are given, sorted."""
+    limits: ShellLimits = field(default_factory=ShellLimits)
+
+
+def parse_rules(table: Mapping[str, Any]) -> tuple[ShellRule, ...]:
+    """The rules that a table with `rules` and `presets` stands for, sorted."""
+    tables = list(table.get("rules", ()))
+    if presets := table.get("presets"):
+        from llmdo.shell.presets import PRESETS  # data that few workspaces need
+
+        tables.extend(rule for name in presets for rule in PRESETS[name])
+    return tuple(sorted({parse_rule(one) for one in tables}, key=_order))
+
+
+def parse_rule(table: Mapping[str, Any]) -> ShellRule:
+    """The rule that one table stands for; its examples are not part of it."""
+    flags = table.get("flags")
+    return ShellRule(
+        run=tuple(table["run"]),
+        flags=None if flags is None else tuple(sorted(set(flags))),
+        positional=table.get("positional"),
+        capability=table.get("capability", "proc.exec"),
+        reads=table.get("reads", "named"),
+    )
+
+
+def _order(rule: ShellRule) -> tuple[object, ...]:
+    return (rule.run, rule.flags or (), rule.positional or "", rule.capability, rule.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class Vouching:
+    """The shell rules of one use: the manifest's, and beside them the worker's own where it has some.
+
+    A command is vouched for where each of them does, so that a worker's can only narrow.
+    """
+
+    layers: tuple[tuple[ShellRule, ...], ...]
+
+    @classmethod
+    def of(cls, settings: ShellSettings, config: Mapping[str, Any]) -> Vouching:
+        """That of a use with this configuration."""
+        return cls((settings.rules, parse_rules(config)) if config else (settings.rules,))
+
+    def raised(
+        self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
+    ) -> frozenset[Capability]:
+        """What `command` raises: all that any rule which vouches for it says, so that the strictest holds."""
+        found: set[Capability] = set()
+        for layer in self.layers:
+            known = [rule for rule in layer if rule.program == command[0]]
+            if not known:
+                return frozenset({UNLISTED})
+            vouched = [rule.raised(command, scope_of, isolated=isolated) for rule in known]
+            sets = [raised for raised in vouched if raised is not None]
+            if not sets:
+                found.add(UNVOUCHED)
+            found.update(*sets)
+        return frozenset({UNVOUCHED}) if UNVOUCHED in found else frozenset(found)
+
+    def declared(self, isolation: IsolationMode) -> frozenset[Capability]:
+        """What commands may raise: an over-approximation of `raised` on any machine."""
+        own, *narrower = self.layers
+        found: set[Capability] = {UNLISTED}
+        for rule in own:
+            met = [other for layer in narrower for other in layer if _meet(rule.run, other.run)]
+            if not narrower or met:
+                for one in (rule, *met):
+                    found.update(one.declared(isolation))
+            if not narrower or any(other.program == rule.program for layer in narrower for other in layer):
+                found.add(UNVOUCHED)
+        return frozenset(found)
+
+
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether a command can begin with both."""
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]
+
+
+def scope_in_text(word: str) -> str | None:
+    """The scope that `word` means as a path, by its text alone: a file, or a folder with all in it.
+
+    None where it is not plainly inside the workspace: absolute, `..`, a home folder, a URL, an option, or what
+    some programs take as a file of arguments or as a pattern of their own.
+    """
+    portable = word.replace("\\", "/")
+    if not word.isprintable() or _ELSEWHERE.match(portable) or ".." in portable.split("/"):
+        return None
+    parts = [part for part in word.split("/") if part not in ("", ".")]
+    return f"{'/'.join(parts)}/**" if parts else EVERYWHERE
+
+
+def breaks_example(rule: ShellRule, command: Iterable[str]) -> bool:
+    """Whether `rule` does not vouch for `command`, judged by its text."""
+    return rule.raised(tuple(command), scope_in_text, isolated=True) is None

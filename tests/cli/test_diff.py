@@ -1,0 +1,400 @@
+"""`llmdo diff` in real git repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Llmdo
+
+SAMPLE = Path(__file__).parent.parent / "data/locks/v1r1.lock"
+
+FILES = {
+    "llmdo.toml": """\
+schema = 1
+
+[workspace]
+name = "deputy"
+workers = ["workers/*.worker"]
+
+[approvals.rules]
+"fs.write:out/**" = "allowed"
+
+[entries.publish]
+worker = "publisher"
+
+[entries.triage]
+worker = "triage"
+""",
+    "workers/publisher.worker": (
+        '---\nname: publisher\ntoolsets:\n  filesystem: { read: [], write: ["out/**"] }\n'
+        "attachments: { max: 0 }\n---\nPublish.\n"
+    ),
+    "workers/triage.worker": ("---\nname: triage\ntoolsets:\n  helper: {}\n---\nSort.\n"),
+    "workers/helper.worker": "---\nname: helper\nattachments: { max: 0 }\n---\nHelp.\n",
+}
+
+
+def git(root: Path, *words: str) -> str:
+    own = ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "init.defaultBranch=main")
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *own, *words], cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.fixture
+def team(tmp_path: Path, llmdo: Llmdo) -> Path:
+    """A workspace in a folder of a repository, its lock committed."""
+    root = tmp_path / "repository/team"
+    for path, text in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    assert llmdo("lock", cwd=root).code == 0
+    git(root.parent, "init", "-q")
+    commit(root, "start")
+    return root
+
+
+def commit(root: Path, message: str) -> None:
+    git(root, "add", "-A", ".")
+    git(root, "commit", "-qm", message)
+
+
+def let_triage_publish(root: Path, llmdo: Llmdo) -> None:
+    edit(root / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
+    assert llmdo("lock", cwd=root).code == 0
+
+
+WIDENED = """\
+triage: WIDENED
+  + fs.write.protected:out/**   asks first              triage > publisher > filesystem
+      workers/triage.worker:5:3      triage delegates to publisher
+      workers/publisher.worker:4:3   publisher uses filesystem
+  + fs.write:out/**             allowed, nothing asks   triage > publisher > filesystem
+      workers/triage.worker:5:3      triage delegates to publisher
+      workers/publisher.worker:4:3   publisher uses filesystem
+publish: same
+also:
+  ~ worker `triage` `delegates`: +`publisher` (reached by `triage`)
+verdict: widened
+"""
+
+
+def test_a_new_delegate_shows_what_it_lets_the_entry_do_and_where(team: Path, llmdo: Llmdo) -> None:
+    assert llmdo("diff", cwd=team).out == "publish: same\ntriage: same\nverdict: same\n"
+    let_triage_publish(team, llmdo)
+    done = llmdo("diff", cwd=team)
+    assert (done.code, done.out, done.err) == (0, WIDENED, "")
+    assert llmdo("diff", "--fail-on", "widened", cwd=team).code == 1
+    commit(team, "let triage publish")
+    assert llmdo("diff", "HEAD~1", "HEAD", cwd=team).out.startswith("triage: WIDENED")
+    assert llmdo("diff", "HEAD", "HEAD~1", cwd=team).out.startswith("triage: narrowed\n  - fs.write")
+    assert llmdo("diff", "HEAD", "HEAD~1", "--fail-on", "widened", cwd=team).code == 0
+    assert llmdo("diff", "HEAD", "HEAD~1", "--fail-on", "changed", cwd=team).code == 1
+
+
+def test_an_accepted_widening_does_not_fail(team: Path, llmdo: Llmdo) -> None:
+    with (team / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        for name in ("fs.write", "fs.write.protected"):
+            manifest.write(
+                f'\n[[check.accept]]\ncapability = "{name}:out/**"\nentry = "triage"\nreason = "reviewed"\n'
+            )
+    let_triage_publish(team, llmdo)
+    done = llmdo("diff", "--fail-on", "widened", cwd=team)
+    assert done.code == 0
+    assert "accepted: reviewed" in done.out
+    assert done.out.endswith("verdict: widened, all of it accepted\n")
+
+
+def test_a_stale_lock_is_said_and_the_lock_is_what_counts(team: Path, llmdo: Llmdo) -> None:
+    edit(team / "workers/triage.worker", "  helper: {}\n", "  helper: {}\n  publisher: {}\n")
+    done = llmdo("diff", cwd=team)
+    assert done.out.endswith("verdict: same\n")
+    assert done.err.startswith("warning: `llmdo.lock` is not what the sources say")
+
+
+def test_the_places_of_another_revision_are_in_its_lock(team: Path, llmdo: Llmdo) -> None:
+    let_triage_publish(team, llmdo)
+    commit(team, "let triage publish")
+    assert re.search(
+        r"^      llmdo\.lock:\d+:5 +triage delegates to publisher$",
+        llmdo("diff", "HEAD~1", "HEAD", cwd=team).out,
+        re.MULTILINE,
+    )
+
+
+def test_without_a_lock_there_everything_is_new(team: Path, llmdo: Llmdo) -> None:
+    git(team, "rm", "-q", "--cached", "llmdo.lock")
+    git(team, "commit", "-qm", "no lock")
+    done = llmdo("diff", cwd=team)
+    assert done.err == "no baseline: there is no `llmdo.lock` at `HEAD`, so everything is new\n"
+    assert "publish: WIDENED (new)" in done.out
+    assert json.loads(llmdo("diff", "--format", "json", cwd=team).out)["before"] is None
+    assert "no baseline, so everything is new" in llmdo("diff", "--format", "markdown", cwd=team).out
+    done = llmdo("diff", "HEAD~1", "HEAD", cwd=team)
+    assert (done.code, done.err) == (2, "error: there is no `llmdo.lock` at `HEAD`\n")
+
+
+def test_a_shallow_clone_and_a_worktree_are_enough(team: Path, tmp_path: Path, llmdo: Llmdo) -> None:
+    let_triage_publish(team, llmdo)
+    commit(team, "let triage publish")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{team.parent}", "shallow")
+    shallow = tmp_path / "shallow/team"
+    assert llmdo("diff", cwd=shallow).out.endswith("verdict: same\n")
+    done = llmdo("diff", "HEAD~1", cwd=shallow)
+    assert done.code == 2
+    assert done.err.startswith(
+        "error: there is no revision `HEAD~1` in this repository\n  hint: a shallow clone"
+    )
+    git(shallow, "fetch", "-q", "--depth", "2", "origin")
+    assert "verdict: widened" in llmdo("diff", "origin/HEAD~1", cwd=shallow).out
+    git(team, "worktree", "add", "-q", str(tmp_path / "other"), "HEAD~1")
+    assert "verdict: narrowed" in llmdo("diff", "main", cwd=tmp_path / "other/team").out
+
+
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("nowhere", "there is no revision `nowhere` in this repository"),
+        ("HEAD:team/llmdo.lock", "there is no revision `HEAD:team/llmdo.lock` in this repository"),
+        ("main..main", "there is no revision `main..main` in this repository"),
+        ("a\nb", "`a\nb` is not a revision"),
+        ("", "`` is not a revision"),
+    ],
+)
+def test_a_revision_that_is_none_is_said(team: Path, llmdo: Llmdo, revision: str, message: str) -> None:
+    done = llmdo("diff", revision, cwd=team)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {message}\n")
+
+
+def test_a_revision_is_never_an_option(team: Path, llmdo: Llmdo, tmp_path: Path) -> None:
+    for word in ("--output=canary", "-p", "--git-dir=/"):
+        done = llmdo("diff", "--", word, cwd=team)
+        assert (done.code, done.err) == (2, f"error: `{word}` is not a revision\n")
+    assert not (team / "canary").exists()
+
+
+def test_without_git_without_a_repository_and_before_the_first_commit_it_says_so(
+    team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git(team.parent, "update-ref", "-d", "HEAD")
+    assert "hint: nothing was committed yet" in llmdo("diff", cwd=team).err
+    (team.parent / ".git").rename(tmp_path / "gone")
+    done = llmdo("diff", cwd=team)
+    assert done.code == 2
+    assert done.err.startswith("error: git cannot read this repository: not a git repository")
+    monkeypatch.setenv("PATH", ".")
+    done = llmdo("diff", "--format", "json", cwd=team)
+    assert (done.code, json.loads(done.out)["status"]) == (2, "error")
+    assert json.loads(done.out)["error"]["message"] == "git is not installed"
+
+
+def test_no_git_of_the_workspace_is_started(
+    team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (team / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\n", encoding="utf-8")
+    (team / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([".", "", os.environ["PATH"]]))
+    assert llmdo("diff", cwd=team).code == 0
+    assert not (tmp_path / "canary").exists()
+
+
+def test_a_hostile_repository_runs_nothing(team: Path, llmdo: Llmdo, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {canary}\n", encoding="utf-8")
+    program.chmod(0o755)
+    hooks = team.parent / ".git/hooks"
+    for hook in ("post-checkout", "reference-transaction", "post-index-change"):
+        (hooks / hook).write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
+        (hooks / hook).chmod(0o755)
+    for key in (
+        "core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.gitProxy", "diff.external",
+        "core.alternateRefsCommand", "filter.x.smudge", "filter.x.clean", "filter.x.process", "gpg.program",
+        "credential.helper", "diff.x.textconv", "pager.cat-file", "pager.ls-tree", "uploadpack.packObjectsHook",
+    ):  # fmt: skip
+        git(team, "config", key, str(program))
+    for name in ("rev-parse", "cat-file", "ls-tree"):
+        git(team, "config", f"alias.{name}", f"!{program}")
+    (team / ".gitattributes").write_text("* filter=x diff=x\n", encoding="utf-8")
+    let_triage_publish(team, llmdo)
+    assert llmdo("diff", cwd=team).out == WIDENED
+    assert not canary.exists()
+
+
+def test_a_missing_object_of_a_partial_clone_is_not_fetched(team: Path, llmdo: Llmdo, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    blob = git(team, "rev-parse", "HEAD:./llmdo.lock")
+    commit_id = git(team, "rev-parse", "HEAD")
+    git(team, "config", "extensions.partialClone", "origin")
+    git(team, "config", "core.repositoryformatversion", "1")
+    git(team, "config", "remote.origin.promisor", "true")
+    git(team, "config", "remote.origin.url", f"ext::sh -c 'touch% {canary}'")
+    git(team, "config", "protocol.ext.allow", "always")
+    for name in (blob, commit_id):
+        (team.parent / ".git/objects" / name[:2] / name[2:]).rename(tmp_path / "object")
+        done = llmdo("diff", cwd=team)
+        assert done.code == 2
+        assert "Traceback" not in done.err
+        assert not canary.exists()
+        (tmp_path / "object").rename(team.parent / ".git/objects" / name[:2] / name[2:])
+
+
+def test_git_that_does_not_answer_is_left(team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llmdo.revision.SECONDS", 0.2)
+    os.mkfifo(team.parent / "pipe")
+    git(team, "config", "include.path", str(team.parent / "pipe"))
+    done = llmdo("diff", cwd=team)
+    assert (done.code, done.err) == (2, "error: git did not answer within 0.2 seconds\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<<<<<<< ours\nversion = 1\n", "holds the markers of a merge conflict"),
+        ("version = 7\n", "has version 7, and this llmdo reads up to 1"),
+        ("version = \n", "cannot be read"),
+        ("\0", "`llmdo.lock`"),
+    ],
+)
+def test_a_lock_that_cannot_be_read_is_said_on_either_side(
+    team: Path, llmdo: Llmdo, content: str, message: str
+) -> None:
+    good = (team / "llmdo.lock").read_text(encoding="utf-8")
+    (team / "llmdo.lock").write_text(content, encoding="utf-8")
+    done = llmdo("diff", cwd=team)
+    assert done.code == 2
+    assert message in done.err
+    commit(team, "broken")
+    (team / "llmdo.lock").write_text(good, encoding="utf-8")
+    done = llmdo("diff", cwd=team)
+    assert done.code == 2
+    assert done.err.startswith("error: at `HEAD`: ")
+    assert message in done.err
+    assert "hint" in done.err
+
+
+def test_a_lock_that_is_a_link_there_is_not_followed(team: Path, llmdo: Llmdo) -> None:
+    good = (team / "llmdo.lock").read_bytes()
+    (team / "llmdo.lock").unlink()
+    (team / "llmdo.lock").symlink_to("../secret")
+    commit(team, "link")
+    (team / "llmdo.lock").unlink()
+    (team / "llmdo.lock").write_bytes(good)
+    assert llmdo("diff", cwd=team).err == "error: `llmdo.lock` at `HEAD` is not a regular file\n"
+
+
+def test_without_a_lock_on_disk_it_says_what_to_do(team: Path, llmdo: Llmdo) -> None:
+    (team / "llmdo.lock").unlink()
+    done = llmdo("diff", cwd=team)
+    assert done.code == 2
+    assert done.err.startswith("error: there is no `llmdo.lock`\n  hint: run `llmdo lock`")
+
+
+def test_two_files_are_compared_without_git_and_without_a_workspace(llmdo: Llmdo, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(SAMPLE.read_bytes())
+    (tmp_path / "b").write_bytes(SAMPLE.read_bytes())
+    assert llmdo("diff", "--locks", "a", "b").out.endswith("verdict: same\n")
+    done = llmdo("diff", "--locks", "a", "c")
+    assert (done.code, done.err) == (2, "error: cannot read `c`: no such file or directory\n")
+    assert llmdo("diff", "--locks", "a").code == 2
+
+
+def test_a_lock_edited_by_hand_always_fails(llmdo: Llmdo, tmp_path: Path) -> None:
+    text = SAMPLE.read_text(encoding="utf-8")
+    (tmp_path / "a").write_text(text, encoding="utf-8")
+    edited = text.replace('digest = "sha256:0fe26f48', 'digest = "sha256:00000000')
+    assert edited != text
+    (tmp_path / "b").write_text(edited, encoding="utf-8")
+    done = llmdo("diff", "--locks", "a", "b")
+    assert done.code == 1
+    assert (
+        "error: the lock was edited by hand: tool `factorial` of toolset `calc`: "
+        "its description or parameters changed, and its source is the same\n"
+    ) in done.out
+    document = json.loads(llmdo("diff", "--locks", "a", "b", "--format", "json").out)
+    assert document["hand_edits"] == [
+        {"toolset": "calc", "tool": "factorial", "fact": "its description or parameters changed"}
+    ]
+    assert (
+        "**The lock was edited by hand:**" in llmdo("diff", "--locks", "a", "b", "--format", "markdown").out
+    )
+
+
+def test_json_holds_everything(team: Path, llmdo: Llmdo) -> None:
+    let_triage_publish(team, llmdo)
+    document = json.loads(llmdo("diff", "--format", "json", cwd=team).out)
+    assert document["schema"] == "llmdo.diff/1"
+    assert (document["status"], document["before"], document["after"]) == ("compared", "HEAD", "worktree")
+    assert (document["verdict"], document["accepted"]) == ("widened", False)
+    publish, triage = document["entries"]
+    assert (publish["verdict"], triage["verdict"]) == ("same", "widened")
+    row = triage["rows"][1]
+    assert (row["change"], row["capability"], row["scope"]) == ("gained", "fs.write", "out/**")
+    assert (row["before"], row["after"]["nothing_asks"]) == (None, True)
+    assert [(hop["name"], hop["path"], hop["line"]) for hop in row["after"]["path"]] == [
+        ("triage", None, None),
+        ("publisher", "workers/triage.worker", 5),
+        ("filesystem", "workers/publisher.worker", 4),
+    ]
+    assert document["changes"] == [
+        {
+            "route": ["worker", "triage", "delegates"],
+            "before": ["helper"],
+            "after": ["helper", "publisher"],
+            "effect": "none",
+            "entries": ["triage"],
+            "workers": [],
+            "accepted": None,
+        }
+    ]
+
+
+def test_markdown_has_a_table_for_what_widened_and_folds_the_rest(team: Path, llmdo: Llmdo) -> None:
+    let_triage_publish(team, llmdo)
+    done = llmdo("diff", "--format", "markdown", cwd=team)
+    lines = done.out.split("\n")
+    assert lines[0] == "### llmdo: widened"
+    assert "#### `triage`: widened" in lines
+    assert any(line.startswith("| + | `fs.write:out/**` | allowed, nothing asks |") for line in lines)
+    assert lines.index("<details>") > lines.index("#### `triage`: widened")
+    assert "* `publish`: same" in lines
+
+
+HOSTILE = "x` | <script>alert(1)</script> | [a](http://b)\n\n# head\u202e @all"
+
+
+def test_no_name_gets_out_of_its_place_in_markdown(llmdo: Llmdo, tmp_path: Path) -> None:
+    text = SAMPLE.read_text(encoding="utf-8")
+    spelled = json.dumps(HOSTILE)
+    (tmp_path / "a").write_text(text, encoding="utf-8")
+    hostile = (
+        text.replace('"decks/" = "input/"', f"{spelled} = {spelled}")
+        .replace('description = "Größe"', f"description = {spelled}")
+        .replace("[toolset.calc.tool.factorial]", f"[toolset.calc.tool.{spelled}]")
+        .replace('reason = "ours"', f"reason = {spelled}")
+        .replace("max-depth = 3", "max-depth = 4")
+    )
+    (tmp_path / "b").write_text(hostile, encoding="utf-8")
+    done = llmdo("diff", "--locks", "a", "b", "--format", "markdown")
+    assert done.code == 1
+    outside = re.sub(r"`[^`\n]+`", "", done.out)
+    for piece in ("script", "http", "head", "@all", "`", "\u202e"):
+        assert piece not in outside
+    assert done.out.count("`x\\u{60} \\u{7c} <script>") >= 4
+    text_form = llmdo("diff", "--locks", "a", "b").out
+    assert "\u202e" not in text_form
+    assert "\n# head" not in text_form
