@@ -42,9 +42,11 @@ The modules, each importing only from those below it:
     graph.py        the resolved graph as a value
     topology.py     knots and cycles of a directed graph
     models.py       model references as text
-    authority.py    capabilities, rules, ceilings: `decide`, the one evaluator of check and run
     schema/         Document x format -> value + problems; generates schemas/
     formats.py      what a manifest, a worker header and a lock may say
+    shell/          the built-in `shell` without its execution: words, shell rules, what a command raises
+    authority.py    capabilities, rules, ceilings: `decide`, the one evaluator of check and run
+    fields.py       the kinds of text that the formats are made of
     syntax/         text -> Document, with a place for every key and value
     resources.py    the schemas and templates that ship with the package
     diagnostic.py   findings, codes, and the error for when we cannot go on

@@ -108,6 +108,13 @@ def scope_contains(outer: str | None, inner: str | None) -> bool:
     return inner == outer[:-3] or inner.startswith(outer[:-2])
 
 
+def scope_order(scope: str | None) -> tuple[list[str], bool]:
+    """A sort key by which every scope stands right before all scopes that it contains."""
+    folder = scope is None or scope.endswith("**")
+    names = (scope or "").removesuffix("**").rstrip("/")
+    return names.split("/") if names else [], not folder
+
+
 def scopes_meet(one: str | None, other: str | None) -> bool:
     """Whether a path exists that lies in both; two scopes are always nested or apart."""
     return scope_contains(one, other) or scope_contains(other, one)

@@ -1,42 +1,60 @@
 """The built-in toolsets, as far as authority is concerned: their tools and what each may raise.
 
-Derived from a use's configuration alone, so that `check` knows them without importing the code that runs.
+Derived from what the files say, so that `check` knows them without importing the code that runs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from llmdo.authority import Capability
+from llmdo.authority import Capability, scope_contains, scopes_meet
 from llmdo.graph import Tool
+from llmdo.shell.rules import ShellSettings, Vouching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
+
+NAMES = frozenset({"filesystem", "shell"})
+"""Names that a worker or a toolset of the workspace cannot have."""
 
 
-def filesystem(config: Mapping[str, object]) -> tuple[Tool, ...]:
-    """The tools of `filesystem`: it reads where `read` says, everywhere without it, and writes where `write` says."""
+_NO_SHELL = ShellSettings()
+
+
+def tools(name: str, config: Mapping[str, object], shell: ShellSettings = _NO_SHELL) -> Mapping[str, Tool]:
+    """The tools that a use of the built-in toolset `name` offers; those without any capability are left out.
+
+    `shell` is what the manifest says about the toolset of that name.
+    """
+    offered = _filesystem(config) if name == "filesystem" else (_shell(config, shell),)
+    return {tool.name: tool for tool in offered if tool.capabilities}
+
+
+def _filesystem(config: Mapping[str, object]) -> tuple[Tool, ...]:
+    """It reads where `read` says, everywhere without it, writes where `write` says, and edits where both do."""
     read = cast("Iterable[str]", config.get("read", ("**",)))
     write = cast("Iterable[str]", config.get("write", ()))
+    both = {
+        one if scope_contains(other, one) else other
+        for one in read
+        for other in write
+        if scopes_meet(one, other)
+    }
     return (
         _tool("list_files", ["fs.list"], read),
         _tool("read_file", ["fs.read"], read),
         _tool("write_file", ["fs.write", "fs.write.protected"], write),
+        _tool("edit_file", ["fs.read", "fs.write", "fs.write.protected"], both),
     )
+
+
+def _shell(config: Mapping[str, object], settings: ShellSettings) -> Tool:
+    """It raises what the rules that hold for this use may raise, and what no rule vouches for."""
+    declared = Vouching.of(settings, config).declared(settings.isolation)
+    return Tool(name="shell", capabilities=tuple(sorted(declared, key=str)), hook=True)
 
 
 def _tool(name: str, capabilities: Iterable[str], scopes: Iterable[str]) -> Tool:
     scopes = tuple(scopes)
     declared = sorted(Capability(capability, scope) for capability in capabilities for scope in scopes)
     return Tool(name=name, capabilities=tuple(declared), hook=True)
-
-
-_TOOLSETS: Mapping[str, Callable[[Mapping[str, object]], tuple[Tool, ...]]] = {"filesystem": filesystem}
-
-NAMES = frozenset(_TOOLSETS)
-"""Names that a worker or a toolset of the workspace cannot have."""
-
-
-def tools(name: str, config: Mapping[str, object]) -> Mapping[str, Tool]:
-    """The tools that a use of the built-in toolset `name` offers; those without any capability are left out."""
-    return {tool.name: tool for tool in _TOOLSETS[name](config) if tool.capabilities}

@@ -8,84 +8,31 @@ judge accepted *is* one of these types, so nothing is converted and nothing heav
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from annotated_types import Ge, Gt, Le, MinLen
 from typing_extensions import TypedDict
 
-if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
-
-
-@dataclass(frozen=True, slots=True)
-class Doc:
-    """The description of a field: the schema's `description`, which editors show."""
-
-    text: str
-
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The field's JSON Schema with this description."""
-        return {**handler(core), "description": self.text}
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """A text field matches this pattern: anchored, without look-around, and `$` is the very end."""
-
-    pattern: str
-    meaning: str
-    """What such a text is, to follow "is not": the schema's `title`."""
-
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The field's JSON Schema with the meaning as its title."""
-        return {**handler(core), "title": self.meaning}
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The field's validator with this pattern."""
-        return {**handler(source), "pattern": self.pattern}
-
-
-_SPECIAL = r"*?\[\]\\:\x00-\x1f\x7f"
-_REST = rf"[^/{_SPECIAL}]*"
-_DOTTED = rf"\.[^./{_SPECIAL}]{_REST}|\.\.[^/{_SPECIAL}]+"
-_SEGMENT = rf"(?:[^./{_SPECIAL}]{_REST}|{_DOTTED})"
-_PATH = rf"(?:[^~./{_SPECIAL}]{_REST}|{_DOTTED})(?:/{_SEGMENT})*"  # `~` first would look like a home folder
-_SCOPE = rf"(?:\*\*|{_PATH}(?:/\*\*)?)"
-_CAPABILITY = r"[a-z][a-z0-9]*(?:\.[A-Za-z0-9_-]+)*"
-
-Name = Annotated[
-    str,
-    Matches(
-        r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
-    ),
-]
-Path = Annotated[str, Matches(rf"^{_PATH}$", "a path inside the workspace")]
-PathOrFolder = Annotated[str, Matches(rf"^{_PATH}/?$", "a path inside the workspace")]
-Scope = Annotated[str, Matches(rf"^{_SCOPE}$", "a path inside the workspace or `folder/**`")]
-ScopedCapability = Annotated[
-    str,
-    Matches(
-        rf"^{_CAPABILITY}(?::{_SCOPE})?$",
-        "a capability, perhaps with `:path` or `:folder/**` inside the workspace",
-    ),
-]
-FileAttribute = Annotated[
-    str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$", "of the form FILE.py:NAME, inside the workspace")
-]
-Attribute = Annotated[
-    str,
-    Matches(
-        rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$",
-        "of the form FILE.py:NAME, inside the workspace, or package.module:NAME",
-    ),
-]
-Text = Annotated[str, MinLen(1)]
-Positive = Annotated[int, Ge(1)]
-Decision = Literal["allowed", "needs_approval", "blocked"]
-Digest = Annotated[str, Matches(r"^sha256:[0-9a-f]{64}$", "a digest")]
-Chain = str | Annotated[list[str], MinLen(1)]
+from llmdo.fields import (
+    NAME,
+    STRICT,
+    Attribute,
+    Chain,
+    Decision,
+    Digest,
+    Doc,
+    FileAttribute,
+    Keys,
+    Matches,
+    Name,
+    Path,
+    PathOrFolder,
+    Positive,
+    Scope,
+    ScopedCapability,
+    Text,
+)
+from llmdo.shell.format import LockedShell, ShellConfig, ShellTable
 
 WorkspaceTable = TypedDict(
     "WorkspaceTable",
@@ -153,6 +100,17 @@ ToolsetTable = TypedDict(
         ],
     },
 )
+
+ManifestToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_items yet
+    "ManifestToolsets",
+    {"shell": NotRequired[Annotated[ShellTable, Doc("The built-in tool that runs commands.")]]},
+    extra_items=ToolsetTable,
+)
+ManifestToolsets.__pydantic_config__ = {  # type: ignore[attr-defined]
+    "extra": "allow",
+    "strict": True,
+    "json_schema_extra": {"propertyNames": {"pattern": NAME.pattern, "title": NAME.meaning}},
+}
 
 ApprovalsTable = TypedDict(
     "ApprovalsTable",
@@ -263,7 +221,7 @@ ManifestFile = TypedDict(
             ]
         ],
         "toolsets": NotRequired[
-            Annotated[dict[Name, ToolsetTable], Doc("What globs cannot say about toolsets.")]
+            Annotated[ManifestToolsets, Keys(Name), Doc("What globs cannot say about toolsets.")]
         ],
         "approvals": NotRequired[Annotated[ApprovalsTable, Doc("The rules of this workspace.")]],
         "paths": NotRequired[
@@ -313,7 +271,8 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
     {
         "filesystem": NotRequired[
             Annotated[FilesystemConfig, Doc("The built-in tools for files of the workspace.")]
-        ]
+        ],
+        "shell": NotRequired[Annotated[ShellConfig, Doc("The built-in tool that runs commands.")]],
     },
     extra_items=dict[str, Any],
 )
@@ -322,19 +281,15 @@ WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type:
 ModelSettings = TypedDict(
     "ModelSettings",
     {
-        "temperature": NotRequired[Annotated[float, Ge(0), Le(2), Doc("How freely the model chooses.")]],
+        "temperature": NotRequired[Annotated[float, Ge(0), Doc("How freely the model chooses.")]],
         "max_tokens": NotRequired[Annotated[Positive, Doc("The longest response, in tokens.")]],
-        "top_p": NotRequired[
-            Annotated[float, Gt(0), Le(1), Doc("The share of likely tokens it may choose.")]
-        ],
+        "top_p": NotRequired[Annotated[float, Gt(0), Doc("The share of likely tokens it may choose.")]],
         "top_k": NotRequired[Annotated[Positive, Doc("How many likely tokens it may choose from.")]],
         "timeout": NotRequired[
             Annotated[float, Gt(0), Doc("Seconds that one attempt at a request may take.")]
         ],
         "max_retries": NotRequired[
-            Annotated[
-                int, Ge(0), Le(10), Doc("How often a failure that passes is repeated; 2 where left out.")
-            ]
+            Annotated[int, Ge(0), Doc("How often a failure that passes is repeated; 2 where left out.")]
         ],
         "parallel_tool_calls": NotRequired[
             Annotated[bool, Doc("Whether one response may call several tools.")]
@@ -346,15 +301,15 @@ ModelSettings = TypedDict(
             Annotated[list[Text], MinLen(1), Doc("Texts at which the model stops.")]
         ],
         "presence_penalty": NotRequired[
-            Annotated[float, Ge(-2), Le(2), Doc("Keeps it from topics that were there already.")]
+            Annotated[float, Ge(-2), Doc("Keeps it from topics that were there already.")]
         ],
         "frequency_penalty": NotRequired[
-            Annotated[float, Ge(-2), Le(2), Doc("Keeps it from words that were there often.")]
+            Annotated[float, Ge(-2), Doc("Keeps it from words that were there often.")]
         ],
         "thinking": NotRequired[
             Annotated[
-                bool | Literal["minimal", "low", "medium", "high", "xhigh", "max"],
-                Doc("Whether the model thinks before it answers, or how much."),
+                Literal["minimal", "low", "medium", "high", "xhigh", "max"],
+                Doc("How much the model thinks before it answers."),
             ]
         ],
     },
@@ -526,17 +481,15 @@ LockFile = TypedDict(
         "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
         "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
         "toolset": NotRequired[Annotated[dict[Name, LockedToolset], Doc("The Python toolsets.")]],
+        "shell": NotRequired[Annotated[LockedShell, Doc("The built-in toolset that runs commands.")]],
         "accept": NotRequired[Annotated[list[Acceptance], Doc("What people have accepted.")]],
     },
 )
 """`llmdo.lock`."""
 
-STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
-"""Nothing is converted, nothing is dropped, and a number is a finite one: as the schemas judge."""
-
 for _table in (
-    WorkspaceTable, McpServer, ToolsetTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable,
-    ManifestFile, FilesystemConfig, AttachmentLimits, ModelSettings, WorkerHeader, LockedSettings, LockedModel,
-    LockedSource, LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
+    WorkspaceTable, McpServer, ToolsetTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable, ManifestFile,
+    FilesystemConfig, AttachmentLimits, ModelSettings, WorkerHeader, LockedSettings, LockedModel, LockedSource,
+    LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
 ):  # fmt: skip
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from llmdo.shell.rules import ShellSettings
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -204,6 +206,8 @@ class Graph:
     workers: Mapping[str, Worker] = field(default_factory=dict)
     toolsets: Mapping[str, Toolset] = field(default_factory=dict)
     """The workspace's own; the built-in ones come from `builtin.tools`."""
+    shell: ShellSettings = field(default_factory=ShellSettings)
+    """What `[toolsets.shell]` says."""
     acceptances: tuple[Acceptance, ...] = ()
     """Sorted."""
     code: tuple[str, ...] = field(default=(), compare=False)

@@ -70,7 +70,7 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
     if use.name in graph.toolsets:
         toolset = graph.toolsets[use.name]
         return {**toolset.tools, **START} if toolset.kind == "mcp" else toolset.tools
-    return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else NO_TOOLS
+    return builtin.tools(use.name, use.config, graph.shell) if use.name in builtin.NAMES else NO_TOOLS
 
 
 def delegates(graph: Graph, worker: Worker) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import lock
 from llmdo.reach import Analysis
-from llmdo.resolve import resolve
+from llmdo.resolve import resolve, with_facts
 from llmdo.workspace import load
 
 if TYPE_CHECKING:
@@ -47,8 +47,13 @@ def read(root: Path, manifest: Source | None = None) -> Project:
     With a `manifest` that text stands for the one in `root`, as `workspace.load` has it.
     """
     workspace = load(root, manifest)
-    locked = lock.read(workspace.lock)
     outlined = resolve(workspace)
-    known = lock.facts(locked.graph, outlined)
-    graph = resolve(workspace, known) if known else outlined
+    # Mostly the lock is current: then writing it once more is all the reading that it needs.
+    graph = with_facts(outlined, workspace, lock.supposed_facts(workspace.lock, outlined))
+    if lock.says(workspace.lock, graph):
+        locked = lock.Locked("read", graph)
+    else:
+        locked = lock.read(workspace.lock)
+        known = lock.facts(locked.graph, outlined)
+        graph = with_facts(outlined, workspace, known) if known else outlined
     return Project(workspace=workspace, graph=graph, locked=locked, analysis=Analysis(graph))

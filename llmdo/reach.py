@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ from llmdo.authority import (
     base_rules,
     decide,
     scope_contains,
+    scope_order,
     strictest,
 )
 from llmdo.bounds import Bounds
@@ -515,11 +517,8 @@ def _narrowed(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         by_name.setdefault(row.capability.name, []).append(row)
     for alike in by_name.values():
-        for wide in alike if len(alike) > 1 else ():
-            if any(
-                wide is not narrow and scope_contains(wide.capability.scope, narrow.capability.scope)
-                for narrow in alike
-            ):
+        for wide, narrow in pairwise(sorted(alike, key=lambda row: scope_order(row.capability.scope))):
+            if scope_contains(wide.capability.scope, narrow.capability.scope):
                 yield wide
 
 

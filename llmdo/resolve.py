@@ -5,6 +5,7 @@ What a name resolves to is a question to the graph, so an unknown one is still a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from llmdo.graph import (
     Use,
     Worker,
 )
+from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.workspace import import_candidates, package_files, python_file
 
@@ -75,8 +77,25 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
         workers=workers,
         toolsets=_toolsets(workspace, manifest, facts or {}),
         acceptances=acceptances(document, manifest.get("check", {}).get("accept", ()), "check", "accept"),
+        shell=shell(manifest.get("toolsets", {}).get("shell", {})),
         code=tuple(workspace.modules),
     )
+
+
+def shell(table: Mapping[str, Any]) -> ShellSettings:
+    """What is said about the built-in `shell`, its presets expanded."""
+    limits = {key.replace("-", "_"): value for key, value in table.get("limits", {}).items()}
+    return ShellSettings(
+        rules=parse_rules(table),
+        isolation=table.get("isolation", "auto"),
+        env=tuple(sorted(set(table.get("env", ())))),
+        limits=ShellLimits(**limits),
+    )
+
+
+def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
+    """What `resolve` makes of `workspace` and `facts`, given what it made of `workspace` alone."""
+    return replace(graph, toolsets=_toolsets(workspace, workspace.manifest or {}, facts))
 
 
 def reference(document: Document, name: str | None, *route: str | int) -> Reference | None:

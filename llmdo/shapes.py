@@ -8,15 +8,16 @@ class stands for it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from llmdo import inventory
-from llmdo.authority import Capability, scope_contains
+from llmdo.authority import Capability, scope_contains, scope_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.authority import Rule
     from llmdo.graph import Entry, Graph, Tool, Use, Worker
@@ -172,23 +173,38 @@ class Shapes:
     def _within(self, declared: Capability) -> tuple[tuple[Capability, Capability], ...]:
         """Each class of scopes within `declared`: how it is shown, and a call that stands for it."""
         if (known := self._classes.get(declared)) is None:
-            known = self._classes[declared] = tuple(_classes(declared, self.written))
+            known = self._classes[declared] = tuple(self._cut(declared))
         return known
 
+    def _cut(self, declared: Capability) -> Iterator[tuple[Capability, Capability]]:
+        labels = declared.name.split(".")
+        narrower = {
+            scope
+            for length in range(1, len(labels) + 1)
+            for scope in _inside(self._scopes.get(".".join(labels[:length]), ()), declared.scope)
+            if scope != declared.scope
+        }
+        if declared.scope is None and not narrower:
+            yield declared, declared
+            return
+        for scope in sorted({declared.scope or "**", *narrower}):
+            yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
 
-def _classes(declared: Capability, written: Iterable[Capability]) -> Iterator[tuple[Capability, Capability]]:
-    narrower = {
-        one.scope
-        for one in written
-        if one.covers_name(declared.name)
-        and one.scope != declared.scope
-        and scope_contains(declared.scope, one.scope)
-    }
-    if declared.scope is None and not narrower:
-        yield declared, declared
-        return
-    for scope in sorted({declared.scope or "**", *filter(None, narrower)}):
-        yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
+    @cached_property
+    def _scopes(self) -> Mapping[str, Sequence[str]]:
+        """Name of a capability to the scopes that anybody wrote with it, in `scope_order`."""
+        found: dict[str, set[str]] = {}
+        for one in self.written:
+            found.setdefault(one.name, set()).add(one.scope or "**")
+        return {name: sorted(scopes, key=scope_order) for name, scopes in found.items()}
+
+
+def _inside(scopes: Sequence[str], outer: str | None) -> Iterator[str]:
+    """Those of `scopes`, which are in `scope_order`, that lie in `outer`."""
+    at = bisect_left(scopes, scope_order(outer), key=scope_order)
+    while at < len(scopes) and scope_contains(outer, scopes[at]):
+        yield scopes[at]
+        at += 1
 
 
 def _representative(scope: str) -> str:
@@ -212,7 +228,11 @@ def written_scopes(
 
 
 def assurance_of(graph: Graph, toolset: str) -> Assurance:
-    """How far a statement about a toolset holds: a server without isolation is open, in-process Python declared."""
+    """How far a statement about a toolset holds: what runs without isolation is open, in-process Python declared.
+
+    Whether a machine can isolate commands is known only there, so they count as isolated only where the
+    manifest requires it.
+    """
     if toolset in graph.toolsets:
         return "open" if graph.toolsets[toolset].kind == "mcp" else "declared"
-    return "enforced"
+    return "open" if toolset == "shell" and graph.shell.isolation != "require" else "enforced"

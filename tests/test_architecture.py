@@ -29,15 +29,18 @@ LAYERS = (
     ("resolve",),
     ("builtin", "facts", "workspace"),
     ("graph", "topology", "models", "discovery"),
-    ("schema", "authority"),
-    ("syntax", "resources", "formats"),
+    ("schema",),
+    ("formats",),
+    ("shell",),
+    ("authority",),
+    ("syntax", "resources", "fields"),
     ("diagnostic", "digest"),
     ("source", "version"),
 )
 """A module imports from the layers below its own, and within its own part."""
 
 DOORS = {
-    "yaml": {"syntax/frontmatter.py"},
+    "yaml": {"syntax/header.py"},
     "jsonschema": {"schema/validation.py"},
     "tomlkit": {"scaffold"},
     "typer": {"cli"},

@@ -138,11 +138,11 @@ def shuffled(graph: Graph, shuffling: random.Random) -> Graph:
 
 # One fact at a time.
 
-SHELL = Toolset(
-    name="shell",
+CONSOLE = Toolset(
+    name="console",
     kind="python",
     at=NOWHERE,
-    python="tools.py:shell",
+    python="tools.py:console",
     source="sha256:1",
     tools={"run": Tool(name="run", capabilities=(Capability("proc.exec"),), digest="sha256:2")},
 )
@@ -161,7 +161,7 @@ def worker(name: str, *uses: str, **more) -> Worker:
     )
 
 
-def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = SHELL, **more) -> Graph:
+def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = CONSOLE, **more) -> Graph:
     return Graph(
         settings=Settings(name="w", built_in=1, default="needs_approval", max_depth=5),
         workers={one.name: one for one in workers},
@@ -171,15 +171,15 @@ def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = SHELL, *
     )
 
 
-MAIN = worker("main", "shell")
+MAIN = worker("main", "console")
 PLAIN = graph_of(MAIN)
 
 
 def test_a_capability_gained_by_delegation_has_its_path() -> None:
-    difference = diff(graph_of(worker("main")), graph_of(worker("main", "other"), worker("other", "shell")))
+    difference = diff(graph_of(worker("main")), graph_of(worker("main", "other"), worker("other", "console")))
     row = next(row for row in difference.entries[0].rows if row.capability.name == "proc.exec")
     assert (row.kind, difference.verdict) == ("gained", "widened")
-    assert [hop.name for hop in row.after.path] == ["main", "other", "shell"]
+    assert [hop.name for hop in row.after.path] == ["main", "other", "console"]
 
 
 def test_a_gate_is_removed_only_when_some_path_asks_nobody() -> None:
@@ -195,7 +195,7 @@ def test_every_limit_that_goes_up_or_away_widens() -> None:
         return graph_of(MAIN, entry=replace(ENTRY, limits=Limits(**limits)))
 
     def attached(**limits):
-        return graph_of(worker("main", "shell", attachments=Attachments(**limits)))
+        return graph_of(worker("main", "console", attachments=Attachments(**limits)))
 
     for less, more in (
         (limited(requests=3), limited(requests=4)),
@@ -223,8 +223,8 @@ def test_a_ceiling_widens_where_it_admits_more_by_the_law_of_ceilings() -> None:
 
 
 def test_a_tool_that_declares_less_widens_where_it_is_reached() -> None:
-    silent = replace(SHELL, source="sha256:3", tools={"run": Tool(name="run", capabilities=())})
-    hooked = replace(SHELL, source="sha256:3", tools={"run": replace(SHELL.tools["run"], hook=True)})
+    silent = replace(CONSOLE, source="sha256:3", tools={"run": Tool(name="run", capabilities=())})
+    hooked = replace(CONSOLE, source="sha256:3", tools={"run": replace(CONSOLE.tools["run"], hook=True)})
     for toolset in (silent, hooked):
         difference = diff(PLAIN, graph_of(MAIN, toolset=toolset))
         assert difference.verdict == "widened"
@@ -233,16 +233,16 @@ def test_a_tool_that_declares_less_widens_where_it_is_reached() -> None:
 
 
 def test_a_tool_that_changed_names_who_reaches_it() -> None:
-    tools = {"run": replace(SHELL.tools["run"], digest="sha256:9")}
-    after = graph_of(MAIN, toolset=replace(SHELL, source="sha256:3", tools=tools))
+    tools = {"run": replace(CONSOLE.tools["run"], digest="sha256:9")}
+    after = graph_of(MAIN, toolset=replace(CONSOLE, source="sha256:3", tools=tools))
     changes = {change.route: change for change in diff(PLAIN, after).changes}
-    change = changes["toolset", "shell", "tool", "run", "digest"]
+    change = changes["toolset", "console", "tool", "run", "digest"]
     assert (change.workers, change.entries, change.effect) == (("main",), ("e",), "none")
     assert diff(PLAIN, after).entries[0].verdict == "changed"
 
 
 def test_facts_that_changed_while_their_source_did_not_were_edited_by_hand() -> None:
-    tool = SHELL.tools["run"]
+    tool = CONSOLE.tools["run"]
     for tools in (
         {},
         {"run": tool, "more": tool},
@@ -250,16 +250,16 @@ def test_facts_that_changed_while_their_source_did_not_were_edited_by_hand() -> 
         {"run": replace(tool, hook=True)},
         {"run": replace(tool, metadata=())},
     ):
-        difference = diff(PLAIN, graph_of(MAIN, toolset=replace(SHELL, tools=tools)))
+        difference = diff(PLAIN, graph_of(MAIN, toolset=replace(CONSOLE, tools=tools)))
         assert difference.hand_edits
         assert difference.fails(None)
-        rebuilt = replace(SHELL, source="sha256:3", tools=tools)
+        rebuilt = replace(CONSOLE, source="sha256:3", tools=tools)
         assert not diff(PLAIN, graph_of(MAIN, toolset=rebuilt)).hand_edits
 
 
 def test_a_table_of_the_manifest_may_change_capabilities_without_the_source() -> None:
-    tools = {"run": replace(SHELL.tools["run"], capabilities=(Capability("x.shell.run"),))}
-    assert not diff(PLAIN, graph_of(MAIN, toolset=replace(SHELL, tools=tools))).hand_edits
+    tools = {"run": replace(CONSOLE.tools["run"], capabilities=(Capability("x.console.run"),))}
+    assert not diff(PLAIN, graph_of(MAIN, toolset=replace(CONSOLE, tools=tools))).hand_edits
 
 
 def accepted(capability: str, *, entry: str | None = None, gated: bool = False) -> Acceptance:
@@ -320,6 +320,6 @@ def test_against_nothing_everything_is_new() -> None:
     assert (difference.entries[0].status, difference.verdict) == ("new", "widened")
     assert {change.route for change in difference.changes} == {
         ("entry", "e"),
-        ("toolset", "shell"),
+        ("toolset", "console"),
         ("worker", "main"),
     }

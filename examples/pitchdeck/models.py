@@ -7,11 +7,10 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pitchdeck_rules.conversation import delegate, evaluate_attachments, orchestrate
 from pydantic_ai.messages import TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage
-
-from pitchdeck_rules.conversation import delegate, evaluate_attachments, orchestrate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

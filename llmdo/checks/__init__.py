@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmdo.checks import authority, delegation, files, lock, names
+from llmdo.checks import authority, delegation, files, lock, names, shell
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import reported, unknown_check
 from llmdo.diagnostic import CODES
@@ -13,7 +13,7 @@ from llmdo.diagnostic import CODES
 __all__ = ["ALL", "check", "documentation", "explanation", "name_of", "reported"]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.project import Project
@@ -61,8 +61,12 @@ ALL: tuple[Check, ...] = (
     authority.tool_never_runs,
     authority.private_data_way_out,
     idle_acceptance,
+    shell.shell_rule_example,
+    shell.open_launcher,
 )
 """Every check, in the order of its code."""
+
+MAX_OF_A_KIND = 1_000  # findings with one code: a workspace could be made to have millions
 
 
 def name_of(check: Check) -> str:
@@ -76,10 +80,20 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     Without `locked`, a lock that is stale is a warning and a missing one a note: the work goes on. With it
     both are errors. What the manifest ignores is among them: `reported` leaves it out.
     """
-    found = set(without_accepted(project, (finding for one in ALL for finding in one(project))))
+    found = {finding for one in ALL for finding in _few(without_accepted(project, one(project)))}
     if not locked:
         found = {_relaxed(finding) for finding in found}
     return tuple(sorted(found, key=lambda finding: finding.order))
+
+
+def _few(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The findings of one check, as many as anybody reads; the last one says that there are more."""
+    for number, one in enumerate(findings):
+        if number == MAX_OF_A_KIND:
+            message = f"there are more findings of this kind than the {MAX_OF_A_KIND:,} that are shown"
+            yield replace(one, message=message, hint=None, related=(), fix=None)
+            return
+        yield one
 
 
 def _relaxed(finding: Diagnostic) -> Diagnostic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.checks import selection
+from llmdo.checks import selection, shell
 from llmdo.diagnostic import finding
 from llmdo.version import __version__
 
@@ -72,6 +72,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     """
     yield from _reported(project, "LDO103")
     yield from selection.without_effect(project)
+    yield from shell.without_meaning(project)
     document = project.workspace.document
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():

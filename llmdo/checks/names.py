@@ -97,7 +97,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                 )
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
-        if "python" not in table and "mcp" not in table and name not in graph.toolsets:
+        if "python" not in table and "mcp" not in table and name not in {*graph.toolsets, "shell"}:
             yield finding(
                 "LDO202",
                 project.workspace.document.key("toolsets", name),
@@ -156,9 +156,9 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
 
         model: openai:gpt-5
     """
+    known = {*project.graph.models, *models.PROVIDERS}
     for reference in _models(project):
         if problem := models.problem_of(reference.name, project.graph.models):
-            known = {*project.graph.models, *models.PROVIDERS}
             match = nearest(reference.name.partition(":")[0], known)
             hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?" if match else None
             fix = None
@@ -252,7 +252,7 @@ def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
         return (use.name,)
     if use.name in graph.toolsets:
         return [tool for tool in graph.toolsets[use.name].tools if tool != "*"]
-    return builtin.tools(use.name, use.config) if use.name in builtin.NAMES else ()
+    return builtin.tools(use.name, use.config, graph.shell) if use.name in builtin.NAMES else ()
 
 
 def unknown_capability(project: Project) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmdo import inventory
-from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, scope_contains
+from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, scope_contains, scope_order
 from llmdo.diff.difference import RowChange
 from llmdo.reach import Analysis
 
@@ -107,7 +107,7 @@ def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) 
     leader: dict[Capability, Capability] = {}
     divided: set[Capability] = set()
     around: list[Capability] = []
-    for capability in sorted(known, key=_nesting):
+    for capability in sorted(known, key=lambda one: (one.name, scope_order(one.scope))):
         while around and not (
             around[-1].name == capability.name and scope_contains(around[-1].scope, capability.scope)
         ):
@@ -122,14 +122,6 @@ def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) 
     for capability, change in found.items():
         if leader[capability] == capability:
             yield replace(change, elsewhere=capability in divided)
-
-
-def _nesting(capability: Capability) -> tuple[str, list[str], bool]:
-    """A sort key by which every scope stands right before all that it contains."""
-    scope = capability.scope or "**"
-    folder = scope.endswith("**")
-    names = scope.removesuffix("**").rstrip("/")
-    return capability.name, names.split("/") if names else [], not folder
 
 
 def _look(change: RowChange) -> object:

@@ -4,11 +4,14 @@ The lock holds facts per item and nothing that follows from several, so that mer
 no digest over everything, no reach. It is compared by meaning and written only when its meaning changed.
 
 History of the format, newest first:
-  version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances.
+  version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances;
+    what `[toolsets.shell]` says, with its presets expanded.
 """
 
 from llmdo.lock.drift import Drift, drift
 from llmdo.lock.encoding import decode, encode
-from llmdo.lock.state import Locked, dump, facts, read, write
+from llmdo.lock.state import Locked, dump, facts, read, says, supposed_facts, write
 
-__all__ = ["Drift", "Locked", "decode", "drift", "dump", "encode", "facts", "read", "write"]
+__all__ = [
+    "Drift", "Locked", "decode", "drift", "dump", "encode", "facts", "read", "says", "supposed_facts", "write",
+]  # fmt: skip

@@ -86,6 +86,8 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
                 yield Drift(kind, name, ("it is not in the lock",), _place(current, kind, name))
             elif changes := tuple(_changes(old[name], new[name])):
                 yield Drift(kind, name, changes, _place(current, kind, name))
+    if changes := tuple(_shell(before.get("shell", {}), after.get("shell", {}))):
+        yield Drift("shell", "", changes, None)
     if before.get("accept") != after.get("accept"):
         yield Drift("accept", "", ("the acceptances changed",), None)
 
@@ -155,6 +157,21 @@ def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]
                 "its capabilities" if capabilities[0] != capabilities[1] else "its description or parameters"
             )
             yield f"tool `{name}` changed {what}"
+
+
+def _shell(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    yield from _fields({**before, "rule": None}, {**after, "rule": None})
+    old, new = _by_run(before), _by_run(after)
+    for run in sorted({*old, *new}):
+        if old.get(run) != new.get(run):
+            yield f"its rule `{run}` {'is gone' if run not in new else 'changed' if run in old else 'is new'}"
+
+
+def _by_run(shell: Mapping[str, Any]) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    for rule in shell.get("rule", ()):
+        found.setdefault(" ".join(rule["run"]), []).append(rule)
+    return found
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo import digest, resolve
 from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.shell import ShellLimits, ShellSettings
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from llmdo.authority import Capability, Rule
     from llmdo.graph import Acceptance, Attachments, Server
+    from llmdo.shell import ShellRule
     from llmdo.syntax.document import Document
 
 VERSION = 1
@@ -48,6 +50,8 @@ def encode(graph: Graph) -> dict[str, Any]:
         "worker": {worker.name: _worker(graph, worker) for worker in graph.workers.values()},
         "toolset": {toolset.name: _toolset(toolset) for toolset in graph.toolsets.values()},
     }
+    if graph.shell != ShellSettings():
+        lock["shell"] = _shell(graph.shell)
     if graph.acceptances:
         lock["accept"] = sorted(map(_acceptance, graph.acceptances), key=digest.canonical)
     return lock
@@ -151,6 +155,34 @@ def _tool(tool: Tool) -> dict[str, Any]:
     )
 
 
+def _shell(shell: ShellSettings) -> dict[str, Any]:
+    usual = ShellLimits()
+    limits = {one.name: getattr(shell.limits, one.name) for one in fields(ShellLimits)}
+    changed = {
+        name.replace("_", "-"): limit for name, limit in limits.items() if limit != getattr(usual, name)
+    }
+    return _without_none(
+        {
+            "isolation": shell.isolation,
+            "env": list(shell.env) or None,
+            "limits": changed or None,
+            "rule": list(map(_shell_rule, shell.rules)) or None,
+        }
+    )
+
+
+def _shell_rule(rule: ShellRule) -> dict[str, Any]:
+    return _without_none(
+        {
+            "run": list(rule.run),
+            "flags": None if rule.flags is None else list(rule.flags),
+            "positional": rule.positional,
+            "capability": rule.capability,
+            "reads": None if rule.reads == "named" else rule.reads,
+        }
+    )
+
+
 def _acceptance(acceptance: Acceptance) -> dict[str, Any]:
     return _without_none(
         {
@@ -203,9 +235,14 @@ def decode(document: Document, lock: Mapping[str, Any]) -> Graph:
         paths=dict(_sorted(lock, "paths")),
         entries=dict(sorted(entries.items())),
         workers=workers,
-        toolsets={name: _decode_toolset(document, name, table) for name, table in _sorted(lock, "toolset")},
+        toolsets=decode_toolsets(document, lock.get("toolset", {})),
         acceptances=resolve.acceptances(document, lock.get("accept", ()), "accept"),
+        shell=_decode_shell(lock.get("shell", {})),
     )
+
+
+def _decode_shell(table: Mapping[str, Any]) -> ShellSettings:
+    return resolve.shell({**table, "rules": table.get("rule", ())})
 
 
 def _sorted(lock: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
@@ -264,6 +301,11 @@ def _decode_worker(document: Document, name: str, table: Mapping[str, Any]) -> W
         schema_out=resolve.reference(document, table.get("schema-out"), *at, "schema-out"),
         attachments=resolve.attachments(table.get("attachments", {})),
     )
+
+
+def decode_toolsets(document: Document, tables: Mapping[str, Any]) -> dict[str, Toolset]:
+    """The toolsets that the tables of a lock describe, by name."""
+    return {name: _decode_toolset(document, name, table) for name, table in sorted(tables.items())}
 
 
 def _decode_toolset(document: Document, name: str, table: Mapping[str, Any]) -> Toolset:

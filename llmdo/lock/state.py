@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.diagnostic import LlmdoError, finding
 from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.lock.encoding import REVISION, VERSION, decode, encode
-from llmdo.lock.layout import layout
-from llmdo.schema import judge
+from llmdo.lock.encoding import REVISION, VERSION, decode, decode_toolsets, encode
+from llmdo.lock.layout import layout, pieces
+from llmdo.lock.reading import read as read_lines
+from llmdo.schema import accepts_part, judge
 from llmdo.syntax import toml
+from llmdo.syntax.document import Document
 from llmdo.workspace import LOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.facts import Facts
-    from llmdo.graph import Graph
+    from llmdo.graph import Graph, Toolset
     from llmdo.source import Source
-    from llmdo.syntax.document import Document
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
@@ -66,7 +68,8 @@ def read(source: Source | None) -> Locked:
             hint="use a newer llmdo",
         )
         return Locked("newer", None, (problem,))
-    document = toml.parse(source)
+    data = read_lines(source.text)
+    document = toml.parse(source) if data is None else toml.document(source, data)
     judged = judge(document, "lock") if not document.problems else None
     faults = document.problems or (judged.problems if judged else ())
     newer = judged is not None and judged.data is not None and judged.data["revision"] > REVISION
@@ -95,8 +98,37 @@ def _newer_revision(document: Document, ignored: int) -> Diagnostic:
     )
 
 
+def says(source: Source | None, graph: Graph) -> bool:
+    """Whether the lock in `source` is, to the letter, the lock of `graph`."""
+    if source is None:
+        return False
+    at = 0
+    for piece in pieces(encode(graph)):
+        if not source.text.startswith(piece, at):
+            return False
+        at += len(piece)
+    return at == len(source.text)
+
+
+def supposed_facts(source: Source | None, current: Graph) -> Facts:
+    """What the end of the lock in `source` seems to know of Python toolsets, read without its beginning.
+
+    Right where the lock `says` what follows from it, and worth nothing otherwise.
+    """
+    start = source.text.find("\n[toolset.") if source else -1
+    tables = read_lines(source.text[start:]) if source and start >= 0 else None
+    toolsets = (tables or {}).get("toolset")
+    if source is None or toolsets is None or not accepts_part(toolsets, "lock", "toolset"):
+        return {}
+    return _facts(decode_toolsets(Document(source, {}, dict), toolsets).values(), current)
+
+
 def facts(locked: Graph | None, current: Graph) -> Facts:
     """What the lock knows of the Python toolsets whose source has not changed since."""
+    return _facts(locked.toolsets.values() if locked else (), current)
+
+
+def _facts(toolsets: Iterable[Toolset], current: Graph) -> Facts:
     return {
         toolset.python: ToolsetFacts(
             is_class=toolset.is_class,
@@ -110,7 +142,7 @@ def facts(locked: Graph | None, current: Graph) -> Facts:
                 for tool in toolset.tools.values()
             },
         )
-        for toolset in (locked.toolsets.values() if locked else ())
+        for toolset in toolsets
         if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python)
     }
 

@@ -33,6 +33,7 @@ _SUBJECTS = {
 _UNLIMITED = frozenset({"may", "suffixes", "compatible-models"})
 """Lists whose absence is not the same as an empty one."""
 
+MAX_NAMES = 5  # of those whom one fact concerns: JSON has them all
 MAX_VALUE = 200  # characters of a text such as an input
 MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
 
@@ -154,9 +155,20 @@ def phrase(change: Change, quote: Quote) -> str:
     if kind == "toolset" and rest[:1] == ["tool"] and len(rest) > 1:
         subject, item, rest = "tool", [f"{names[0]}.{rest[1]}"], rest[2:]
     words = " ".join([subject, *map(quote, item), *map(quote, rest)])
-    concerned = [name for name in (change.entries or change.workers) if change.route[0] != "entry"]
-    reached = f" (reached by {', '.join(map(quote, concerned))})" if concerned and change.entries else ""
-    return f"{words}{_values(change, quote)}{reached}"
+    return f"{words}{_values(change, quote)}{_concerned(change, quote)}"
+
+
+def _concerned(change: Change, quote: Quote) -> str:
+    if change.route[0] == "entry":
+        return ""
+    sides = (("used by", change.workers), ("reached by", change.entries))
+    words = [f"{verb} {_some(names, quote)}" for verb, names in sides if names]
+    return f" ({', '.join(words)})" if words else ""
+
+
+def _some(names: Sequence[str], quote: Quote) -> str:
+    more = [f"{len(names) - MAX_NAMES} more"] if len(names) > MAX_NAMES else []
+    return " and ".join([*map(quote, names[:MAX_NAMES]), *more])
 
 
 def hand_edit(one: HandEdit, quote: Quote) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo.schema.acceptance import Format, accepts
+from llmdo.schema.acceptance import Format, accepts, accepts_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.source import Span
     from llmdo.syntax.document import Document, Route
 
-__all__ = ["Format", "Judged", "accepts", "judge"]
+__all__ = ["Format", "Judged", "accepts", "accepts_part", "judge"]
 
 
 @dataclass(frozen=True, slots=True)

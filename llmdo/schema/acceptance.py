@@ -22,14 +22,20 @@ Judge = Callable[[Any], bool]
 
 def accepts(data: Any, form: Format) -> bool:
     """Whether data is what its format allows."""
-    return judge_of(form)(data)
+    return _judge_of(form)(data)
+
+
+def accepts_part(data: Any, form: Format, key: str) -> bool:
+    """Whether data is what its format allows at this key of a whole document."""
+    return _judge_of(form, key)(data)
 
 
 @cache
-def judge_of(form: Format) -> Judge:
-    """The function that judges a whole document of this format."""
+def _judge_of(form: Format, key: str = "") -> Judge:
+    """The function that judges a whole document of this format, or what stands at a key of it."""
     schema = json.loads(resources.read("schemas", f"{form}.json"))
-    return _Compiler(schema.pop("definitions", {})).compile(schema)
+    compiler = _Compiler(schema.pop("definitions", {}))
+    return compiler.compile(schema["properties"][key] if key else schema)
 
 
 def _anything(_: Any) -> bool:

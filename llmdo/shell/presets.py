@@ -65,7 +65,10 @@ _READ_ONLY = (
     ),
     _reading("stat", "-c= -t", match=["stat -c %s a.py"], not_match=["stat -L a", "stat /etc/shadow"]),
     _reading(
-        "file", "-b -i --brief --mime-type", match=["file -b a.png"], not_match=["file -f list", "file -C -m x"]
+        "file",
+        "-b -i --brief --mime-type",
+        match=["file -b a.png"],
+        not_match=["file -f list", "file -C -m x"],
     ),
     _reading(
         "du",
@@ -73,7 +76,9 @@ _READ_ONLY = (
         match=["du -sh src"],
         not_match=["du -L src", "du --files0-from=list"],
     ),
-    _reading("tree", "-a -d -L= -I= --noreport", match=["tree -L 2 src"], not_match=["tree -o out", "tree -l src"]),
+    _reading(
+        "tree", "-a -d -L= -I= --noreport", match=["tree -L 2 src"], not_match=["tree -o out", "tree -l src"]
+    ),
     _reading(
         "grep",
         _MATCHING,
@@ -96,7 +101,14 @@ _READ_ONLY = (
         "--count --ignore-case --fixed-strings --files-with-matches --line-number --no-heading --sort=path",
         reads="workspace",
         match=["rg -n TODO src", "rg -g *.py -e TODO"],
-        not_match=["rg --pre=x TODO", "rg --pre x TODO", "rg -z TODO", "rg -f list", "rg -L TODO", "rg TODO /etc"],
+        not_match=[
+            "rg --pre=x TODO",
+            "rg --pre x TODO",
+            "rg -z TODO",
+            "rg -f list",
+            "rg -L TODO",
+            "rg TODO /etc",
+        ],
     ),
     _reading(
         "find",
@@ -104,15 +116,27 @@ _READ_ONLY = (
         "-not -o -or -a -and",
         match=["find src -name *.py -type f", "find . -maxdepth 2"],
         not_match=[
-            "find . -delete", "find . -exec rm {} ;", "find . -fprint x", "find / -name x", "find -L .",
-            "find . -ok rm {} ;", "find -- -delete", "find . -files0-from list",
-        ],  # fmt: skip
+            "find . -delete",
+            "find . -exec rm {} ;",
+            "find . -fprint x",
+            "find / -name x",
+            "find -L .",
+            "find . -ok rm {} ;",
+            "find -- -delete",
+            "find . -files0-from list",
+        ],
     ),
     _reading(
         "sort",
         "-n -r -u -f -h -V -b -c -k= -t= --numeric-sort --reverse --unique",
         match=["sort -n -k 2 data.txt"],
-        not_match=["sort -o out a", "sort a -oout", "sort --compress-program=x a", "sort -T /tmp a", "sort -nro x"],
+        not_match=[
+            "sort -o out a",
+            "sort a -oout",
+            "sort --compress-program=x a",
+            "sort -T /tmp a",
+            "sort -nro x",
+        ],
     ),
     _reading(
         "cut",
@@ -185,7 +209,10 @@ _GIT_READ = (
         not_match=["blame --contents x a.py", "blame /etc/passwd"],
     ),
     _git(
-        "shortlog", "-s -n -e -sn -sne --no-merges", match=["shortlog -sn HEAD"], not_match=["shortlog --output=x"]
+        "shortlog",
+        "-s -n -e -sn -sne --no-merges",
+        match=["shortlog -sn HEAD"],
+        not_match=["shortlog --output=x"],
     ),
     _git("describe", "--tags --always --long", match=["describe --tags"], not_match=["describe --dirty"]),
     _git(
@@ -214,7 +241,12 @@ _GIT_READ = (
         "grep",
         "-n -i -w -l -c -F -E -e= -A= -B= -C= --line-number --ignore-case --files-with-matches",
         match=["grep -n -e TODO", "grep TODO HEAD -- src"],
-        not_match=["grep -O TODO", "grep --open-files-in-pager=x TODO", "grep -f x", "grep --no-index x /etc"],
+        not_match=[
+            "grep -O TODO",
+            "grep --open-files-in-pager=x TODO",
+            "grep -f x",
+            "grep --no-index x /etc",
+        ],
     ),
 )
 

@@ -52,3 +52,19 @@ def is_launcher(program: str) -> bool:
         return True
     stem = program.rstrip("0123456789.-")
     return stem != program and stem in _VERSIONED
+
+
+_STEERING = frozenset({
+    "PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH",
+    "EDITOR", "VISUAL", "BROWSER", "TMPDIR", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH",
+    "HOSTALIASES", "RESOLV_HOST_CONF", "MAKEFLAGS", "LESSOPEN", "LESSCLOSE", "RIPGREP_CONFIG_PATH", "XDG_CONFIG_HOME",
+})  # fmt: skip
+_STEERING_BEGINNINGS = ("LD_", "DYLD_", "PYTHON", "PERL5", "GIT_", "MALLOC_")
+_STEERING_ENDINGS = ("_PRELOAD", "PAGER")
+
+
+def steers_programs(variable: str) -> bool:
+    """Whether an environment variable decides what a program loads or starts: such a one is never handed on."""
+    name = variable.upper()
+    return name in _STEERING or name.startswith(_STEERING_BEGINNINGS) or name.endswith(_STEERING_ENDINGS)

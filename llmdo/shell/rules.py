@@ -29,7 +29,7 @@ _ELSEWHERE = re.compile(r"$|[-+@/~:]|[A-Za-z]:/|.*://")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellRule:
-    """A program with its first words, and the arguments that may follow. What it does not name, it does not vouch for."""
+    """A program with its first words, and the arguments that may follow; it vouches for nothing else."""
 
     run: tuple[str, ...]
     """The leading words of the command, the program first."""

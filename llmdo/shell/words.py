@@ -66,7 +66,9 @@ def words(line: str) -> tuple[str, ...]:
         CommandRefused: It is too long, or a shell would do something with it beyond splitting it into words.
     """
     if len(line) > MAX_LINE:
-        raise CommandRefused(f"the command has more than {MAX_LINE:,} characters", hint="write a file instead")
+        raise CommandRefused(
+            f"the command has more than {MAX_LINE:,} characters", hint="write a file instead"
+        )
     for character in line:
         if character not in " \t" and unicodedata.category(character) in _INVISIBLE:
             hint = "make one call for each command" if character in "\r\n" else "leave it out"
@@ -120,7 +122,9 @@ def program_of(command: tuple[str, ...]) -> str:
         except UnicodeEncodeError as error:
             raise CommandRefused("a word of the command is not valid Unicode") from error
         if "\0" in word or size > MAX_WORD:
-            raise CommandRefused("a word of the command has a NUL or is too long", hint="write a file instead")
+            raise CommandRefused(
+                "a word of the command has a NUL or is too long", hint="write a file instead"
+            )
     if not _PROGRAM.fullmatch(command[0]):
         raise CommandRefused(
             f"`{shown(command[0][:80])}` is not the bare name of a program",

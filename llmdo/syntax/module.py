@@ -31,7 +31,7 @@ _WRAPPING = frozenset(
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
-MAX_TOKENS = 60_000  # about 7,000 lines: the tree of a module takes up to 2 KB for each
+MAX_TOKENS = 40_000  # about 5,000 lines: the tree of a module takes up to 2 KB for each
 MAX_PARTS = 64  # of a dotted name: Python's parser takes a square of them
 
 _DOTTED = re.compile(rf"(?<!\w)(?:\w++[\s\\]*+\.[\s\\]*+){{{MAX_PARTS}}}")

@@ -84,13 +84,18 @@ _TAKEN = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Cannot redefin
 
 def parse(source: Source) -> Document:
     """What `source` says as TOML; no data where there is a problem."""
+    data, problem = _load(source)
+    return document(source, data, (problem,) if problem else ())
+
+
+def document(source: Source, data: dict[str, Any], problems: tuple[Diagnostic, ...] = ()) -> Document:
+    """The document of `source`, given what it says as TOML."""
 
     @cache
     def index() -> Mapping[Route, tuple[Span, Span]]:
         return _Scanner(source.text).scan().places
 
-    data, problem = _load(source)
-    return Document(source, data, index, (problem,) if problem else ())
+    return Document(source, data, index, problems)
 
 
 def _load(source: Source) -> tuple[dict[str, Any], Diagnostic | None]:

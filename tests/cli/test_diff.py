@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -398,3 +399,24 @@ def test_no_name_gets_out_of_its_place_in_markdown(llmdo: Llmdo, tmp_path: Path)
     text_form = llmdo("diff", "--locks", "a", "b").out
     assert "\u202e" not in text_form
     assert "\n# head" not in text_form
+
+
+def test_a_changed_tool_names_those_who_use_it(llmdo: Llmdo, tmp_path: Path) -> None:
+    text = SAMPLE.read_text(encoding="utf-8")
+    (tmp_path / "a").write_text(text, encoding="utf-8")
+    changed = text.replace("sha256:73c7d272", "sha256:00000000").replace("sha256:0fe26f48", "sha256:00000000")
+    (tmp_path / "b").write_text(changed, encoding="utf-8")
+    lines = llmdo("diff", "--locks", "a", "b").out.split("\n")
+    concerned = "(used by `main`, reached by `code` and `go`)"
+    assert f"  ~ tool `calc.factorial` `digest` changed {concerned}" in lines
+    assert f"  ~ toolset `calc` `source` changed {concerned}" in lines
+    assert lines[-2] == "verdict: changed"
+
+
+def test_a_check_that_finds_nothing_does_not_load_diff(team: Path) -> None:
+    script = (
+        "import sys\nfrom llmdo.__main__ import main\nsys.argv = ['llmdo', 'check', '--locked']\n"
+        "code = main()\nassert not [name for name in sys.modules if name.startswith('llmdo.diff')]\nsys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=team, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ from llmdo.source import Source
 from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document, Route
 from llmdo.syntax.frontmatter import WorkerText
+from llmdo.syntax.header import MAX_HEADER
 
 from .reading import text_at, told
 
@@ -253,8 +254,8 @@ def test_five_thousand_events_are_read_and_no_more() -> None:
 
 
 def test_a_header_over_64_kib_is_refused_before_it_is_parsed() -> None:
-    assert header("a: " + "x" * (frontmatter.MAX_HEADER - 4) + "\n").problems == ()
-    for yaml in ("a: " + "x" * (frontmatter.MAX_HEADER - 3), "a: " + "é" * 32_800, "[" * 70_000):
+    assert header("a: " + "x" * (MAX_HEADER - 4) + "\n").problems == ()
+    for yaml in ("a: " + "x" * (MAX_HEADER - 3), "a: " + "é" * 32_800, "[" * 70_000):
         assert problem(f"{yaml}\n") == ("LDO101", 1, 1, "the header is larger than 64 KiB")
 
 

@@ -32,7 +32,7 @@ _HOLDERS = one_of(r"""
     abonnenten
 """)
 _SALES = r"\b(?:revenues?|gmv|sales|umsatz|bookings)\b"
-_PERIODS = r"(?:month|year|seat|user|unit|order|mo|monat|jahr|nutzer)"
+_PERIODS = r"(?:month|year|seat|user|unit|order|mo|monat|jahr|nutzer)\b(?! (?:ago|earlier|later))"
 
 _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
     "problem": compiled(r"\bthe (?:core |real |main |big )?(?:problem|pain)\b | \bdas problem\b"),

@@ -92,7 +92,8 @@ def orchestrate(messages: Sequence[ModelMessage], evaluator: str) -> ModelRespon
     named = _named(_prompt(messages))
     decks = sorted({deck for deck in listed[0].files if not named or PurePosixPath(deck).name in named})
     if not decks:
-        return _text(f"No deck was evaluated: {', '.join(sorted(named)) or 'no file'} was found in {_DECKS}.")
+        why = f"{', '.join(sorted(named))} is not in {_DECKS}" if named else f"{_DECKS} holds no file"
+        return _text(f"No deck was evaluated: {why}.")
     if not evaluated:
         return _response(list(_evaluations(decks, evaluator)))
     reports = _reports(evaluated)
@@ -189,7 +190,9 @@ def _calls(messages: Sequence[ModelMessage]) -> list[_Call]:
         _Call(
             tool=part.tool_name,
             args=part.args_as_dict(),
-            answer=answer.model_response_str().strip(),
+            answer=(
+                answer.content if isinstance(answer.content, str) else answer.model_response_str()
+            ).strip(),
             files=tuple(_files(answer.content)),
             has_failed=answer.outcome != "success",
         )

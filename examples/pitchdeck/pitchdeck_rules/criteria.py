@@ -46,7 +46,8 @@ _GROUPS = compiled(rf"""
     \b[a-z-]{{3,}}s (?:buy|sell|type|copy|keep|send|guess|plan|check|get|go|come|leave|quit|die|break|close)\b
     \b(?:a|an|every|each|average|typical) (?:[\w-]+ ){{0,4}}(?:loses|spends|wastes|throws|pays|waits|needs|takes|has)\b
     {COUNT} (?:[\w-]+ ){{0,2}}[a-z-]{{3,}}(?:s|en|er|people)\b | \b(?:one|two|three) in (?:two|three|four|five|ten)\b
-    \bpeople (?:who|with|in)\b | \b\w+(?:en|er|innen|e) (?:verlieren|verbringen|verschwenden|zahlen|warten|brauchen)\b
+    \bles [\w-]+s [a-z]+ent\b | \bpeople (?:who|with|in)\b
+    \b\w+(?:en|er|innen|e) (?:verlieren|verbringen|verschwenden|zahlen|warten|brauchen)\b
     \b\w+(?:en|er|innen|e) (?:leiden|müssen|suchen|haben|können|werfen|arbeiten|fahren|schreiben|planen)\b
 """)
 _EXISTS = compiled(r"""
@@ -87,6 +88,7 @@ _NAMED = re.compile(
     r"(?i:customers?|clients?|pilots?|partners?|signed|with|kunden|mit|bei|at|contracts?|among them)\b"
     r"(?i:[^.A-Z]{0,30}?\b(?:include|including|are|such as|with|wie|sind|at|bei)\b)?"
     r"[:\s]+(?:the )?[A-Z\u00c0-\u00de][\w&'\u2019-]+"
+    r"|[A-Z\u00c0-\u00de]\w+(?: (?:&|and|und) [A-Z]\w+)* (?:pay|pays|paid|uses?|buys?|bought|signed|orders?)\b"
 )
 _RIVALS = compiled(r"""
     \bcompetitors?\b | \bincumbents?\b | \balternativ\w+ | \bunlike\b | \bwettbewerber\b | \bkonkurr\w+ | \brivals?\b
@@ -113,6 +115,11 @@ _SPENDING = compiled(r"""
     \bworking capital\b | \btooling\b | \bclinical\b | \bentwicklung\b | \bvertrieb\b | \bpersonal\b | \bmarkteintritt\b
     \bbuild\w*\b | \bopen\b | \bstaff\b
 """)
+
+
+_FOR = re.compile(
+    rf"{MONEY}[^.;]*\bto (?:build|hire|open|expand|launch|develop|scale|grow|enter|produce|finish|get|bring|roll out)\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +250,9 @@ def competitors(facts: Facts) -> Statement | None:
     for each in facts.about("market"):
         if claims_no_competitor(each):
             continue
-        is_entry = "competition" in each.topics and _ENTRY.match(each.text) is not None
+        is_entry = "competition" in each.topics and (
+            len(each.header) > 2 or _ENTRY.match(each.text) is not None
+        )
         is_named = _PROPER.search(each.text) or _SUBSTITUTES.search(each.masked)
         if is_entry or (is_named and ("competition" in each.topics or _RIVALS.search(each.masked))):
             return each
@@ -310,7 +319,7 @@ _FORECAST = compiled(
     r"\bproject(?:ed|ions?)\b | \bforecast\w* | \bexpect\w* | \bwill\b | \bplan(?:ned)?\b | \bprognos\w+ | \berwart\w+"
 )
 _CHARGED = compiled(r"""
-    \bpric\w+ | \bper\b | / ?(?:month|mo|year|seat|user)\b | \ba (?:month|year|day|week|night)\b
+    \bpric\w+ | \bper\b | / ?(?:month|mo|year|seat|user)\b | \ba (?:month|year|day|week|night)\b(?! ago)
     \brevenues?\b | \bmrr\b
     \barr\b | \bsales\b | \bfees?\b | \bcharge\w* | \bsubscri\w+ | \bcommission\b | \btake rate\b | \blicen[cs]e\w*
     \bpays?\b | \bturnover\b | \bcosts? (?:a|the|each)\b | \bumsatz\w* | \bumsätze\b | \bpreis\w* | \bpro\b | \babo\w*
@@ -341,4 +350,5 @@ def spending(facts: Facts) -> Statement | None:
     shares = [each for each in facts.statements if is_share_of_funds(each)]
     if sum(len(each.amounts) for each in shares) >= 2:
         return shares[0]
-    return next((each for each in facts.about("ask") if len(set(_SPENDING.findall(each.masked))) >= 2), None)
+    purposes = (each for each in facts.about("ask") if len(set(_SPENDING.findall(each.masked))) >= 2)
+    return next(purposes, None) or first(facts.about("ask"), _FOR)

@@ -42,6 +42,11 @@ _DOES = one_of("""
     delivers | automates | is an? | is the | entwickelt | baut | bietet | verbindet | ist eine? | ist der | ist die
 """)
 _SUBJECT = re.compile(rf"\W*([A-Z\u00c0-\u00de][\w-]+(?: [A-Z\u00c0-\u00de][\w-]+)?) {_DOES}\b")
+_HEAD_LINES = 15
+_NAME_LABEL = re.compile(
+    r"\W*(?:company|company name|startup|firma|unternehmen|société|empresa)\W*:\W*(\w[^\n|]{0,60}?)[\s*|]*$",
+    re.IGNORECASE,
+)
 _PRONOUN = re.compile(
     one_of(r"""
         (?:the|this|that|it|our|we|every|each|everyone|everybody|nobody|today|there|here|what|who|one|most|an?)\b
@@ -116,20 +121,18 @@ def evaluate(deck: Deck) -> Evaluation | None:
 
 
 def company_name(deck: Deck) -> Piece | None:
-    """The name in the deck's title, without words such as "pitch deck"; None for a title that is a sentence."""
-    line = title_line(deck)
-    if line is None:
+    """The name that the deck gives as such or in its title, without words such as "pitch deck"."""
+    for line in deck.lines[:_HEAD_LINES]:
+        if labelled := _NAME_LABEL.match(line.text):
+            return Piece(line=line.number, slide=line.slide, text=labelled[1].strip())
+    title_at = title_line(deck)
+    if title_at is None:
         return _first_subject(deck)
-    title = line.title if line.kind == "heading" else line.text.strip()
+    title = title_at.title if title_at.kind == "heading" else title_at.text.strip()
     for part in re.split(r"\s+[-\u2013\u2014|]\s+|\s*[:|\u2013\u2014]\s+|,\s", title):
         name = re.sub(r"^\W+|[\s,;:(]+$", "", _cut_at(_DECK_WORDS, part))
-        if (
-            name
-            and len(name.split()) <= 4
-            and name[0] in name[0].upper() + "0123456789"
-            and name in line.text
-        ):
-            return Piece(line=line.number, slide=line.slide, text=name)
+        if name and len(name.split()) <= 4 and name in title_at.text:
+            return Piece(line=title_at.number, slide=title_at.slide, text=name)
     return None
 
 

@@ -44,6 +44,7 @@ _RATE = re.compile(r"\s*(?:(?:per|each|a|every|pro|je)\s\w|/\s?\w)")
 _EACH = re.compile(
     r"\b(?:per|each|every|average|avg|arpu|typical|je|pro|durchschnitt\w*|(?:one|a single))\b[^;.,]{0,25}$"
 )
+_PER_UNIT = re.compile(r"(?:/|\bper|\bpro|\bje)\s?(?!month|year|mo\b|monat|jahr)[a-z]")
 _PER_HEAD = re.compile(
     r"[^;.]{0,25}\b(?:per|each|pro|je) (?:customer|user|client|seat|unit|kunde|nutzer|clinic|store|site)"
 )
@@ -68,7 +69,7 @@ _QUALIFIER = compiled(r"""
     \b(?:paying|paid|(?:monthly |daily |weekly )?active|registered|free|trial|beta|pilot|enterprise)\b
     \b(?:smb|business|private|signed|live|waitlist\w*|(?:mehr als )?zahlende?|aktive?|registrierte?)\b
 """)
-_ALL = r"(?:and|or|in|across|worldwide|globally|today|now|so|since|already|as|to|love|are|have|use|trust|pay|und|heute|seit)"
+_ALL = r"(?:and|or|in|across|worldwide|globally|today|now|so|since|already|as|to|love|are|have|use|trust|pay|und|heute)"
 _SCOPE = re.compile(
     r"[^.;]{0,45}?\b(?:in|at|from|on|aus|bei) (?:our|the|[A-Z\u00c0-\u00de])[\w-]*"
     rf"|\s*(?!{_ALL}\b)[a-zà-ÿ]+(?: \w+)?"
@@ -180,7 +181,8 @@ def _is_own(sighting: _Sighting) -> bool:
         is_clear = statement.is_home("ask") or _RAISING.search(f"{near} {sighting.words}") is not None
         return is_clear and not _OTHER_ROUND.search(near) and not _ALREADY.match(sighting.after)
     if sighting.subject in {*SALES, "burn"}:
-        return "market" not in topics and not _EACH.search(near) and not _PER_HEAD.match(sighting.after)
+        is_per_unit = _PER_UNIT.search(sighting.words) or _PER_HEAD.match(sighting.after)
+        return "market" not in topics and not _EACH.search(near) and not is_per_unit
     if sighting.subject in {"holders", "team size"}:
         return _is_own_count(sighting, topics)
     return True
@@ -277,8 +279,9 @@ def _period(sighting: _Sighting) -> str:
 
 
 def _tense(sighting: _Sighting) -> Tense:
-    masked = sighting.statement.masked
-    if _FROM.search(sighting.before) or _PAST.search(masked):
+    masked, token = sighting.statement.masked, sighting.amount.token
+    clause = next((part for part in re.split("[,;]", masked) if token in part), masked)
+    if _FROM.search(sighting.before) or _PAST.search(clause):
         return "past"
     around = f"{sighting.before[-60:]} {sighting.words}"
     if sighting.subject != "ask":  # what a round is to reach lies in the future, the round does not

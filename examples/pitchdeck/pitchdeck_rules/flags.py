@@ -71,6 +71,7 @@ _FUTURE_SALES = compiled(r"""
     \bwe (?:expect|plan|aim|target|project)\b | \b(?:expect(?:ed|s)?|prognose\w*|planen|erwarten|geplant)\b
 """)
 _SALES_WORD = re.compile(r"\b(?:revenues?|sales|turnover|arr|mrr|umsatz\w*|umsätze|profit|ebitda|earnings)\b")
+_PAID = re.compile(r"\b(?:pays?|paid|paying|sold|zahl(?:t|en|ende)|verkauft)\b")
 _RETURNS = compiled(r"""
     \bguarantee[ds]?\b[^.;]{0,40}\b(?:returns?|profits?|exit|roi|success)\b | \brisk[- ]free\b
     \bcan(?:not|['\u2019]t) (?:fail|lose)\b | \bgarantierte?n? (?:rendite|gewinn)
@@ -80,6 +81,7 @@ _HYPE = compiled(r"""
     \bnext (?:uber|google|facebook|amazon|apple|tesla|airbnb)\b
     \b(?:billion-dollar|explosive|skyrocket\w*|unprecedented|once[- ]in[- ]a[- ](?:generation|lifetime))\b
     \b(?:insane|crushing it|to the moon|paradigm\w*|bahnbrechend\w*|einzigartig\w*|revolutionär\w*)\b
+    \b(?:better place|change the world|the future of everything|synerg\w+|dreamers)\b
     \b(?:unlimited|limitless|everyone (?:wants|needs|loves)|viral)\b
 """)
 
@@ -96,7 +98,7 @@ def find_flags(statements: Sequence[Statement], figures: Sequence[Figure]) -> It
     )
     yield from _top_down(told)
     yield from _projections(told)
-    yield from _valuation(figures)
+    yield from _valuation(told, figures)
     yield from _each(
         told, _RETURNS, "Promises a return", "Nobody can promise that; it is a warning in itself."
     )
@@ -125,23 +127,20 @@ def missing_sections(statements: Sequence[Statement]) -> Iterator[Flag]:
     if missing:
         yield Flag(
             title=f"Missing: {', '.join(missing)}",
-            detail="The deck says nothing of " + _listing(missing) + ".",
+            detail="No line of the deck speaks of this.",
         )
-
-
-def _listing(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
 def instructions(statements: Sequence[Statement]) -> Iterator[Flag]:
     """One flag for all text that speaks to the evaluator, hidden comments included."""
     told = sorted((each for each in statements if each.is_instruction), key=lambda each: each.line)
-    quotes = tuple(Quote(statement=statement) for statement in told)
+    first_by_line = {statement.line: statement for statement in reversed(told)}
+    quotes = tuple(Quote(statement=first_by_line[line]) for line in sorted(first_by_line))
     if quotes:
         yield Flag(
             title="Text that tells the evaluator what to do",
             detail="It was not followed and counts neither for nor against a score; ask who put it there.",
-            quotes=quotes[:3],
+            quotes=quotes[:5],
         )
 
 
@@ -209,9 +208,12 @@ def _projections(statements: Sequence[Statement]) -> Iterator[Flag]:
         )
 
 
-def _valuation(figures: Sequence[Figure]) -> Iterator[Flag]:
+def _valuation(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
     valued = [figure for figure in figures if figure.subject.endswith("valuation")]
-    if valued and not any(figure.subject in SALES and figure.tense != "plan" for figure in figures):
+    is_paid = any(figure.subject in SALES and figure.tense != "plan" for figure in figures) or any(
+        _PAID.search(statement.masked) and "traction" in statement.dimensions for statement in statements
+    )
+    if valued and not is_paid:
         yield Flag(
             title="A valuation without revenue",
             detail="A price is put on the company, but no revenue of today is stated.",

@@ -90,13 +90,15 @@ def _verdict(evaluation: Evaluation) -> list[str]:
 
 def _key_figures(evaluation: Evaluation) -> list[str]:
     lines = ["## Key figures", "", "| Figure | Value | Where |", "| --- | --- | --- |"]
+    doubtful = {quote.statement.pieces for flag in evaluation.contradictions for quote in flag.quotes}
     for label, figure in evaluation.key_figures:
         if figure is None:
             lines.append(f"| {label} | not stated | |")
             continue
+        doubt = "contradicted, see red flags" if figure.statement.pieces in doubtful else ""
         is_narrowed = label in {"Revenue", "Customers or users"}
         subject = f"{figure.qualifier} {figure.subject}".strip() if is_narrowed else figure.subject
-        details = (subject, figure.period, "planned" if figure.tense == "plan" else "")
+        details = (subject, figure.period, "planned" if figure.tense == "plan" else "", doubt)
         value = f'"{figure.amount.text}" ({", ".join(detail for detail in details if detail)})'
         piece = _piece_at(figure.statement, figure.amount.start)
         lines.append(f"| {label} | {value} | {_place(piece)} |")

@@ -40,10 +40,10 @@ _ROLE = compiled(r"""
     \bc[etofpm]o\b | \bco-?founder\w* | \bfounder\w* | \bfounded\b.*\bby\b | \bhead of\b | \bvp\b
     \bengineers?\b | \bdirector\b | \blead\b
     \bchief\b | \bdevelopers?\b | \bdesigner\b | \bmanager\b | \badvisors?\b | \bprofessor\b | \bgründer\w*
-    \bgeschäftsführ\w+ | \bleiter\w* | \bentwickler\w* | \bfondat\w+
+    \bgeschäftsführ\w+ | \bleiter\w* | \bentwickler\w* | \bfondat\w+ | \bpdg\b | \bdirecteur\b | \bdirectrice\b
 """)
 _EXPERIENCE = compiled(rf"""
-    {COUNT} ?\+? (?:years|jahre)\b | \b\w+ years (?:at|in|as|of|running)\b | \bex-\w+ | \bpreviously\b
+    {COUNT} ?\+? (?:years|jahre|ans)\b | \b\w+ years (?:at|in|as|of|running)\b | \bex-\w+ | \bpreviously\b
     \bformer(?:ly)?\b
     \bph\.?d\b | \bdr\. | \bled\b | \bsold\b | \bbuilt\b | \bworked (?:at|for|in)\b | \bprofessor\b | \bstudied\b
     \bm\.?sc\b | \bmba\b | \bran\b | \bscaled\b | \bfounded\b | \bexperience\b | \bserial\b | \bexit(?:ed)?\b

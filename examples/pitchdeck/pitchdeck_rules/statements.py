@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.amounts import mask, read_amounts, uses_decimal_comma
-from pitchdeck_rules.classification import dimensions_of
+from pitchdeck_rules.classification import dimensions_of, names_somebody
 from pitchdeck_rules.instructions import follows_instruction, is_instruction
 from pitchdeck_rules.words import DIMENSION_BY_TOPIC, DIMENSIONS, topics_of_label, topics_of_title
 
@@ -29,7 +29,8 @@ _SENTENCE_END = re.compile(
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|z\. ?b|d\. ?h|u\. ?a|dr|mrs?|ms|prof|inc|ltd|co|corp|vs|approx|ca|etc|mio|mrd|tsd|st|no|nr|bzw"
-    r"|incl|inkl|est|fig|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|dez)|\b[A-Z]|(?<![\d.,])\d{1,2})\.$",
+    r"|incl|inkl|est|fig|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|dez)"
+    r"|(?<![\w&.-])(?<!series )[a-z]|(?<![\d.,])\d{1,2})\.$",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
@@ -223,12 +224,12 @@ def _descend(stack: list[_Section], heading: Line) -> list[_Section]:
 
 
 def _says_something(heading: Line) -> bool:
-    words = heading.title.split()
-    return bool(words) and (
-        not topics_of_title(heading.title)
-        or len(words) >= 5
-        or any(letter.isdigit() for letter in heading.title)
-    )
+    """Whether a heading is also a statement: a claim, a number or somebody's name, not only the name of a section."""
+    words = len(heading.title.split())
+    if any(character.isdigit() for character in heading.title):
+        return True
+    is_topic = bool(topics_of_title(heading.title))
+    return words >= 5 if is_topic else words >= 4 or names_somebody(heading.title)
 
 
 def _continues(lines: list[Line], line: Line) -> bool:
@@ -238,9 +239,11 @@ def _continues(lines: list[Line], line: Line) -> bool:
     before, words = lines[-1].text.rstrip(), line.text.strip()
     if lines[0].kind == "item" and line.text[:1].isspace():
         return True
+    if re.match(r"[^.:]{1,30}:\s", words):
+        return False  # a line such as "Market: ..." begins something new
     if before[-1:] in ".!?:;":
         return lines[0].kind == "text" and len(before) >= _WRAPPED
-    return words[:1].islower() or (len(before) >= _WRAPPED and not re.match(r"[^.:]{1,30}:\s", words))
+    return words[:1].islower() or len(before) >= _WRAPPED
 
 
 def _judge(text: str, topics: tuple[Topic, ...], *, decimal_comma: bool) -> _Judgement:

@@ -24,7 +24,7 @@ _MONTHLY = r"(?:monthly recurring revenue|\bmrr\b|monatlich wiederkehrende\w* (?
 _ANNUAL = r"(?:annual(?:ly)? recurring revenue|annual(?:ised|ized) (?:recurring )?revenue|\barr\b)"
 _SALES = (
     r"(?:\brevenues?\b|\bturnover\b|\bsales\b(?! (?:team|cycle|people|force|staff|manager))"
-    r"|\bumsatz\w*|\bumsätze\b|\berlöse?\b)"
+    r"|chiffre d['\u2019]affaires|\bumsatz\w*|\bumsätze\b|\berlöse?\b)"
 )
 _MARGIN = r"(?:gross margins?|bruttomarge|rohmarge)"
 _COST_OF_CUSTOMER = r"(?:\bcac\b|customer acquisition costs?|cost of acquisition)"

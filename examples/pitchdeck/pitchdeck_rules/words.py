@@ -183,7 +183,8 @@ CUES: Mapping[Dimension, re.Pattern[str]] = {
         \bour (?:product|platform|app|software|solution|device|tool|system|service|technology|sensor|model)\b
         \b(?:is|are) an? (?:[\w-]+ ){0,4}(?:platform|app|tool|marketplace|software|device|system|service)\b
         \b(?:is|are) an? (?:[\w-]+ ){0,4}(?:sensor|robot|api|network|assistant|kit|machine)\b
-        ^our [\w-]+ [a-z]+s\b | ^[\w-]+ (?:makes|builds|offers|provides|helps|lets|sells|connects|turns|gives|rents)\b
+        ^our (?!vision|mission|goal|team|dream|market|customers|users|clients|founders)[\w-]+ [a-z]{3,}s\b
+        ^[\w-]+ (?:makes|builds|offers|provides|helps|lets|sells|connects|turns|gives|rents)\b
         ^[\w-]+ (?:develops|brings|delivers|runs|automates|entwickelt|baut|bietet|hilft|verbindet|liefert)\b
         \blets? (?:you|them|users|customers) | \b(?:allows?|enables?|automates?|replaces?|predicts?)\b
         wir (?:entwickeln|bieten|bauen|lösen|liefern|verbinden|helfen)

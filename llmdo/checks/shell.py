@@ -1,0 +1,120 @@
+"""Shell rules: what they say about themselves, and what they leave open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import excerpt, finding
+from llmdo.shell.programs import steers_programs
+from llmdo.shell.rules import breaks_example, parse_rule
+from llmdo.shell.words import is_program
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.project import Project
+
+
+def without_meaning(project: Project) -> Iterator[Diagnostic]:
+    """The values of shell rules that no format can refuse and no command can meet."""
+    for place, table in _rules(project):
+        program = table["run"][0]
+        if not is_program(program):
+            yield finding(
+                "LDO103",
+                Place(place.document, (*place.route, "run", 0)).location,
+                f"`{excerpt(program)}` is not the bare name of a program",
+                hint="programs are named without a path: where they are found is not the rule's to say",
+            )
+    manifest: Any = project.workspace.manifest or {}
+    for number, name in enumerate(manifest.get("toolsets", {}).get("shell", {}).get("env", ())):
+        if steers_programs(name):
+            yield finding(
+                "LDO103",
+                project.workspace.document.value("toolsets", "shell", "env", number),
+                f"`{name}` decides what programs load or start, so no command is ever given it",
+                hint="remove it",
+            )
+
+
+def shell_rule_example(project: Project) -> Iterator[Diagnostic]:
+    """An example of a shell rule is not what the rule does.
+
+    `match` lists commands that the rule has to vouch for, `not-match` commands that it must not: the rule's own
+    tests. Options are exact words, so `-rn` is not `-r -n` and `--out` is not `--output`; a flag with `=` at its end
+    takes any value; paths lie inside the workspace and never begin with a dash.
+
+    Fails:
+
+        [[toolsets.shell.rules]]
+        run = ["grep"]
+        flags = ["-n"]
+        positional = "paths"
+        match = [["grep", "-rn", "TODO", "src"]]
+
+    Mended:
+
+        [[toolsets.shell.rules]]
+        run = ["grep"]
+        flags = ["-n", "-rn"]
+        positional = "paths"
+        match = [["grep", "-rn", "TODO", "src"]]
+    """
+    for place, table in _rules(project):
+        rule = parse_rule(table)
+        for key, wanted in (("match", True), ("not-match", False)):
+            for number, command in enumerate(table.get(key, ())):
+                if breaks_example(rule, command) is wanted:
+                    does = "does not vouch for" if wanted else "vouches for"
+                    yield finding(
+                        "LDO512",
+                        Place(place.document, (*place.route, key, number)).location,
+                        f"the rule for `{' '.join(rule.run)}` {does} `{excerpt(' '.join(command))}`",
+                        hint="change the rule or the example",
+                    )
+
+
+def open_launcher(project: Project) -> Iterator[Diagnostic]:
+    """A shell rule leaves to the model what a launcher or an interpreter runs.
+
+    Shells, `env`, `xargs`, `sudo`, interpreters, compilers, package tools, test runners, editors: with words that
+    the model chooses they run anything. Such a rule vouches for nothing, so every such command still asks. Name in
+    `run` what it is to run; `flags = []` says that nothing may follow.
+
+    Fails:
+
+        [[toolsets.shell.rules]]
+        run = ["python"]
+        positional = "any"
+
+    Mended:
+
+        [[toolsets.shell.rules]]
+        run = ["python", "tools/report.py"]
+        positional = "paths"
+    """
+    for place, table in _rules(project):
+        rule = parse_rule(table)
+        if rule.is_open_launcher:
+            yield finding(
+                "LDO513",
+                Place(place.document, (*place.route, "run")).location,
+                f"`{' '.join(rule.run)}` runs what its other words say, so this rule vouches for nothing",
+                hint="name in `run` what it is to run, or close the rule with `flags = []` and no `positional`",
+            )
+
+
+def _rules(project: Project) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    """Every shell rule that the files spell out, in the manifest and in worker files."""
+    manifest: Any = project.workspace.manifest or {}
+    shell = manifest.get("toolsets", {}).get("shell", {})
+    for number, table in enumerate(shell.get("rules", ())):
+        yield Place(project.workspace.document, ("toolsets", "shell", "rules", number)), table
+    for file in project.workspace.workers:
+        header: Any = file.header
+        toolsets = header.get("toolsets", {})
+        config = toolsets.get("shell", {}) if isinstance(toolsets, dict) else {}
+        for number, table in enumerate(config.get("rules", ())):
+            yield Place(file.document, ("toolsets", "shell", "rules", number)), table

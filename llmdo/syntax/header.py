@@ -1,0 +1,369 @@
+"""The YAML of a header to `Document`, with a place for every key and value.
+
+YAML is read as a stream of events: the loaders that build nodes recurse, and a few kilobytes of brackets crash
+them. What YAML offers beyond plain data (anchors, aliases, tags, merge keys) is refused, and scalars follow the
+YAML 1.2 core schema, in which `on` and `12:30` are text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache, partial
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
+from llmdo.source import Span
+from llmdo.syntax.document import Document
+from llmdo.syntax.plain import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import NoReturn
+
+    from llmdo.source import Source
+    from llmdo.syntax.document import Route
+
+FENCE = "---"
+
+MAX_HEADER = 64 * 1024  # bytes: more is a missing closing line
+MAX_NESTING = 16
+MAX_EVENTS = 5_000
+MAX_DIGITS = 18  # every such integer fits into 64 bits
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_NUMERIC = frozenset("0123456789+-.")
+# Digits may be grouped by `_`, as in TOML: the one step beyond the 1.2 core scalars.
+_NUMBER = re.compile(
+    r"(?P<decimal>[-+]?[0-9]+(?:_[0-9]+)*)|(?P<octal>0o[0-7]+)|(?P<hexadecimal>0x[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+    r"|(?P<endless>[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
+)
+_BASES = {"decimal": 10, "octal": 8, "hexadecimal": 16}
+
+_INVISIBLE_BREAKS = re.compile("[\r\x85\u2028\u2029\ufeff]")
+"""Line breaks to YAML, or nothing at all, while an editor shows something else: they could hide a key."""
+_MERGE_MARKER = re.compile(r"^<{7}(?= )", re.MULTILINE)
+_UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def parse(source: Source, header: str) -> Document:
+    """The document of the header of `source`; what could be read of it where it has problems."""
+    if len(header) > MAX_HEADER or len(header.encode()) > MAX_HEADER:
+        message = f"the header is larger than {MAX_HEADER // 1024} KiB"
+        problem = finding("LDO101", source.location(Span(1, 1, 1, len(FENCE) + 1)), message)
+        return Document(source, {}, dict, (problem,))
+    reader = _Reader(source, lambda route: places(source, header)[route])
+    reader.read(header)
+    problems = tuple(reader.problems)
+    # Whatever went wrong first: the conflict is the reason, and no key starts like that.
+    if problems and (marker := _MERGE_MARKER.search(header)):
+        problems = (_merge_conflict(source, marker),)
+    return Document(source, reader.data, partial(places, source, header), problems)
+
+
+@lru_cache(maxsize=16)
+def places(source: Source, header: str) -> Mapping[Route, tuple[Span, Span]]:
+    """The place of every key and of its value."""
+    found: dict[Route, tuple[Span, Span]] = {}
+    _Reader(source, found.__getitem__, found).read(header)
+    return found
+
+
+class _Open:
+    """A mapping or a list whose end is still to come."""
+
+    __slots__ = ("at_key", "end", "flow", "key", "key_event", "route", "start", "values")
+
+    def __init__(self, event: Any, values: dict[str, Any] | list[Any], route: Route | None) -> None:
+        self.values = values
+        self.route = route
+        """None where it is thrown away."""
+        self.flow = event.flow_style
+        self.start = event.start_mark
+        self.end = event.end_mark
+        self.at_key = isinstance(values, dict)
+        self.key: str | None = None
+        """Of the value that comes next; None where that is thrown away."""
+        self.key_event: Any = None
+
+
+class _RefusedError(Exception):
+    """The rest of the header must not be read."""
+
+
+class _Reader:
+    """Builds data from events, without recursion; notes places only where it was given a mapping for them."""
+
+    def __init__(
+        self,
+        source: Source,
+        first_place: Callable[[Route], tuple[Span, Span]],
+        places: dict[Route, tuple[Span, Span]] | None = None,
+    ) -> None:
+        self.data: dict[str, Any] = {}
+        self.problems: list[Diagnostic] = []
+        self._source = source
+        self._first_place = first_place
+        self._places = places
+        self._open: list[_Open] = []
+        self._documents = 0
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: lambda event: self._start(event, {}),
+            yaml.SequenceStartEvent: lambda event: self._start(event, []),
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
+
+    def read(self, header: str) -> None:
+        """Reads all of `header`, or as far as it can be read."""
+        if hidden := _INVISIBLE_BREAKS.search(header):
+            self.problems.append(_bad_character(self._source, hidden))
+            return
+        handlers = self._handlers
+        try:
+            for count, event in enumerate(yaml.parse(header, Loader=_LOADER)):
+                if count >= MAX_EVENTS:
+                    self._stop(event, "the header has too many keys and values")
+                if handler := handlers.get(type(event)):
+                    handler(event)
+        except _RefusedError:
+            pass
+        except yaml.reader.ReaderError:
+            if unprintable := _UNPRINTABLE.search(header):
+                self.problems.append(_bad_character(self._source, unprintable))
+        except yaml.MarkedYAMLError as error:
+            self.problems.append(_syntax_problem(self._source, header, error))
+
+    def _refuse(
+        self, event: Any, message: str, hint: str | None = None, related: Related | None = None
+    ) -> None:
+        at = self._source.location(_span(event.start_mark, event.end_mark))
+        self.problems.append(finding("LDO101", at, message, hint=hint, related=[related] if related else []))
+
+    def _stop(self, event: Any, message: str, hint: str | None = None) -> NoReturn:
+        self._refuse(event, message, hint)
+        raise _RefusedError
+
+    def _refuse_properties(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._refuse(event, "an anchor is not allowed in a header", _quote_hint("&"))
+        if event.tag is not None:
+            self._refuse(event, "a tag is not allowed in a header", _quote_hint("!"))
+
+    def _document(self, event: Any) -> None:
+        self._documents += 1
+        if event.version or event.tags:
+            self._stop(event, "a directive is not allowed in a header")
+        if event.explicit or self._documents > 1:
+            self._stop(
+                event,
+                "a header is one YAML document and has no `---` of its own",
+                "the `---` that ends the header stands alone on its line, without blanks",
+            )
+
+    def _scalar(self, event: Any) -> None:
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_properties(event)
+        if not self._open:
+            self._stop(event, "a header is a mapping: lines of `key: value`")
+        top = self._open[-1]
+        if top.at_key:
+            self._key(event, top)
+            return
+        value: Any = event.value
+        if event.implicit[0]:
+            if value in WORDS:
+                value = WORDS[value]
+            elif value[0] in _NUMERIC:
+                value = self._number(event)
+        part = _attach(top, value)
+        if self._places is not None:
+            self._note(top, part, event)
+
+    def _alias(self, event: Any) -> None:
+        self._refuse(event, "an alias is not allowed in a header", _quote_hint("*"))
+        if not self._open:
+            raise _RefusedError
+        top = self._open[-1]
+        if top.at_key:
+            top.key = None
+        if isinstance(top.values, dict):
+            top.at_key = not top.at_key
+
+    def _start(self, event: Any, values: dict[str, Any] | list[Any]) -> None:
+        if event.anchor is not None or event.tag is not None:
+            self._refuse_properties(event)
+        if len(self._open) == MAX_NESTING:
+            self._stop(event, f"the header is nested more than {MAX_NESTING} levels deep")
+        route: Route | None = ()
+        if self._open:
+            top = self._open[-1]
+            if top.at_key:
+                self._stop(
+                    event,
+                    "a key is a list or a mapping, not text",
+                    "put text that starts with `[` or `{` in quotes",
+                )
+            part = _attach(top, values)
+            route = None if top.route is None or part is None else (*top.route, part)
+            if self._places is not None:
+                self._note(top, part, event)
+        elif isinstance(values, dict):
+            self.data = values
+        else:
+            self._stop(event, "a header is a mapping: lines of `key: value`")
+        self._open.append(_Open(event, values, route))
+
+    def _end(self, event: Any) -> None:
+        closed = self._open.pop()
+        if self._places is None or not self._open:
+            return
+        # A block ends where its last child does: its own mark stands at whatever follows.
+        end = self._open[-1].end = event.end_mark if closed.flow else closed.end
+        if closed.route:
+            whole = _span(closed.start, end)
+            key = whole if isinstance(closed.route[-1], int) else self._places[closed.route][0]
+            self._places[closed.route] = (key, whole)
+
+    def _note(self, top: _Open, part: str | int | None, event: Any) -> None:
+        """Notes the place of a value that was attached to `top`."""
+        top.end = event.end_mark
+        if self._places is None or top.route is None or part is None:
+            return
+        value = _span(event.start_mark, event.end_mark)
+        key = value
+        if top.key_event is not None:
+            key = _span(top.key_event.start_mark, top.key_event.end_mark)
+        self._places[*top.route, part] = (key, value)
+
+    def _key(self, event: Any, top: _Open) -> None:
+        name = event.value
+        top.at_key = False
+        top.key = None
+        top.key_event = event
+        if event.implicit[0] and name == "<<":
+            self._refuse(event, "a merge key is not allowed in a header", "write the keys out")
+        elif event.implicit[0] and (name in WORDS or _NUMBER.fullmatch(name)):
+            hint = f'put it in quotes: `"{excerpt(name)}"`' if name else None
+            self._refuse(
+                event, f"the key `{excerpt(name)}` is not text" if name else "a key is missing here", hint
+            )
+        elif name in top.values:
+            first = None
+            if top.route is not None:
+                first = Related(
+                    self._source.location(self._first_place((*top.route, name))[0]), "first given here"
+                )
+            self._refuse(event, f"`{excerpt(name)}` is given twice", related=first)
+        else:
+            top.key = name
+
+    def _number(self, event: Any) -> int | float | str:
+        text: str = event.value
+        match = _NUMBER.fullmatch(text)
+        if match is None or match.lastgroup is None:
+            return text
+        if base := _BASES.get(match.lastgroup):
+            if len(text) <= MAX_DIGITS + 2 and abs(integer := int(text, base)) < 10**MAX_DIGITS:
+                return integer
+            self._refuse(
+                event, f"an integer has more than {MAX_DIGITS} digits", "put it in quotes if it is text"
+            )
+        elif match.lastgroup == "float" and isfinite(number := float(text)):
+            return number
+        else:
+            self._refuse(
+                event, "only finite numbers are allowed in a header", "put it in quotes if it is text"
+            )
+        return text
+
+
+def _attach(top: _Open, value: Any) -> str | int | None:
+    """Puts `value` into `top`; under which key or index, None where it is thrown away."""
+    if isinstance(top.values, list):
+        top.values.append(value)
+        return len(top.values) - 1
+    top.at_key = True
+    if top.key is not None:
+        top.values[top.key] = value
+    return top.key
+
+
+def _span(start: Any, end: Any) -> Span:
+    """Two marks of the header as a place in the file, of which the opening line is the first."""
+    return Span(start.line + 2, start.column + 1, end.line + 2, end.column + 1)
+
+
+def _quote_hint(character: str) -> str:
+    return f"put text that starts with `{character}` in quotes"
+
+
+def _merge_conflict(source: Source, marker: re.Match[str]) -> Diagnostic:
+    start, end = (len(FENCE) + 1 + offset for offset in marker.span())
+    hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
+    at = source.location(source.span_between(start, end))
+    return finding("LDO101", at, "a merge conflict is left in this file", hint=hint)
+
+
+def _bad_character(source: Source, found: re.Match[str]) -> Diagnostic:
+    start = len(FENCE) + 1 + found.start()
+    message = f"the character U+{ord(found[0]):04X} is not allowed in a header"
+    hint = "write it as an escape in double quotes"
+    return finding("LDO101", source.location(source.span_between(start, start + 1)), message, hint=hint)
+
+
+_TROUBLES: tuple[tuple[str, str, str | None], ...] = (
+    ("cannot start any token", "text cannot start with `{}`", "put it in quotes"),
+    ("scanning an (?:alias|anchor)", "text cannot start with `{}`", "put it in quotes"),
+    ("(?:scanning|parsing) a tag", "text cannot start with `{}`", "put it in quotes"),
+    ("node content", "text cannot start with `{}`", "put it in quotes"),
+    ("mapping values are not allowed", "a `:` before a blank is not allowed here", None),
+    ("quoted scalar.* end of stream", "the quotes that open here are never closed", None),
+    ("escape|hexa", "double quotes know no such escape", "use single quotes, or write `\\\\` for `\\`"),
+    ("',' or '\\]'", "`,` or `]` is missing in a list", None),
+    ("',' or '}'", "`,` or `}}` is missing in a mapping", None),
+    ("could not find expected ':'", "`:` is missing after this key", None),
+    ("parsing a block mapping", "a new key is missing here", None),
+    ("parsing a block collection", "a new item, with `- `, is missing here", None),
+    ("sequence entries", "a list cannot start on this line", "start it on the line below its key"),
+    ("document start", "nothing may stand before or after the keys of a header", None),
+    ("scanning a block scalar", "nothing but a comment may follow `|` and `>`", None),
+)
+"""A pattern for what PyYAML says in either of its loaders, our sentence with the character there, and a hint."""
+
+_AT_THE_START = re.compile(
+    r"(?:scanning|parsing) (?:an alias|an anchor|a tag|a simple key|a \S*quoted scalar.* end of stream)"
+)
+"""Mistakes that are shown where the text that holds them begins, not where they were noticed."""
+
+_SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
+
+
+def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) -> Diagnostic:
+    """What PyYAML says about the header in one sentence, at its place."""
+    told = f"{error.context or ''}: {error.problem}"
+    mark = error.problem_mark or error.context_mark
+    if error.context_mark and (_AT_THE_START.search(told) or (mark and mark.index >= len(header))):
+        mark = error.context_mark
+    if mark is None:
+        return finding("LDO101", source.location(), "the header is not valid YAML")
+    found = header[mark.index : mark.index + 1].strip("\n")
+    span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 1 + len(found))
+    message, hint = "the header is not valid YAML from here on", None
+    for pattern, sentence, usual_hint in _TROUBLES:
+        if re.search(pattern, told) and (found or "{}" not in sentence):
+            message, hint = sentence.format(found), usual_hint
+            break
+    line = header.split("\n")[mark.line] if found else ""
+    if found == "\t":
+        message, hint = "a tab is not allowed here", "indent with spaces"
+    elif "mapping values" in told and _SECOND_COLON.match(line):
+        hint = "put the text in quotes if the `: ` is part of it"
+    return finding("LDO101", source.location(span), message, hint=hint)

@@ -1,0 +1,215 @@
+"""Headers as people mostly write them, read line by line without a YAML library.
+
+What is read here means exactly the same to YAML; whatever goes beyond plain lines is left to `header`. Only data
+is found, no places: those are looked up in the YAML when somebody asks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MOST = 4_096  # characters: longer headers are rare, and the limits of `header` are far beyond them
+DEEPEST = 8
+
+_STRANGE = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""What is a line break to YAML, or no character at all; and the tab."""
+
+_KEY = re.compile(r"""(?:([A-Za-z_][A-Za-z0-9_.-]{0,99})|"([^"\\]{0,99})"|'([^']{0,99})'):(?: +|$)""")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:_[0-9]{3}){1,4})")
+_TOKEN = re.compile(
+    r" *(?:(?P<mark>[\[\]{},])"
+    r"""|"(?P<double>[^"\\]*)"|'(?P<single>[^']*)'|(?P<integer>-?(?:0|[1-9][0-9]{0,14}))(?=[ ,\]}])"""
+    r"|(?P<plain>(?:\.?[A-Za-z]|[_/])[A-Za-z0-9_/.*@+=~-]*(?: [A-Za-z0-9][A-Za-z0-9_/.*@+=~-]*)*))"
+    r"(?P<colon>:(?= ))?"
+)
+
+WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+"""The words that are not text."""
+
+_NO_TEXT = frozenset({".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"})
+
+
+class _NotPlainError(Exception):
+    """Something for YAML to read."""
+
+
+def read(header: str) -> dict[str, Any] | None:
+    """What YAML says that `header` is; None where only YAML can tell."""
+    if len(header) > MOST or _STRANGE.search(header):
+        return None
+    blocks = _Blocks()
+    try:
+        for line in header.split("\n"):
+            text = line.lstrip(" ")
+            if not text or text[0] == "#":
+                continue
+            if text.startswith("- "):
+                blocks.item(text[2:].strip(" "), len(line) - len(text))
+            else:
+                blocks.pair(text.rstrip(" "), len(line) - len(text))
+    except _NotPlainError:
+        return None
+    return blocks.data or None
+
+
+class _Blocks:
+    """The mappings and lists whose ends are still to come, while a header is read."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
+        self._open: list[tuple[int, Any]] = [(0, self.data)]
+        """Each with how far it is indented."""
+        self._waiting: tuple[dict[str, Any], str, int] | None = None
+        """A mapping, its key that has no value so far, and how far that is indented."""
+
+    def item(self, text: str, indent: int) -> None:
+        """Takes a line of a list."""
+        if not text or _KEY.match(text):
+            raise _NotPlainError
+        # A list may stand as far out as the key that holds it.
+        if self._waiting and indent >= self._waiting[2]:
+            self._enter(indent, [])
+        self._waiting = None
+        while self._open[-1][0] > indent:
+            self._open.pop()
+        at, block = self._open[-1]
+        if at != indent or type(block) is not list:
+            raise _NotPlainError
+        block.append(_value(text))
+
+    def pair(self, text: str, indent: int) -> None:
+        """Takes a line of a mapping."""
+        match = _KEY.match(text)
+        if match is None:
+            raise _NotPlainError
+        if self._waiting and indent > self._waiting[2]:
+            self._enter(indent, {})
+        self._waiting = None
+        while self._open[-1][0] > indent or (self._open[-1][0] == indent and type(self._open[-1][1]) is list):
+            self._open.pop()
+        at, block = self._open[-1]
+        word, double, single = match.groups()
+        key = word or double or single or ""
+        if at != indent or type(block) is not dict or key in block or (word and word in WORDS):
+            raise _NotPlainError
+        rest = text[match.end() :]
+        if rest and rest[0] != "#":
+            block[key] = _value(rest)
+        else:
+            block[key] = None
+            self._waiting = (block, key, indent)
+
+    def _enter(self, indent: int, block: dict[str, Any] | list[Any]) -> None:
+        if self._waiting is None or len(self._open) == DEEPEST:
+            raise _NotPlainError
+        self._waiting[0][self._waiting[1]] = block
+        self._open.append((indent, block))
+
+
+def _value(text: str) -> Any:
+    """The value that stands on the rest of a line."""
+    first = text[0]
+    if first.isalpha() or first in "/_":
+        if " #" in text:
+            text = text[: text.index(" #")].rstrip(" ")
+        if ": " in text or text[-1] == ":":
+            raise _NotPlainError
+        return WORDS.get(text, text)
+    if first in "[{":
+        return _flow(text)
+    if first in "\"'":
+        end = text.find(first, 1)
+        if end < 0 or (first == '"' and "\\" in text[:end]):
+            raise _NotPlainError
+        _end(text, end + 1)
+        return text[1:end]
+    number = _INTEGER.match(text)
+    if number is None:
+        raise _NotPlainError
+    _end(text, number.end())
+    return int(number[0])
+
+
+def _end(text: str, at: int) -> None:
+    """Sees to it that nothing but a comment follows."""
+    rest = text[at:]
+    if rest and not (rest[0] == " " and rest.lstrip(" ")[:1] in ("", "#")):
+        raise _NotPlainError
+
+
+def _flow(text: str) -> Any:
+    """A list in brackets or a mapping in braces, on one line."""
+    if text == "{}":
+        return {}
+    value, at = _flow_value(text, 0, 0)
+    _end(text, at)
+    return value
+
+
+def _flow_value(text: str, at: int, depth: int) -> tuple[Any, int]:
+    token = _TOKEN.match(text, at)
+    if token is None or token["colon"] or depth == DEEPEST:
+        raise _NotPlainError
+    kind = token.lastgroup
+    if kind == "mark":
+        if token["mark"] == "[":
+            return _flow_list(text, token.end(), depth + 1)
+        if token["mark"] == "{":
+            return _flow_mapping(text, token.end(), depth + 1)
+        raise _NotPlainError
+    return _flow_scalar(token), token.end()
+
+
+def _flow_scalar(token: re.Match[str]) -> Any:
+    if (word := token["plain"]) is not None:
+        if word in _NO_TEXT:
+            raise _NotPlainError
+        return WORDS.get(word, word)
+    if token["integer"] is not None:
+        return int(token["integer"])
+    return token["single"] if token["double"] is None else token["double"]
+
+
+def _flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
+    items: list[Any] = []
+    token = _TOKEN.match(text, at)
+    if token and token["mark"] == "]":
+        return items, token.end()
+    while True:
+        item, at = _flow_value(text, at, depth)
+        items.append(item)
+        at, closed = _separator(text, at, "]")
+        if closed:
+            return items, at
+
+
+def _flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    table: dict[str, Any] = {}
+    token = _TOKEN.match(text, at)
+    if token and token["mark"] == "}":
+        return table, token.end()
+    while True:
+        token = _TOKEN.match(text, at)
+        if token is None or not token["colon"]:
+            raise _NotPlainError
+        key = _flow_scalar(token)
+        if not isinstance(key, str) or key in table or token["mark"]:
+            raise _NotPlainError
+        table[key], at = _flow_value(text, token.end(), depth)
+        at, closed = _separator(text, at, "}")
+        if closed:
+            return table, at
+
+
+def _separator(text: str, at: int, closing: str) -> tuple[int, bool]:
+    """Behind a comma, or behind the end of a list or mapping."""
+    token = _TOKEN.match(text, at)
+    mark = token["mark"] if token else None
+    if token is None or token["colon"] or mark not in (",", closing):
+        raise _NotPlainError
+    return token.end(), mark == closing

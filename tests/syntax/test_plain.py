@@ -1,0 +1,139 @@
+"""What is read without YAML is what YAML reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from llmdo.source import Source
+from llmdo.syntax import header as in_yaml
+from llmdo.syntax import plain
+
+KEYS = [
+    "name",
+    "toolsets",
+    "may",
+    "fs.list",
+    "null",
+    "on",
+    '"a b"',
+    "'x'",
+    "a",
+    "b",
+    '"a"',
+    "x y",
+    "<<",
+    "1",
+    "",
+]
+TEXTS = [
+    "main", "on", "null", "true", "~", "1", "-1", "0o7", "010", "1_000", "1_0", "1.5", ".5", ".inf", ".nan",
+    "12:30", "fs.read:input/**", "a: b", "a:", "a #b", "a#b", "a  b", "input/**", "**", "*x", "&x y", "!t x",
+    "@x", "`x", '"quoted"', '"a\\n"', '"a" b', "'it''s'", "'x' # note", '"x"# note', "-", "- a", "?", "? a",
+    "|", ">", "%x", "größe", "[]", "{}", "[a, b]", "[a, b,]", "[ a , \"b\" ]", "[a b, 1, -2, 1.5]",
+    "[[a], {b: c}]", "{a: b, c: [d]}", "{a: b, a: c}", "{a}", "{a: }", "{a:b}", '{"a": b}', '{"a":b}',
+    "{a : b}", "[a: b]", "[a", "[a]]", "[a] # note", "[a]#", "{a: {b: {}}}", "[.txt, .pdf]", "[.inf]",
+    "[a/b, _c, -d]", "[a-b, a - b]", "[null, true]", "{null: a}", "{1: a}", "[a,b]", "[,]", "[\"a\",'b']",
+    "---", "...", "<<<<<<< x", "\u00a0x", "\u2028", "\ufeff", "x\ty", "\x85", "🔴 x", "é: ü", "x # é",
+]  # fmt: skip
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    """One line as somebody might write it, or nearly so."""
+    indent = " " * draw(st.sampled_from([0, 0, 0, 0, 1, 2, 2, 2, 3, 4, 4]))
+    text = draw(st.sampled_from(TEXTS) | st.text("ab:-#[]{},\"' .*/0_", max_size=8))
+    key = draw(st.sampled_from(KEYS))
+    shape = draw(
+        st.sampled_from(
+            ["{key}: {text}", "{key}: {text}", "{key}:", "{key}:", "- {text}", "-{text}", "{text}", ""]
+        )
+    )
+    return (
+        indent + shape.format(key=key, text=text) + draw(st.sampled_from(["", "", "", " ", " # note", "  "]))
+    )
+
+
+headers = st.lists(lines(), max_size=7).map("\n".join) | st.lists(lines(), max_size=7).map(
+    lambda found: "name: x\n" + "\n".join(found) + "\n"
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, their types and the order of their keys as well."""
+    return repr(one) == repr(other)
+
+
+def hold_against_yaml(header: str) -> bool:
+    data = plain.read(header)
+    if data is None:
+        return False
+    document = in_yaml.parse(Source("main.worker", f"---\n{header}---\n"), header)
+    assert document.problems == ()
+    assert same(data, document.data)
+    return True
+
+
+fuzzing = settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@fuzzing
+@given(headers)
+@example("a:\n- b\n-  c\nd: e\n")
+@example("a:\n  b:\n  - c\n  - d\n  e: 1_000\n\n# note\nf:\n")
+@example("a: b\n# note\n  c\n")
+def test_a_header_read_without_yaml_is_what_yaml_reads(header: str) -> None:
+    hold_against_yaml(header)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@settings(fuzzing, max_examples=20_000)
+@given(headers)
+def test_twenty_thousand_headers_read_without_yaml_are_what_yaml_reads(header: str) -> None:
+    hold_against_yaml(header)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@settings(fuzzing, max_examples=20_000)
+@given(st.text("ab:-#[]{},\"' \n.0", max_size=24))
+def test_twenty_thousand_random_texts_read_without_yaml_are_what_yaml_reads(header: str) -> None:
+    hold_against_yaml(header)
+
+
+WRITTEN = [
+    "name: main\ndescription: Scores one deck, from 1 to 10.\nmodel: openai:gpt-5\n",
+    "name: main   # the first\n\n# a note\nentry: true\ncompatible_models: [\"openai:*\", 'anthropic:*']\n",
+    'name: main\ntoolsets:\n  filesystem: { read: ["input/**"], write: [reports/**] }\n  calc: {}\n',
+    "name: main\ntoolsets:\n- calc\n- shell\nmay:\n  - fs.read:input/**\n  - 'fs.list'\n",
+    "name: main\napprovals: { fs.list: needs_approval }\nattachments: { max: 1, max-bytes: 10000, suffixes: [.txt] }\n",
+    "name: main\ntoolsets:\n  filesystem:\n    read:\n      - input/**\n    write: []\n  calc:\nrecursive: true\n",
+]
+
+
+@pytest.mark.parametrize("header", WRITTEN)
+def test_a_header_as_people_write_it_needs_no_yaml(header: str) -> None:
+    assert hold_against_yaml(header)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "", "# nothing\n", "name\n", "- a\n", "  name: x\n", "a: |\n  text\n", "a: b\n  c\n", "a: &x b\n",
+        "a: *x\n", "<<: {}\n", "a: b\na: c\n", "a:\n   b: c\n  d: e\n", "a:\n\tb: c\n", "a: 0x1F\n",
+        'a: "\\n"\n', "a:\n  - b: c\n", "a: {b: {c: }}\n",
+    ],
+)  # fmt: skip
+def test_what_goes_beyond_plain_lines_is_left_to_yaml(header: str) -> None:
+    assert plain.read(header) is None
+
+
+def test_depth_and_length_are_left_to_yaml() -> None:
+    assert plain.read("a: " + "[" * 8 + "]" * 8 + "\n") is not None
+    assert plain.read("a: " + "[" * 9 + "]" * 9 + "\n") is None
+    assert plain.read("".join(f"{'  ' * depth}a:\n" for depth in range(9))) is None
+    assert plain.read("a: " + "x" * plain.MOST + "\n") is None
