@@ -64,7 +64,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 }
 """What `--format` may be for a command, where that is not just text or JSON."""
 
-MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
+MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
 _LOCKED_WORKER = re.compile(r"^\[worker\.([\w-]+)\]$((?:\n(?!\[).*)*)", re.MULTILINE)
 _HEADER_NAME = re.compile(r"^name:[ \t]*[\"']?([\w-]+)", re.MULTILINE)
@@ -263,7 +263,8 @@ def _workers(root: Path) -> list[_Worker]:
     if lock := _text(root, "llmdo.lock"):
         return [_Worker(table[1], "\nentry = true" in table[2]) for table in _LOCKED_WORKER.finditer(lock)]
     patterns = _manifest(root).get("workspace", {}).get("workers", ())
-    paths = {path for pattern in patterns for path in discovery.find(root, pattern, lambda _path: False)}
+    found = discovery.find(root, patterns, lambda _path: False)
+    paths = {path for one in found.values() for path in one.paths}
     headers = (_text(root, path).partition("\n---")[0] for path in paths)
     return [
         _Worker(name[1], _HEADER_ENTRY.search(header) is not None)

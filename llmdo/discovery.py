@@ -16,7 +16,7 @@ from llmdo.diagnostic import finding
 from llmdo.source import Location, Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from llmdo.diagnostic import Diagnostic
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 MAX_FILE = 1024 * 1024  # bytes: a prompt or a manifest beyond it is a mistake
 MAX_DEEP = 2  # `**` in one glob: matching takes a power of it
 MAX_ENTRIES = 200_000  # of one walk: more is a glob that swallowed a data folder
+MAX_GLOBS = 100  # in one list: every file is compared with each
+MAX_IGNORE = 64 * 1024  # bytes of a `.gitignore`
+MAX_IGNORE_LINES = 1_000
+MAX_STARS = 3  # in one name of a `.gitignore`: matching takes a power of them
+
+GITIGNORE = ".gitignore"
 
 _WILDCARD = re.compile(r"[*?\[]")
 
@@ -37,18 +43,39 @@ class Refused:
     """To follow the path's name in a sentence."""
 
 
+_READING = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
+
+_NOT_A_FILE = Refused("LDO105", "is not a regular file")
+_UNFIT = re.compile("^~|[*?\\[\\]\\\\:\\x00-\\x1f\\x7f\\ud800-\\udfff]")
+_UNFIT_NAME = Refused(
+    "LDO105",
+    "has a name that no rule and no lock can say: a control character, one of `*?[]:~`, or not UTF-8",
+)
+
+
 def read(root: Path, path: str, *, limit: int = MAX_FILE) -> bytes | Refused:
     """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link."""
     refused = _examine(root, path)
     if isinstance(refused, Refused):
         return refused
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(root / path, flags | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return Refused("LDO105", "is not a regular file")
-            content = file.read(limit + 1)
+        descriptor = os.open(f"{root}/{path}", _READING)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return _NOT_A_FILE
+            content = os.read(descriptor, min(found.st_size, limit) + 1)
+            # Most files come at once; one that just grows, or a system that gives less, needs another look.
+            while len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content))):
+                content += more
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return Refused("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
     if len(content) > limit:
@@ -65,11 +92,11 @@ def exists(root: Path, path: str) -> Refused | None:
 def _examine(root: Path, path: str) -> os.stat_result | Refused:
     """What stands at `path`; every folder on the way is looked at, so that a link anywhere is refused."""
     names = path.split("/")
-    at = root
+    at = str(root)
     for number, name in enumerate(names, 1):
         if name in ("", ".", "..") or "\\" in name or "\0" in name:
             return Refused("LDO107", "is not a path inside the workspace")
-        at = at / name
+        at = f"{at}/{name}"
         try:
             found = os.lstat(at)
         except FileNotFoundError:
@@ -77,7 +104,7 @@ def _examine(root: Path, path: str) -> os.stat_result | Refused:
         except (OSError, ValueError):
             return Refused("LDO106", "cannot be reached")
         if stat.S_ISLNK(found.st_mode):
-            link = "is a link" if number == len(names) else f"is reached through the link `{at.name}`"
+            link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
             return Refused("LDO107", f"{link}, which llmdo does not follow")
     return found
 
@@ -93,7 +120,7 @@ def read_source(root: Path, path: str, *, limit: int = MAX_FILE) -> tuple[Source
 def decode(path: str, content: bytes) -> tuple[Source, tuple[Diagnostic, ...]]:
     """`content` as a source; where it is not UTF-8 text, an empty one beside the problem."""
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8-sig")
         at = Source(path, before).span_between(len(before), len(before))
@@ -103,7 +130,7 @@ def decode(path: str, content: bytes) -> tuple[Source, tuple[Diagnostic, ...]]:
         )
     if "\0" in text:
         return Source(path, ""), (finding("LDO105", Location(path), f"`{path}` is binary, not text"),)
-    return Source(path, text.replace("\r\n", "\n")), ()
+    return Source(path, text.replace("\r\n", "\n") if "\r" in text else text), ()
 
 
 def is_pattern(text: str) -> bool:
@@ -111,47 +138,102 @@ def is_pattern(text: str) -> bool:
     return _WILDCARD.search(text) is not None
 
 
-def find(root: Path, pattern: str, ignored: Callable[[str], bool]) -> list[str]:
-    """The files below `root` that the glob `pattern` names, as sorted POSIX paths.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a glob names."""
 
-    `*` and `?` stay within one folder, `**` is any number of folders. Hidden files, files for which
-    `ignored` holds, and links are left out; a folder that is one of these is not entered.
+    paths: list[str]
+    """The files, as sorted POSIX paths."""
+    refused: list[tuple[str, Refused]]
+    """What it names besides and llmdo does not read, such as links; and folders that could not be looked into."""
+
+
+def find(root: Path, patterns: Iterable[str], ignored: Callable[[str], bool]) -> dict[str, Found]:
+    """What each of the globs `patterns` names below `root`.
+
+    `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
+    holds are left out; a folder that is one of these, or a link, is not entered.
     """
-    wanted = re.compile(translate(pattern))
-    literal = pattern.split("/")
-    fixed = 0
-    while fixed < len(literal) - 1 and not is_pattern(literal[fixed]):
-        fixed += 1
-    deep = "**" in literal[fixed:]
-    depth = None if deep else len(literal)
-    start = "/".join(literal[:fixed])
-    if start and exists(root, start):
-        return []
-    return sorted(path for path in _walk(root, start, depth, ignored) if wanted.fullmatch(path))
+    found = {pattern: Found([], []) for pattern in patterns}
+    groups: dict[str, list[str]] = {}
+    for pattern in found:
+        groups.setdefault(_start(pattern), []).append(pattern)
+    for start, together in groups.items():
+        if start and (refused := exists(root, start)):
+            if refused.code != "LDO106":
+                found[together[0]].refused.append((start, refused))
+            continue
+        wanted = [(found[pattern], re.compile(translate(pattern))) for pattern in together]
+        depth = None if any("**" in one.split("/") for one in together) else max(map(_levels, together))
+        for path, refused in _walk(root, start, depth, ignored):
+            if path.endswith("/"):
+                wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
+                continue
+            matching = [one for one, expression in wanted if expression.fullmatch(path)]
+            if not matching or ignored(path):
+                continue
+            refused = refused or unfit(path)
+            for one in matching:
+                if refused:
+                    one.refused.append((path, refused))
+                else:
+                    one.paths.append(path)
+    for one in found.values():
+        one.paths.sort()
+        one.refused.sort(key=lambda pair: pair[0])
+    return found
 
 
-def _walk(root: Path, start: str, depth: int | None, ignored: Callable[[str], bool]) -> Iterator[str]:
+def unfit(path: str) -> Refused | None:
+    """Why a file with this name cannot be part of a workspace; None where it can."""
+    return _UNFIT_NAME if _UNFIT.search(path) else None
+
+
+def _start(pattern: str) -> str:
+    """The folder in which everything lies that the glob can name."""
+    *folders, _ = pattern.split("/")
+    fixed = next((number for number, folder in enumerate(folders) if is_pattern(folder)), len(folders))
+    return "/".join(folders[:fixed])
+
+
+def _levels(pattern: str) -> int:
+    return pattern.count("/") + 1
+
+
+def _walk(
+    root: Path, start: str, depth: int | None, ignored: Callable[[str], bool]
+) -> Iterator[tuple[str, Refused | None]]:
+    """Every file, with why it cannot be read where that is so; and folders, with a slash, that cannot be listed."""
     folders = [start]
     seen = 0
     while folders:
         folder = folders.pop()
         try:
-            entries = list(os.scandir(root / folder if folder else root))
-        except OSError:
-            continue
-        seen += len(entries)
-        if seen > MAX_ENTRIES:
-            return
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                level = path.count("/") + 1
-                if (depth is None or level < depth) and not ignored(path + "/"):
-                    folders.append(path)
-            elif entry.is_file(follow_symlinks=False) and not ignored(path):
-                yield path
+            with os.scandir(root / folder if folder else root) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > MAX_ENTRIES:
+                        yield (
+                            f"{start}/",
+                            Refused("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
+                        )
+                        return
+                    if entry.name.startswith("."):
+                        continue
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if (depth is None or _levels(path) < depth) and not ignored(path + "/"):
+                            folders.append(path)
+                    elif entry.is_symlink():
+                        yield path, Refused("LDO107", "is a link, which llmdo does not follow")
+                    elif entry.is_file(follow_symlinks=False):
+                        yield path, None
+                    else:
+                        yield path, _NOT_A_FILE
+        except FileNotFoundError:
+            continue  # it was removed meanwhile
+        except OSError as error:
+            yield f"{folder}/", Refused("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
 
 
 def translate(pattern: str) -> str:
@@ -183,25 +265,48 @@ def _fixed(text: str) -> str:
         if piece == "?":
             out.append("[^/]")
         elif piece.startswith("[") and piece.endswith("]") and len(piece) > 2:
-            out.append("[" + re.sub(r"([\\\[&~|])", r"\\\1", piece[1:-1]).replace("!", "^", 1) + "]")
+            out.append(_class(piece[1:-1]))
         else:
             out.append(re.escape(piece))
     return "".join(out)
 
 
-def git_ignored(root: Path) -> Callable[[str], bool]:
-    """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace.
+def _class(text: str) -> str:
+    """A set of characters; where it is not one, such as `[z-a]`, the text itself."""
+    inverted = text.startswith("!")
+    wanted = re.sub(r"([\\\[&~|^])|-(?=-)|(?<=-)-", r"\\\g<0>", text.removeprefix("!"))
+    expression = f"[{'^' * inverted}{wanted}]"
+    try:
+        re.compile(expression)
+    except re.error:
+        return re.escape(f"[{text}]")
+    return expression
+
+
+def git_ignored(root: Path) -> tuple[Callable[[str], bool], tuple[Diagnostic, ...]]:
+    """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
 
     Folders are given with a trailing slash. Only the root's file is read; git's own configuration and the
-    files above the workspace are outside of it.
+    files above the workspace are outside of it. A file that could make matching slow is not heeded.
     """
-    content = read(root, ".gitignore")
-    if isinstance(content, Refused):
-        return lambda _path: False
-    lines = content.decode("utf-8", errors="replace").splitlines()
+    if (refused := exists(root, GITIGNORE)) and refused.code == "LDO106":
+        return _nothing, ()
+    source, problems = read_source(root, GITIGNORE, limit=MAX_IGNORE)
+    lines = source.text.split("\n")
     visible = [line for line in lines if line.strip() and not line.startswith(("#", "."))]
     if not visible:
-        return lambda _path: False
+        return _nothing, problems
+    for number, line in enumerate(lines, 1):
+        if number > MAX_IGNORE_LINES or any(part.count("*") > MAX_STARS for part in line.split("/")):
+            at = Location(GITIGNORE, Span(number, 1, number, len(line) + 1))
+            message = (
+                f"more than {MAX_IGNORE_LINES:,} lines, or than {MAX_STARS} `*` in one name, are not heeded"
+            )
+            return _nothing, (finding("LDO105", at, message),)
     from pathspec import GitIgnoreSpec  # only where a pattern may match a file that is not hidden
 
-    return GitIgnoreSpec.from_lines(lines).match_file
+    return GitIgnoreSpec.from_lines(lines).match_file, problems
+
+
+def _nothing(_path: str) -> bool:
+    return False

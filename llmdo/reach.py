@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo import inventory, topology
 from llmdo.authority import (
+    STRICTNESS,
     Authority,
     Capability,
     Ceiling,
@@ -24,7 +25,7 @@ from llmdo.authority import (
     strictest,
 )
 from llmdo.bounds import Bounds
-from llmdo.shapes import FRESH, Shape, Shapes, written_scopes
+from llmdo.shapes import FRESH, Shape, Shapes, written_names, written_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,7 +144,8 @@ class Analysis:
     @cached_property
     def shapes(self) -> Shapes:
         """The calls that the workers can make."""
-        return Shapes(self.graph, self.written, self.also is not None)
+        named = written_names(self.graph, (*self.base, *self.policy), self.also or ())
+        return Shapes(self.graph, self.written, named, self.also is not None)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -496,10 +498,24 @@ def _rows(walk: _Walk, calls: Iterable[tuple[Shape, Reference]] = ()) -> tuple[R
         best[row] = known.joined(found) if known else found
     rank = walk.analysis.shapes.rank
     rows = [walk.row(best[row]) for row in sorted(best, key=rank.__getitem__)]
+    if not walk.analysis.shapes.compared:
+        rows = list(_telling(rows, walk.analysis.shapes.implied))
     if made := [walk.row_of_call(shape, called) for shape, called in calls]:
         rows = _with(rows, made)
     narrowed = {id(row) for row in _narrowed(rows)}
     return tuple(replace(row, elsewhere=True) if id(row) in narrowed else row for row in rows)
+
+
+def _telling(rows: Sequence[Row], implied: frozenset[int]) -> Iterator[Row]:
+    """The rows without those that nobody declared and that are no milder than a wider row."""
+    if not any(id(row.capability) in implied for row in rows):
+        yield from rows
+        return
+    for row in rows:
+        wider = (one for one in rows if one is not row and one.capability.contains(row.capability))
+        strict = STRICTNESS[row.mildest]
+        if id(row.capability) not in implied or all(STRICTNESS[one.mildest] > strict for one in wider):
+            yield row
 
 
 def _with(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:

@@ -40,6 +40,8 @@ class Shape:
     """Empty for a delegation: of two delegates that declare the same, one is as good as the other."""
     tool: str
     assurance: Assurance
+    implied: bool = False
+    """Whether a rule or a ceiling names it, below what the tool declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Shapes:
     graph: Graph
     written: tuple[Capability, ...]
     """Every capability with a scope that anybody wrote."""
+    named: frozenset[str]
+    """Every name that a rule or a ceiling uses."""
     compared: bool
     """Whether tools without a hook get a row for each class of scopes as well, so that two graphs compare."""
     _rows: dict[Capability, Capability] = field(default_factory=dict, compare=False, repr=False)
@@ -150,7 +154,8 @@ class Shapes:
             for row, raised, declared in self.of_tool(tool, delegation=delegation):
                 # Of tools that do the same, the first by name speaks for all.
                 row = self._rows.setdefault(row, row)
-                shape = Shape(row, raised, declared, toolset, tool.name, assurance)
+                implied = not any(row.name == one.name for one in tool.capabilities)
+                shape = Shape(row, raised, declared, toolset, tool.name, assurance, implied)
                 found.setdefault((row, raised, declared), shape)
         return tuple(found.values())
 
@@ -167,8 +172,21 @@ class Shapes:
             return
         always = {inventory.DELEGATE} if delegation else set()
         for capability in tool.capabilities:
-            for row, representative in self._within(capability):
-                yield row, frozenset({representative, *always}), declared
+            for one in (capability, *self._below(capability)):
+                for row, representative in self._within(one):
+                    yield row, frozenset({representative, *always}), declared
+
+    def _below(self, declared: Capability) -> Iterator[Capability]:
+        """What lies below `declared` and may be decided otherwise, since a rule or a ceiling names it."""
+        for name in sorted(self.named):
+            if name.startswith(f"{declared.name}."):
+                yield Capability(name, declared.scope)
+
+    @cached_property
+    def implied(self) -> frozenset[int]:
+        """The identities of the rows that no tool declares by name."""
+        stated = {id(shape.row) for group in self.groups for shape in group.shapes if not shape.implied}
+        return frozenset(self.rank.keys() - stated)
 
     def _within(self, declared: Capability) -> tuple[tuple[Capability, Capability], ...]:
         """Each class of scopes within `declared`: how it is shown, and a call that stands for it."""
@@ -225,6 +243,16 @@ def written_scopes(
         if one.may:
             named.update(one.may)
     return tuple(sorted((one for one in named if one.scope is not None), key=str))
+
+
+def written_names(graph: Graph, rules: Iterable[Rule], also: Iterable[Capability]) -> frozenset[str]:
+    """Every name that one of `rules`, a rule of an entry or a worker, a ceiling, or one of `also` uses."""
+    holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
+    found = {one.name for one in also} | {rule.capability.name for rule in rules}
+    for one in holders:
+        found.update(rule.capability.name for rule in one.approvals)
+        found.update(capability.name for capability in one.may or ())
+    return frozenset(found)
 
 
 def assurance_of(graph: Graph, toolset: str) -> Assurance:

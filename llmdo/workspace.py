@@ -32,7 +32,7 @@ LOCK = "llmdo.lock"
 WORKER_ENDINGS = (".worker", ".worker.md")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 MAX_PACKAGES = 32  # levels of a dotted import that are looked for
-MAX_LOCK = 16 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
+MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,8 @@ def load(root: Path, manifest_source: Source | None = None) -> Workspace:
     if manifest is None:
         return reader.workspace(None, (), (), {})
     table = manifest["workspace"]
-    ignored = discovery.git_ignored(root)
+    ignored, unheeded = discovery.git_ignored(root)
+    reader.problems.extend(unheeded)
     paths = reader.matches(("workspace", "workers"), table.get("workers", ()), ignored)
     workers = tuple(worker for path in paths if (worker := reader.worker(path)))
     modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
@@ -166,8 +167,9 @@ class _Reader:
         lock = None
         refused = discovery.exists(self.root, LOCK)
         if self.has_lock and refused is None:
-            lock, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK)
+            source, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK)
             self.problems.extend(problems)
+            lock = None if problems else source
         elif self.has_lock and refused and refused.code != "LDO106":
             self.problems.append(finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}"))
         return Workspace(
@@ -184,6 +186,9 @@ class _Reader:
 
     def matches(self, route: tuple[str, ...], patterns: Iterable[str], ignored: Any) -> list[str]:
         """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
+        patterns = tuple(patterns)
+        globs = [one for one in patterns if _is_useful(one)]
+        named = discovery.find(self.root, globs[: discovery.MAX_GLOBS], ignored)
         found: set[str] = set()
         for number, pattern in enumerate(patterns):
             at = self.document.value(*route, number)
@@ -194,14 +199,21 @@ class _Reader:
                     finding("LDO103", at, f"`{pattern}` has more than {discovery.MAX_DEEP} `**`")
                 )
             elif not discovery.is_pattern(pattern):
-                if refused := discovery.exists(self.root, pattern):
+                if refused := discovery.exists(self.root, pattern) or discovery.unfit(pattern):
                     self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
                 else:
                     found.add(pattern)
-            elif paths := discovery.find(self.root, pattern, ignored):
-                found.update(paths)
+            elif pattern not in named:
+                self.problems.append(
+                    finding("LDO103", at, f"more than {discovery.MAX_GLOBS} globs are in this list")
+                )
+                break
             else:
-                self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
+                found.update(named[pattern].paths)
+                for path, refused in named[pattern].refused:
+                    self.problems.append(finding(refused.code, at, f"`{path}` {refused.reason}"))
+                if not named[pattern].paths and not named[pattern].refused:
+                    self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
         return sorted(found)
 
     def worker(self, path: str) -> WorkerFile | None:
@@ -331,6 +343,12 @@ def package_files(reference: str) -> tuple[str, str]:
     """Where the module of `package.module:NAME` would be if it were a file of the workspace."""
     stem = reference.partition(":")[0].replace(".", "/")
     return f"{stem}.py", f"{stem}/__init__.py"
+
+
+def _is_useful(pattern: str) -> bool:
+    """Whether it is a glob that can be looked for."""
+    deep = pattern.split("/").count("**") > discovery.MAX_DEEP
+    return discovery.is_pattern(pattern) and not _leaves(pattern) and not deep
 
 
 def _leaves(pattern: str) -> bool:

@@ -17,6 +17,7 @@ NAMES = [
     "fs.write",
     "fs.write.protected",
     "proc.exec",
+    "proc.exec.read",
     "proc.exec.unlisted",
     "net.connect",
     "x.t.any",

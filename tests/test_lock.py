@@ -112,6 +112,15 @@ def test_a_lock_survives_a_round_trip(locked: Path) -> None:
     assert lock.dump(again.graph) == text
 
 
+def test_acceptances_in_any_order_are_current(tmp_path: Path) -> None:
+    accepted = "".join(
+        f'\n[[check.accept]]\ncapability = "{name}"\nreason = "r"\n' for name in ("net", "fs.read")
+    )
+    write_files(tmp_path, {"llmdo.toml": f'schema = 1\n[workspace]\nname = "w"\n{accepted}'})
+    lock.write(tmp_path, project.read(tmp_path).graph)
+    assert project.read(tmp_path).is_current
+
+
 def test_an_empty_ceiling_is_not_an_absent_one(locked: Path) -> None:
     graph = lock.read(Source("llmdo.lock", (locked / "llmdo.lock").read_text(encoding="utf-8"))).graph
     assert graph is not None

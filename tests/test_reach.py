@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdo.authority import STRICTNESS, Authority, Capability, Ceiling, base_rules, decide, strictest
+from llmdo.authority import STRICTNESS, VOCABULARY, Authority, Capability, Ceiling, base_rules, decide, strictest
 from llmdo.graph import Graph, Tool
 from llmdo.inventory import DELEGATE, tools_of
 from llmdo.reach import Analysis, entry_ceiling
@@ -58,10 +58,12 @@ def calls_of(tool: Tool, *, delegation: bool) -> Iterator[frozenset[Capability]]
         return
     always = {DELEGATE} if delegation else set()
     for declared in tool.capabilities:
+        names = [name for name in [*VOCABULARY, "x.t.any"] if declared.covers_name(name)]
         for scope in [declared.scope, *PROBES] if declared.name.startswith("fs") else [None]:
-            raised = Capability(declared.name, scope)
-            if declared.contains(raised):
-                yield frozenset({raised, *always})
+            for name in names:
+                raised = Capability(name, scope)
+                if declared.contains(raised):
+                    yield frozenset({raised, *always})
 
 
 @settings(max_examples=400, deadline=None)

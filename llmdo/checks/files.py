@@ -133,8 +133,9 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
 def unreadable_file(project: Project) -> Iterator[Diagnostic]:
     """A file cannot be read as text.
 
-    Files are UTF-8, with or without a byte-order mark, with LF or CRLF line ends, and at most 1 MiB; the header
-    of a worker is at most 64 KiB. Devices, pipes and folders are not files.
+    Files are UTF-8, with or without a byte-order mark, with LF or CRLF line ends, and at most 1 MiB; `llmdo.toml`
+    is at most 256 KiB, the header of a worker 64 KiB. Devices, pipes and folders are not files. A name is UTF-8
+    as well and holds no control character and none of `*?[]:` and the backslash, so that rules and the lock can say it.
     """
     yield from _reported(project, "LDO105")
 

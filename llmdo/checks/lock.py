@@ -90,7 +90,8 @@ def missing_lock(project: Project) -> Iterator[Diagnostic]:
         llmdo lock
     """
     workspace = project.workspace
-    if project.locked.state == "missing" and workspace.has_lock and workspace.manifest is not None:
+    unread = any(problem.at.path == LOCK for problem in workspace.problems)
+    if project.locked.state == "missing" and workspace.has_lock and workspace.manifest and not unread:
         yield finding(
             "LDO402", Location(LOCK), f"there is no `{LOCK}`", hint="run `llmdo lock` and commit it"
         )

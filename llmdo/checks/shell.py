@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import excerpt, finding
-from llmdo.shell.programs import steers_programs
+from llmdo.shell.programs import is_launcher, steers_programs
 from llmdo.shell.rules import breaks_example, parse_rule
 from llmdo.shell.words import is_program
 from llmdo.syntax.document import Place
@@ -81,7 +81,7 @@ def open_launcher(project: Project) -> Iterator[Diagnostic]:
 
     Shells, `env`, `xargs`, `sudo`, interpreters, compilers, package tools, test runners, editors: with words that
     the model chooses they run anything. Such a rule vouches for nothing, so every such command still asks. Name in
-    `run` what it is to run; `flags = []` says that nothing may follow.
+    `run` what it is to run; where the name alone is meant, `flags = []` says so.
 
     Fails:
 
@@ -97,7 +97,8 @@ def open_launcher(project: Project) -> Iterator[Diagnostic]:
     """
     for place, table in _rules(project):
         rule = parse_rule(table)
-        if rule.is_open_launcher:
+        unsaid = is_launcher(rule.program) and table.keys().isdisjoint(("flags", "positional"))
+        if rule.is_open_launcher or (unsaid and len(rule.run) == 1):
             yield finding(
                 "LDO513",
                 Place(place.document, (*place.route, "run")).location,

@@ -61,6 +61,7 @@ class Drift:
         )
 
 
+_FEW = 5  # commands of shell rules that a message names
 _PLACED = ("worker", "toolset", "entry")
 _FILES = ("module", "schema-source")
 
@@ -160,18 +161,11 @@ def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]
 
 
 def _shell(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    yield from _fields({**before, "rule": None}, {**after, "rule": None})
-    old, new = _by_run(before), _by_run(after)
-    for run in sorted({*old, *new}):
-        if old.get(run) != new.get(run):
-            yield f"its rule `{run}` {'is gone' if run not in new else 'changed' if run in old else 'is new'}"
-
-
-def _by_run(shell: Mapping[str, Any]) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {}
-    for rule in shell.get("rule", ()):
-        found.setdefault(" ".join(rule["run"]), []).append(rule)
-    return found
+    yield from _fields({**before, "rules": None}, {**after, "rules": None})
+    changed = {*before.get("rules", ())} ^ {*after.get("rules", ())}
+    if commands := sorted({f"`{rule.partition(' [')[0]}`" for rule in changed}):
+        more = f" and {len(commands) - _FEW} more" if len(commands) > _FEW else ""
+        yield f"its rules for {', '.join(commands[:_FEW])}{more} changed"
 
 
 def _shown(value: object) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from llmdo import digest, resolve
 from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
-from llmdo.shell import ShellLimits, ShellSettings
+from llmdo.shell import ShellLimits, ShellRule, ShellSettings
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from llmdo.authority import Capability, Rule
     from llmdo.graph import Acceptance, Attachments, Server
-    from llmdo.shell import ShellRule
     from llmdo.syntax.document import Document
 
 VERSION = 1
@@ -166,19 +165,7 @@ def _shell(shell: ShellSettings) -> dict[str, Any]:
             "isolation": shell.isolation,
             "env": list(shell.env) or None,
             "limits": changed or None,
-            "rule": list(map(_shell_rule, shell.rules)) or None,
-        }
-    )
-
-
-def _shell_rule(rule: ShellRule) -> dict[str, Any]:
-    return _without_none(
-        {
-            "run": list(rule.run),
-            "flags": None if rule.flags is None else list(rule.flags),
-            "positional": rule.positional,
-            "capability": rule.capability,
-            "reads": None if rule.reads == "named" else rule.reads,
+            "rules": list(map(str, shell.rules)) or None,
         }
     )
 
@@ -242,7 +229,8 @@ def decode(document: Document, lock: Mapping[str, Any]) -> Graph:
 
 
 def _decode_shell(table: Mapping[str, Any]) -> ShellSettings:
-    return resolve.shell({**table, "rules": table.get("rule", ())})
+    rules = sorted(map(ShellRule.parse, table.get("rules", ())), key=str)
+    return replace(resolve.shell({**table, "rules": ()}), rules=tuple(rules))
 
 
 def _sorted(lock: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:

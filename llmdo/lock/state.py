@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
 
+MAX_SOUGHT = 512 * 1024  # characters of a lock in which a mistake is looked for: each takes up to 100 bytes
+
 State = Literal["missing", "conflicted", "newer", "unreadable", "read"]
 
 
@@ -69,7 +71,19 @@ def read(source: Source | None) -> Locked:
         )
         return Locked("newer", None, (problem,))
     data = read_lines(source.text)
-    document = toml.parse(source) if data is None else toml.document(source, data)
+    is_large = len(source.text) > MAX_SOUGHT
+    if data is None and is_large:
+        problem = finding(
+            "LDO405",
+            source.location(),
+            f"`{LOCK}` is not laid out as llmdo writes it",
+            hint="run `llmdo lock`: it makes the lock anew from the sources",
+        )
+        return Locked("unreadable", None, (problem,))
+    if data is None:
+        document = toml.parse(source)
+    else:
+        document = Document(source, data, dict) if is_large else toml.document(source, data)
     judged = judge(document, "lock") if not document.problems else None
     faults = document.problems or (judged.problems if judged else ())
     newer = judged is not None and judged.data is not None and judged.data["revision"] > REVISION

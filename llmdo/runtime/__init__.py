@@ -9,7 +9,7 @@ from llmdo.runtime.approvals import Answer, ApproveAll, Approver, Question, Reje
 from llmdo.runtime.calls import AgentRuntime
 from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
 from llmdo.runtime.models import ModelChoice
-from llmdo.runtime.run import RunOptions, RunOutcome, Usage, run, run_sync
+from llmdo.runtime.run import RunOptions, RunOutcome, Usage, new_run, run, run_sync
 from llmdo.runtime.terminal import AskOnTerminal, approver_at
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "RuntimeConfig",
     "Usage",
     "approver_at",
+    "new_run",
     "run",
     "run_sync",
 ]

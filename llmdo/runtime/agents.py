@@ -72,6 +72,8 @@ class Agents:
     graph: Graph
     prompts: Mapping[str, str]
     models: Mapping[str, Model]
+    references: Mapping[str, str]
+    """Worker to the reference of its model, as the files or the flags name it."""
     instruments: tuple[AbstractCapability[Any], ...] = ()
     """What watches every agent, such as a trace."""
     _built: dict[str, Agent[Any, str]] = field(default_factory=dict)

@@ -124,7 +124,7 @@ def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> 
     if asked is not None:
         return asked if asked <= LONGEST_WAIT else None
     # Spread out, or parallel delegates that failed together would come back together.
-    return min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)  # noqa: S311
+    return min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.75, 1.25)  # noqa: S311
 
 
 def _passes(error: Exception) -> bool:

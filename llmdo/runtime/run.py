@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.usage import UsageLimits
@@ -24,7 +24,7 @@ from llmdo.runtime.approvals import RejectAll
 from llmdo.runtime.calls import AgentRuntime, entry_authority, run_worker, told
 from llmdo.runtime.config import CallFrame, RuntimeConfig
 from llmdo.runtime.events import RunFinished, RunStarted, discard
-from llmdo.runtime.models import ModelChoice, ModelSource, models_of
+from llmdo.runtime.models import ModelChoice, ModelSource, choose, models_of
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.python import Modules
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.usage import RunUsage
 
     from llmdo.graph import Entry, Graph, Limits
@@ -61,6 +62,10 @@ class RunOptions:
     approver: Approver | None = None
     """None: nobody can be asked, so every question is answered with no."""
     on_event: Sink = discard
+    instruments: tuple[AbstractCapability[Any], ...] = ()
+    """What watches every agent of the run, such as a trace."""
+    run: str | None = None
+    """The run's id, from `new_run`; None: a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,13 +155,21 @@ def configure(
     )
     resolver.preload(use for name in workers for use in graph.workers[name].uses)
     return RuntimeConfig(
-        run=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}",
+        run=options.run or new_run(),
         graph=graph,
         root=root,
         entry=entry,
         rules=base_rules(graph.rules),
         approver=options.approver or RejectAll(),
-        agents=Agents(graph=graph, prompts=prompts, models=models),
+        agents=Agents(
+            graph=graph,
+            prompts=prompts,
+            models=models,
+            references={
+                name: choose(graph, entry, graph.workers[name], options.models) or "" for name in models
+            },
+            instruments=options.instruments,
+        ),
         resolver=resolver,
         confined=confined,
         paths=paths,
@@ -164,6 +177,11 @@ def configure(
         limits=usage_limits(entry.limits),
         on_event=options.on_event,
     )
+
+
+def new_run() -> str:
+    """An id for a run: no other has it, and ids sort by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
 
 
 def usage_limits(limits: Limits) -> UsageLimits:
@@ -187,7 +205,11 @@ async def _outcome(
     status: Status = "failed"
     output: str | None = None
     error: str | None = None
-    emit(RunStarted(path=entry.name, run=config.run, entry=entry.name, input=text))
+    emit(
+        RunStarted(
+            path=entry.name, run=config.run, entry=entry.name, input=text, models=config.agents.references
+        )
+    )
     try:
         async with asyncio.timeout(entry.limits.seconds) as clock:
             output = await work(start, text)

@@ -264,7 +264,7 @@ def _scalar(text: str) -> str:
 
 def _finds(root: Path, glob: str, path: str) -> bool:
     """Whether the glob will find a file at `path`."""
-    if any(folder.startswith(".") for folder in path.split("/")) or discovery.git_ignored(root)(path):
+    if any(folder.startswith(".") for folder in path.split("/")) or discovery.git_ignored(root)[0](path):
         return False
     return re.fullmatch(discovery.translate(glob), path) is not None
 

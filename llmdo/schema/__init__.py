@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from llmdo.schema.acceptance import Format, accepts, accepts_part
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic
     from llmdo.source import Span
     from llmdo.syntax.document import Document, Route
+
+MAX_FAULTS = 2_000  # of one file: it was made to be slow, or is another kind of file
 
 __all__ = ["Format", "Judged", "accepts", "accepts_part", "judge"]
 
@@ -41,7 +44,8 @@ def judge(document: Document, form: Format) -> Judged:
     """The document judged by its format.
 
     A fault takes as little with it as can be: a value goes with its key, an item goes from its list, and a
-    table goes when it lacks a required key. So one mistake does not hide what the rest of the file says.
+    table goes when it lacks a required key. So one mistake does not hide what the rest of the file says. Where
+    there are very many, the first are found and nothing is left.
     """
     if accepts(document.data, form):
         return Judged(document.data, (), document)
@@ -50,8 +54,10 @@ def judge(document: Document, form: Format) -> Judged:
     )  # these two are slow to load, and a clean file never needs them
     from llmdo.schema.wording import findings
 
-    found = tuple(faults(document.data, form))
+    found = tuple(islice(faults(document.data, form), MAX_FAULTS))
     problems = tuple(findings(document, form, found))
+    if len(found) == MAX_FAULTS:
+        return Judged(None, problems, document)
     rest = document
     while found:
         routes = {fault.route for fault in found}

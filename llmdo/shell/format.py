@@ -120,30 +120,26 @@ ShellConfig = TypedDict(
     },
 )
 
-LockedShellRule = TypedDict(
-    "LockedShellRule",
-    {
-        "run": Annotated[list[PlainWord], MinLen(1), Doc("The first words of the command.")],
-        "flags": NotRequired[Annotated[list[Flag], Doc("The options that may follow.")]],
-        "positional": NotRequired[
-            Annotated[Literal["none", "paths", "any"], Doc("What other words may follow.")]
-        ],
-        "capability": Annotated[Literal["proc.exec", "proc.exec.read"], Doc("What such a command raises.")],
-        "reads": NotRequired[Annotated[Literal["named", "workspace"], Doc("What it reads.")]],
-    },
-)
-
+_WORD = r"[^*?\[\]\x00-\x20\x7f]+"
+LockedShellRule = Annotated[
+    str,
+    Matches(
+        rf"^{_WORD}(?: {_WORD})* \[(?:-[^*?\[\]\x00-\x20\x7f]*(?: -[^*?\[\]\x00-\x20\x7f]*)*)?\] "
+        r"(?:none|paths|any) (?:named|workspace) -> proc\.exec(?:\.read)?$",
+        "a shell rule as the lock writes it",
+    ),
+]
 LockedShell = TypedDict(
     "LockedShell",
     {
         "isolation": Annotated[Literal["auto", "require", "off"], Doc("Whether commands are isolated.")],
         "env": NotRequired[Annotated[list[Variable], Doc("Variables that commands are given.")]],
         "limits": NotRequired[Annotated[ShellLimits, Doc("What one command may use.")]],
-        "rule": NotRequired[
+        "rules": NotRequired[
             Annotated[list[LockedShellRule], Doc("The shell rules, those of presets among them.")]
         ],
     },
 )
 
-for _table in (ShellRule, ShellLimits, ShellTable, ShellConfig, LockedShellRule, LockedShell):
+for _table in (ShellRule, ShellLimits, ShellTable, ShellConfig, LockedShell):
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

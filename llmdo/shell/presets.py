@@ -28,7 +28,7 @@ _MATCHING = (
     "--invert-match --word-regexp --line-regexp --count --files-with-matches --only-matching --line-number "
     "--extended-regexp --fixed-strings --regexp= --max-count= --context= --color=never"
 )
-_RECURSIVE = ("-r", "-rn", "-nr", "-ri", "-rin", "-rni", "-rl", "-rnE", "-rnF", "-rnw", "--recursive")
+_RECURSIVE = ("-r", "-rn", "-ri", "-rin", "-rl")
 
 _READ_ONLY = (
     _reading(

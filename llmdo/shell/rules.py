@@ -33,13 +33,26 @@ class ShellRule:
 
     run: tuple[str, ...]
     """The leading words of the command, the program first."""
-    flags: tuple[str, ...] | None = None
+    flags: tuple[str, ...] = ()
     """The options that may follow, exactly as written; with `=` at the end one that takes any value."""
-    positional: Positional | None = None
-    """What the other words may be; None is `none`."""
+    positional: Positional = "none"
+    """What the other words may be."""
     capability: Executes = "proc.exec"
     reads: Literal["named", "workspace"] = "named"
     """Whether the command reads only the paths that it is given, or whatever it finds in the workspace."""
+
+    @classmethod
+    def parse(cls, text: str) -> ShellRule:
+        """The rule that was written as this text."""
+        left, _, capability = text.rpartition(" -> ")
+        left, _, reads = left.rpartition(" ")
+        left, _, positional = left.rpartition(" ")
+        run, _, flags = left.rstrip("]").rpartition(" [")
+        found: Any = {"run": run.split(" "), "flags": flags.split(), "positional": positional}
+        return parse_rule({**found, "reads": reads, "capability": capability})
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.run)} [{' '.join(self.flags)}] {self.positional} {self.reads} -> {self.capability}"
 
     @property
     def program(self) -> str:
@@ -49,13 +62,11 @@ class ShellRule:
     @property
     def is_open_launcher(self) -> bool:
         """Whether it would leave to the model what a launcher or an interpreter runs: it then vouches for nothing."""
-        if not is_launcher(self.program):
+        if not is_launcher(self.program) or any(
+            not (word.startswith("-") or word[0].isdigit()) for word in self.run[1:]
+        ):
             return False
-        if self.flags is None and self.positional is None:
-            return len(self.run) == 1
-        if any(not (word.startswith("-") or word[0].isdigit()) for word in self.run[1:]):
-            return False
-        return self.positional in ("paths", "any") or any(flag.endswith("=") for flag in self.flags or ())
+        return self.positional != "none" or any(flag.endswith("=") for flag in self.flags)
 
     @property
     def only_reads(self) -> bool:
@@ -76,7 +87,7 @@ class ShellRule:
         found = tuple(self._others(command[len(self.run) :]))
         if any(word.startswith("-") for word in found):
             return None
-        return None if found and self.positional in (None, "none") else found
+        return None if found and self.positional == "none" else found
 
     def raised(
         self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
@@ -126,7 +137,7 @@ class ShellRule:
                 yield from rest
             elif not word.startswith("-"):
                 yield word
-            elif word in (self.flags or ()) and not word.endswith("="):
+            elif word in self.flags and not word.endswith("="):
                 continue
             elif self._takes_next(word):
                 if next(rest, None) is None:
@@ -136,11 +147,11 @@ class ShellRule:
 
     def _takes_next(self, word: str) -> bool:
         """Whether `word` is an option whose value is the next word: `-n 5`, `-name x`, never `--name x`."""
-        return not word.startswith("--") and f"{word}=" in (self.flags or ())
+        return not word.startswith("--") and f"{word}=" in self.flags
 
     def _has_value(self, word: str) -> bool:
         """Whether `word` is an option with its value: `--name=x`, or `-n5`."""
-        for flag in self.flags or ():
+        for flag in self.flags:
             if flag.startswith("--") and flag.endswith("=") and word.startswith(flag):
                 return True
             if len(flag) == len("-n=") and flag.endswith("=") and word.startswith(flag[:2]) and word[2:]:
@@ -183,23 +194,18 @@ def parse_rules(table: Mapping[str, Any]) -> tuple[ShellRule, ...]:
         from llmdo.shell.presets import PRESETS  # data that few workspaces need
 
         tables.extend(rule for name in presets for rule in PRESETS[name])
-    return tuple(sorted({parse_rule(one) for one in tables}, key=_order))
+    return tuple(sorted({parse_rule(one) for one in tables}, key=str))
 
 
 def parse_rule(table: Mapping[str, Any]) -> ShellRule:
     """The rule that one table stands for; its examples are not part of it."""
-    flags = table.get("flags")
     return ShellRule(
         run=tuple(table["run"]),
-        flags=None if flags is None else tuple(sorted(set(flags))),
-        positional=table.get("positional"),
+        flags=tuple(sorted(set(table.get("flags", ())))),
+        positional=table.get("positional", "none"),
         capability=table.get("capability", "proc.exec"),
         reads=table.get("reads", "named"),
     )
-
-
-def _order(rule: ShellRule) -> tuple[object, ...]:
-    return (rule.run, rule.flags or (), rule.positional or "", rule.capability, rule.reads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -444,13 +444,15 @@ def test_events_tell_of_the_call_the_decision_and_the_end(tmp_path: Path) -> Non
     assert isinstance(decided, Decided)
     assert (decided.allowed, decided.by) == (True, "rules")
     assert isinstance(finished, ToolFinished)
-    assert finished.outcome == "success"
+    assert (finished.outcome, finished.result) == ("success", "3")
     assert [event.kind for event in events] == [
         "run_started",
         "worker_started",
         "model_requested",
+        "model_responded",
         *(event.kind for event in about),
         "model_requested",
+        "model_responded",
         "worker_finished",
         "run_finished",
     ]

@@ -41,25 +41,51 @@ TEXTS = [
 ]  # fmt: skip
 
 
+FINE = [text for text in TEXTS if plain.read(f"a: {text}\n") is not None]
+
+
 @st.composite
 def lines(draw: st.DrawFn) -> str:
     """One line as somebody might write it, or nearly so."""
     indent = " " * draw(st.sampled_from([0, 0, 0, 0, 1, 2, 2, 2, 3, 4, 4]))
     text = draw(st.sampled_from(TEXTS) | st.text("ab:-#[]{},\"' .*/0_", max_size=8))
     key = draw(st.sampled_from(KEYS))
-    shape = draw(
-        st.sampled_from(
-            ["{key}: {text}", "{key}: {text}", "{key}:", "{key}:", "- {text}", "-{text}", "{text}", ""]
-        )
-    )
+    shapes = ["{key}: {text}", "{key}: {text}", "{key}:", "{key}:", "- {text}", "-{text}", "{text}", ""]
+    shape = draw(st.sampled_from(shapes))
     return (
         indent + shape.format(key=key, text=text) + draw(st.sampled_from(["", "", "", " ", " # note", "  "]))
     )
 
 
-headers = st.lists(lines(), max_size=7).map("\n".join) | st.lists(lines(), max_size=7).map(
-    lambda found: "name: x\n" + "\n".join(found) + "\n"
-)
+@st.composite
+def blocks(draw: st.DrawFn) -> str:
+    """Lines that mostly fit together, with an odd one among them now and then."""
+    written: list[str] = []
+    indents = [0]
+    waits = is_list = False
+    for number in range(draw(st.integers(1, 9))):
+        if waits:
+            is_list = draw(st.booleans())
+            if draw(st.integers(0, 3)):
+                indents.append(
+                    indents[-1] + draw(st.sampled_from([0, 1, 2, 2, 4] if is_list else [1, 2, 2, 4]))
+                )
+        elif draw(st.integers(0, 2)) == 0 and len(indents) > 1:
+            indents.pop()
+            is_list = False
+        fits = draw(st.integers(0, 19)) > 0
+        indent = " " * (indents[-1] if fits else draw(st.integers(0, 5)))
+        text = draw(st.sampled_from(FINE if fits else TEXTS))
+        key = f"k{number}" if fits else draw(st.sampled_from(KEYS))
+        waits = not is_list and draw(st.integers(0, 2)) == 0
+        line = f"- {text}" if is_list else f"{key}:" if waits else f"{key}: {text}"
+        written.append(
+            indent + line + draw(st.sampled_from(["", "", "", " ", "  # note", "\n", "\n # note"]))
+        )
+    return "\n".join(written) + "\n"
+
+
+headers = st.lists(lines(), max_size=7).map("\n".join) | blocks() | blocks() | blocks()
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,0 +1,176 @@
+"""The display of a run on stderr: on a terminal a tree that lives as long as the run, elsewhere only lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Self, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from llmdo.diagnostic import shown
+from llmdo.render import narration
+from llmdo.render.progress import Progress, nodes
+from llmdo.runtime.events import ModelResponded, RunStarted
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.console import RenderableType
+
+    from llmdo.render.progress import Mood, Node
+    from llmdo.runtime.events import Event
+    from llmdo.runtime.redaction import Redaction
+
+REFRESHES = 5  # a second
+TALLEST = 30  # lines: a taller tree is not read any more
+SPARED = 3  # lines of the terminal that stay free
+SHOW_CURSOR = b"\x1b[?25h"
+
+_STYLES: dict[Mood, str] = {
+    "working": "",
+    "waiting": "cyan",
+    "asking": "bold yellow",
+    "done": "green",
+    "failed": "red",
+}
+
+_UNPRICED = ("function:", "test:", "python:")
+"""What the models that nobody is paid for call themselves."""
+
+
+class Display:
+    """Shows a run as it happens. While a person is asked it draws nothing, and keeps its lines for later."""
+
+    def __init__(self, stream: TextIO, *, detail: int, approvals: str, redaction: Redaction) -> None:
+        self._detail = detail
+        self._approvals = approvals
+        self._redaction = redaction
+        self._stream = stream
+        self._lock = threading.RLock()
+        self._progress = Progress(time.monotonic())
+        self._priced: set[str] = set()
+        self._kept: list[str] = []
+        self._live: Live | None = None
+        if is_alive(stream):
+            self._console = Console(file=stream, markup=False, highlight=False, emoji=False)
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._draw,
+                refresh_per_second=REFRESHES,
+                transient=True,
+                redirect_stdout=sys.stdout.isatty(),
+            )
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+        self._flush()
+
+    def __call__(self, event: Event) -> None:
+        """Takes in what happened, and says it where it is worth a line."""
+        with self._lock:
+            was_asked = bool(self._progress.asked)
+            self._progress.apply(event, time.monotonic())
+            is_asked = bool(self._progress.asked)
+            self._kept.extend(self._lines(event))
+        if self._live and is_asked and not was_asked:
+            self._live.stop()
+        if not is_asked:
+            self._flush()
+            if self._live and was_asked:
+                self._live.start()
+
+    def abandon(self) -> None:
+        """Leaves the terminal usable at once, without waiting for anything: the program is about to end."""
+        if self._live:
+            os.write(self._stream.fileno(), SHOW_CURSOR)
+
+    def _lines(self, event: Event) -> list[str]:
+        lines = []
+        if isinstance(event, RunStarted):
+            lines.append(narration.beginning(event, self._approvals))
+        if isinstance(event, ModelResponded) and self._is_unpriced(event):
+            self._priced.add(event.model)
+            lines.append(narration.unpriced(event.model))
+        if line := narration.line(event, self._detail, self._redaction):
+            lines.append(line)
+        return lines
+
+    def _is_unpriced(self, event: ModelResponded) -> bool:
+        return (
+            event.cost_usd is None
+            and event.model not in self._priced
+            and not event.model.startswith(_UNPRICED)
+        )
+
+    def _flush(self) -> None:
+        """Says what was kept, above the tree where there is one."""
+        kept, self._kept = self._kept, []
+        for line in kept:
+            if self._live and self._live.is_started:
+                self._console.print(Text(line))
+            else:
+                print(line, file=self._stream, flush=True)
+
+    def _draw(self) -> RenderableType:
+        with self._lock:
+            return draw(self._progress, time.monotonic(), self._console.height, self._console.width)
+
+
+def is_alive(stream: TextIO) -> bool:
+    """Whether `stream` is a terminal on which lines can be drawn again."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
+def draw(progress: Progress, now: float, height: int, width: int) -> Group:
+    """The tree as it stands, in no more lines than a terminal of that size has to spare."""
+    room = max(min(height - SPARED, TALLEST) - 2, 1)
+    kept, hidden = nodes(progress, room)
+    lines = [_line(depth, node, now, width) for depth, node in kept]
+    if hidden:
+        lines.append(_text(f"... and {narration.counted(hidden, 'call')} more", "dim"))
+    lines.append(_total(progress, now))
+    return Group(*lines)
+
+
+def _line(depth: int, node: Node, now: float, width: int) -> Text:
+    line = _text(" " * min(2 * depth, width // 3), "")
+    line.append(shown(node.label), style="bold" if node.used.requests or node.children else "")
+    if node.state:
+        line.append(f"  {shown(node.state)}", style=_STYLES[node.mood])
+    if node.mood in ("waiting", "asking"):
+        line.append(f" {now - node.since:.0f} s", style="dim")
+    if node.used.requests:
+        line.append(f"  {_used(node.used.tokens, node)}", style="dim")
+    if node.forgotten:
+        line.append(f"  {narration.counted(node.forgotten, 'earlier call')}", style="dim")
+    return line
+
+
+def _used(tokens: int, node: Node) -> str:
+    cost = node.used.cost
+    return f"{tokens:,} tokens" + (f", {narration.money(cost)}" if cost is not None else "")
+
+
+def _total(progress: Progress, now: float) -> Text:
+    used = progress.used
+    spent = [narration.counted(used.requests, "request"), f"{used.tokens:,} tokens"]
+    if used.cost is not None:
+        spent.append(narration.money(used.cost))
+    return _text(", ".join([*spent, f"{now - progress.started:.0f} s"]), "dim")
+
+
+def _text(text: str, style: str) -> Text:
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,121 @@
+"""A run in words: the one line, if any, that an event is worth at a level of detail."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import shown
+from llmdo.runtime.events import (
+    Decided,
+    ModelFailed,
+    ModelRequested,
+    ModelResponded,
+    ToolCalled,
+    ToolFinished,
+    WorkerFinished,
+    WorkerStarted,
+)
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from llmdo.runtime import RunOutcome, Usage
+    from llmdo.runtime.events import Event, RunStarted
+    from llmdo.runtime.redaction import Redaction
+
+LONGEST = 200  # characters of a call's arguments: the log has all of them
+NAMED = 4  # models in the first line
+
+
+def line(event: Event, detail: int, redaction: Redaction) -> str | None:
+    """What is said about `event`: 0 tells of refusals and failures, 1 of workers, 2 of every call and request."""
+    told = (
+        _always(event) or (detail > 0 and _of_workers(event)) or (detail > 1 and _of_calls(event, redaction))
+    )
+    return shown(redaction.text(told)) if told else None
+
+
+def _always(event: Event) -> str | None:
+    match event:
+        case Decided(allowed=False):
+            return f"{event.path}: denied: {'; '.join(event.reasons)}"
+        case ModelFailed():
+            return f"{event.path}: {event.model} is asked again in {event.wait:.1f} s: {event.error}"
+        case WorkerFinished(error=str()) if "/" in event.path:
+            return f"{event.path}: failed: {event.error}"
+    return None
+
+
+def _of_workers(event: Event) -> str | None:
+    match event:
+        case WorkerStarted():
+            return f"{event.path} ..."
+        case WorkerFinished(error=None):
+            return f"{event.path}: done"
+    return None
+
+
+def _of_calls(event: Event, redaction: Redaction) -> str | None:
+    match event:
+        case ToolCalled():
+            arguments = json.dumps(redaction.plain(event.arguments), ensure_ascii=False)
+            more = len(arguments) - LONGEST
+            said = f"{arguments[:LONGEST]}... ({more:,} characters more)" if more > 0 else arguments
+            return f"{event.path}: {event.tool} {said}"
+        case Decided():
+            return f"{event.path}: allowed by {event.by}"
+        case ToolFinished():
+            return f"{event.path}: {event.outcome}"
+        case ModelRequested():
+            return f"{event.path}: asks {event.model}"
+        case ModelResponded():
+            called = f" and calls {', '.join(event.calls)}" if event.calls else ""
+            return f"{event.path}: {event.model} answers{called} ({tokens(event.input_tokens, event.output_tokens)})"
+    return None
+
+
+def beginning(event: RunStarted, approvals: str) -> str:
+    """The first line of a run: its id, the entry, the models, who answers questions."""
+    models = list(dict.fromkeys(event.models.values()))
+    named = ", ".join(models[:NAMED]) + (f" and {len(models) - NAMED} more" if len(models) > NAMED else "")
+    which = f"model{'s' * (len(models) > 1)} {named}" if models else "no model"
+    return shown(f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}")
+
+
+def unpriced(model: str) -> str:
+    """What is said, once, about a model without a known price."""
+    return shown(f"no price is known for {model}: the cost is without it")
+
+
+def ending(outcome: RunOutcome) -> list[str]:
+    """The last lines of a run: what it used, and where several workers took part, each of them."""
+    lines = [f"used: {_amounts(outcome.usage)}"]
+    if len(outcome.usage_by_worker) > 1:
+        width = max(map(len, outcome.usage_by_worker))
+        lines += [f"  {name:<{width}}  {_amounts(used)}" for name, used in outcome.usage_by_worker.items()]
+    return list(map(shown, lines))
+
+
+def _amounts(usage: Usage) -> str:
+    spent = [
+        counted(usage.requests, "request"),
+        counted(usage.tool_calls, "tool call"),
+        tokens(usage.input_tokens, usage.output_tokens),
+    ]
+    return ", ".join([*spent, *([money(usage.cost_usd)] if usage.cost_usd is not None else [])])
+
+
+def counted(number: int, what: str) -> str:
+    """`1 request`, `1,200 requests`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def tokens(sent: int, received: int) -> str:
+    """`1,200 + 80 tokens`: sent and received."""
+    return f"{sent:,} + {received:,} tokens"
+
+
+def money(cost: Decimal) -> str:
+    """`$0.0012`: cents are too coarse for one request."""
+    return f"${cost:.4f}"

@@ -1,0 +1,172 @@
+"""How far a run has come: the calls that are under way, and those that ended last, as a tree of bounded size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.runtime.events import (
+    Asked,
+    Decided,
+    ModelFailed,
+    ModelRequested,
+    ModelResponded,
+    RunFinished,
+    ToolCalled,
+    ToolFinished,
+    WorkerFinished,
+    WorkerStarted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+
+    from llmdo.runtime.events import Event
+
+Mood = Literal["working", "waiting", "asking", "done", "failed"]
+
+REMEMBERED = 3  # calls of one worker that ended: more push what is under way off the screen
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What models have used."""
+
+    requests: int = 0
+    tokens: int = 0
+    cost: Decimal | None = None
+    """None as long as no price was known."""
+
+    def add(self, event: ModelResponded) -> None:
+        """Counts one response."""
+        self.requests += 1
+        self.tokens += event.input_tokens + event.output_tokens
+        if event.cost_usd is not None:
+            self.cost = event.cost_usd + (self.cost or 0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """One call of the tree."""
+
+    label: str
+    parent: Node | None
+    mood: Mood = "working"
+    state: str = ""
+    since: float = 0.0
+    """When it came to be in this state."""
+    is_over: bool = False
+    children: dict[str, Node] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    """The labels of the children that ended and are still shown, the oldest first."""
+    forgotten: int = 0
+    """How many that ended are not shown any more."""
+    used: Tally = field(default_factory=Tally)
+    """By its own model, without its delegates."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """The tree of calls of one run and what it has used; `apply` takes the events in their order."""
+
+    started: float
+    root: Node = field(default_factory=lambda: Node(label="", parent=None))
+    used: Tally = field(default_factory=Tally)
+    asked: set[str] = field(default_factory=set)
+    """The calls that wait for an answer of a person."""
+
+    def apply(self, event: Event, now: float) -> None:
+        """Takes in what happened at the time `now`."""
+        match event:
+            case WorkerStarted():
+                self._enter(event.path, now, "working", "begins")
+            case ModelRequested():
+                self._enter(event.path, now, "waiting", f"waits for {event.model}")
+            case ModelResponded():
+                node = self._enter(event.path, now, "working", "")
+                node.used.add(event)
+                self.used.add(event)
+            case ModelFailed():
+                self._enter(event.path, now, "waiting", f"asks again in {event.wait:.1f} s: {event.error}")
+            case ToolCalled():
+                self._enter(event.path, now, "working", "")
+            case Asked():
+                self.asked.add(event.path)
+                self._enter(event.path, now, "asking", "waits for your answer")
+            case Decided():
+                self.asked.discard(event.path)
+                if event.allowed and (decided := self._find(event.path)):
+                    _set(decided, now, "working", "")
+            case ToolFinished():
+                self.asked.discard(event.path)
+                fine = event.outcome == "success"
+                self._leave(event.path, now, "done" if fine else "failed", "done" if fine else event.outcome)
+            case WorkerFinished():
+                failed = event.error is not None
+                self._leave(event.path, now, "failed" if failed else "done", "failed" if failed else "done")
+            case RunFinished():
+                self.asked.clear()
+
+    def _enter(self, path: str, now: float, mood: Mood, state: str) -> Node:
+        node = self.root
+        for label in path.split("/"):
+            if label not in node.children:
+                node.children[label] = Node(label=label, parent=node, since=now)
+            node = node.children[label]
+        _set(node, now, mood, state)
+        return node
+
+    def _find(self, path: str) -> Node | None:
+        node = self.root
+        for label in path.split("/"):
+            if label not in node.children:
+                return None
+            node = node.children[label]
+        return node
+
+    def _leave(self, path: str, now: float, mood: Mood, state: str) -> None:
+        node = self._find(path)
+        if node is None or node.is_over or node.parent is None:
+            return
+        _set(node, now, mood, state)
+        node.is_over = True
+        node.children.clear()
+        above = node.parent
+        above.ended.append(node.label)
+        if len(above.ended) > REMEMBERED:
+            del above.children[above.ended.pop(0)]
+            above.forgotten += 1
+
+
+def _set(node: Node, now: float, mood: Mood, state: str) -> None:
+    node.mood, node.state, node.since = mood, state, now
+
+
+def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, Node]], int]:
+    """At most `room` calls with their depths, callers first, and how many are left out.
+
+    Those under way go before those that ended, and a call is never shown without its caller.
+    """
+    everything = list(_walk(progress.root, 0))
+    kept: set[int] = set()
+    for is_over in (False, True):
+        for _, node in everything:
+            chain = [one for one in _chain(node) if id(one) not in kept]
+            if node.is_over is is_over and len(kept) + len(chain) <= room:
+                kept.update(map(id, chain))
+    return [(depth, node) for depth, node in everything if id(node) in kept], len(everything) - len(kept)
+
+
+def _walk(node: Node, depth: int) -> Iterator[tuple[int, Node]]:
+    for child in node.children.values():
+        yield depth, child
+        yield from _walk(child, depth + 1)
+
+
+def _chain(node: Node) -> Iterator[Node]:
+    """The node and its callers."""
+    at: Node | None = node
+    while at is not None and at.parent is not None:
+        yield at
+        at = at.parent

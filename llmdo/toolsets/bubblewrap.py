@@ -1,0 +1,212 @@
+"""Keeping a child process apart from the rest of the machine, with the system's bubblewrap."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.shell import IsolationMode, ShellLimits
+    from llmdo.toolsets.exposure import Mount
+    from llmdo.toolsets.programs import Programs
+
+HOME = "/tmp/home"  # noqa: S108  # of a memory file system that is the command's own
+PROBE_SECONDS = 10.0
+TRUE = "/usr/bin/true"
+
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager")
+"""Where `/etc/resolv.conf` may lead to."""
+
+_UNCONTAINED = (
+    "a command can write wherever you can, and read your files",
+    "it has the network",
+    "what it starts in a session of its own outlives it",
+    "memory is limited for each process, not for all of them together",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What keeps commands apart from the rest of the machine, and what it does not do."""
+
+    name: str
+    """`bubblewrap`, or `none`."""
+    covers: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = [f"commands run with isolation `{self.name}`"]
+        if self.covers:
+            said.append("; ".join(self.covers))
+        if self.lacks:
+            said.append(f"not covered: {'; '.join(self.lacks)}")
+        return ": ".join(said[:1]) + "".join(f"; {one}" for one in said[1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bubblewrap:
+    """A bubblewrap that works here, and what every command under it sees."""
+
+    program: Path
+    root: Path
+    home: Path
+    folders: tuple[Path, ...]
+    """Those of programs outside the system's own."""
+    nested: bool = False
+    """Whether a command can make namespaces of its own: an older bubblewrap cannot forbid it."""
+
+    def command(
+        self, words: Sequence[str], *, mounts: Iterable[Mount] = (), network: bool, also: Iterable[Path] = ()
+    ) -> list[str]:
+        """The words that run `words` isolated, in the workspace, of which only `mounts` can be written.
+
+        `also` are files outside the workspace that it needs to read. The environment is that of the caller.
+        """
+        root = str(self.root)
+        return [
+            str(self.program),
+            *("--die-with-parent", "--new-session", "--unshare-user", "--unshare-ipc", "--unshare-pid"),
+            *("--unshare-uts", "--unshare-cgroup-try"),
+            *(() if self.nested else ("--disable-userns",)),
+            *(() if network else ("--unshare-net",)),
+            *("--cap-drop", "ALL"),
+            *_system(),
+            *(_read_only(Path(one) for one in _RESOLVERS if network)),
+            *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME),  # noqa: S108
+            *self._hidden_home(),
+            *_read_only([*self.folders, *also]),
+            *("--ro-bind", root, root),
+            *(word for mount in mounts for word in mount.words(self.root)),
+            *("--chdir", root, "--", *words),
+        ]
+
+    def _hidden_home(self) -> tuple[str, ...]:
+        # A home that holds the whole system, or none, cannot be covered and holds no secrets of a person.
+        return () if self.home == Path("/") else ("--tmpfs", str(self.home))
+
+
+def _system() -> Iterator[str]:
+    yield from _read_only([Path("/usr"), Path("/etc")])
+    for name in _SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            yield from ("--symlink", os.readlink(path), name)
+        else:
+            yield from _read_only([path])
+
+
+def _read_only(paths: Iterable[Path]) -> Iterator[str]:
+    for path in dict.fromkeys(paths):
+        if path.exists():
+            yield from ("--ro-bind", str(path), str(path))
+
+
+def isolate(
+    mode: IsolationMode, root: Path, programs: Programs, limited: Sequence[str], environ: Mapping[str, str]
+) -> tuple[Isolation, Bubblewrap | None]:
+    """What isolates the commands of a run here: tried out on a command that does nothing.
+
+    `limited` are the words before a command that limit it, which have to work isolated as well.
+
+    Raises:
+        LlmdoError: The manifest requires isolation, and there is none here.
+    """
+    if mode == "off":
+        return Isolation("none", lacks=('the manifest says `isolation = "off"`', *_UNCONTAINED)), None
+    found = _bubblewrap(programs)
+    if found is None:
+        reason, hint = "there is no `bwrap` here", "install bubblewrap, such as with `apt install bubblewrap`"
+    else:
+        outside = tuple(one for one in programs.folders if not one.resolve().is_relative_to("/usr"))
+        home = Path(environ.get("HOME") or "/")
+        strict = Bubblewrap(
+            program=found,
+            root=root.resolve(),
+            home=home,
+            folders=tuple(one for one in outside if str(one) not in _SYSTEM),
+        )
+        said = ""
+        for candidate in (strict, replace(strict, nested=True)):
+            said = _failure(candidate.command([*limited, TRUE], network=False)) or ""
+            if not said:
+                return _described(candidate), candidate
+        reason, hint = f"`{found}` does not work here: {said}", _advice(said)
+    if mode == "require":
+        raise LlmdoError(f"commands cannot be isolated, which the manifest requires: {reason}", hint=hint)
+    return Isolation("none", lacks=(reason, *_UNCONTAINED)), None
+
+
+def _bubblewrap(programs: Programs) -> Path | None:
+    usual = Path("/usr/bin/bwrap")
+    candidates = (usual, *(folder / "bwrap" for folder in programs.folders))
+    return next((one for one in candidates if os.access(one, os.X_OK)), None)
+
+
+def _failure(words: Sequence[str]) -> str | None:
+    """What went wrong when `words` were run; None where nothing did."""
+    try:
+        done = subprocess.run(
+            words,
+            env={"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else (done.stderr.strip() or f"exit code {done.returncode}")
+
+
+def _advice(said: str) -> str:
+    if "uid map" in said or "RTM_NEWADDR" in said or "ermission denied" in said:
+        return (
+            "this system denies user namespaces; on Ubuntu install the AppArmor profile `bwrap-userns-restrict` "
+            "for `/usr/bin/bwrap`, in a container allow user namespaces"
+        )
+    return "see whether `bwrap --ro-bind / / true` works"
+
+
+def _described(bubblewrap: Bubblewrap) -> Isolation:
+    lacks = ["memory is limited for each process, not for all of them together"]
+    if bubblewrap.nested:
+        lacks.append("a command can make namespaces of its own")
+    if os.geteuid() == 0:
+        lacks.append("the number of processes is not limited for the superuser")
+    covers = (
+        "no network unless `net.connect` is allowed",
+        "the workspace cannot be written unless `fs.write` is allowed",
+        "your home folder is hidden",
+        "nothing outlives its command",
+    )
+    return Isolation("bubblewrap", covers, tuple(lacks))
+
+
+def offline(words: Sequence[str], *, writable: Path, programs: Programs) -> list[str]:
+    """The words that run `words` without network and with nothing to write but `writable`; as they are where not possible."""
+    found = _bubblewrap(programs)
+    if found is None:
+        return list(words)
+    kept = (
+        "--die-with-parent",
+        "--unshare-user",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--cap-drop",
+        "ALL",
+    )
+    folder = str(writable)
+    shut = [
+        *(str(found), *kept, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
+        *("--bind", folder, folder, "--"),
+    ]
+    return list(words) if _failure([*shut, TRUE]) else [*shut, *words]

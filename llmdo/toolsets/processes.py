@@ -1,0 +1,211 @@
+"""One child process from its start to its end: limited in time, output, memory, files and processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from llmdo.shell import ShellLimits
+
+DRAIN_SECONDS = 0.3  # how long what a program left behind may still hold its output
+POLL_SECONDS = 0.05  # how soon the end of a program is noticed where the system does not tell
+CHUNK = 65536
+MIB = 1024 * 1024
+
+_SET_LIMITS = (
+    "import os,resource as r,sys\n"
+    "for n,v in zip(('AS','FSIZE','NOFILE','CORE'),map(int,sys.argv[1:5])):\n"
+    "  try:r.setrlimit(getattr(r,'RLIMIT_'+n),(v,v))\n"
+    "  except (ValueError,OSError):pass\n"
+    "os.execv(sys.argv[5],sys.argv[5:])"
+)
+"""For systems without the program `prlimit`: what sets the limits and becomes the program."""
+
+
+@dataclass(slots=True)
+class Captured:
+    """One output of a process: its beginning, and how much more there was."""
+
+    keep: int
+    kept: bytes = b""
+    dropped: int = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Takes in the next bytes."""
+        room = max(self.keep - len(self.kept), 0)
+        self.kept += chunk[:room]
+        self.dropped += len(chunk) - len(chunk[:room])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a process ended."""
+
+    status: int
+    """The exit code; negative, the signal that ended it."""
+    stdout: Captured
+    stderr: Captured
+    timed_out: bool = False
+    stopped: bool = False
+    left_behind: bool = False
+    """Whether something that it had started still held its output when it had ended."""
+
+
+def execute(
+    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], seconds: float, keep: int, stop: int
+) -> Finished:
+    """The end of the process that `words` start, in a session of its own; afterwards its group is gone.
+
+    Blocks until then. A byte to read from the descriptor `stop` ends it early.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    process = subprocess.Popen(
+        words,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with process, _Watch(process, keep, stop) as watch:
+        try:
+            watch.until(time.monotonic() + seconds)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            watch.drain(DRAIN_SECONDS)
+            status = process.wait()
+    return Finished(
+        status=status,
+        stdout=watch.stdout,
+        stderr=watch.stderr,
+        timed_out=watch.timed_out,
+        stopped=watch.stopped,
+        left_behind=watch.left_behind,
+    )
+
+
+class _Watch:
+    """Reads the outputs of a process while it runs, and notices its end without taking its number from it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], keep: int, stop: int) -> None:
+        self.stdout, self.stderr = Captured(keep), Captured(keep)
+        self.timed_out = self.stopped = self.left_behind = False
+        self._pid = process.pid
+        self._selector = selectors.DefaultSelector()
+        self._open = 0
+        self._ended = False
+        for pipe, captured in ((process.stdout, self.stdout), (process.stderr, self.stderr)):
+            assert pipe is not None, "both outputs are pipes"  # noqa: S101
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe.fileno(), selectors.EVENT_READ, captured)
+            self._open += 1
+        self._stop = stop
+        self._selector.register(stop, selectors.EVENT_READ)
+        self._end = -1
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                self._end = os.pidfd_open(process.pid)
+                self._selector.register(self._end, selectors.EVENT_READ)
+
+    def __enter__(self) -> _Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+        if self._end >= 0:
+            os.close(self._end)
+
+    def until(self, deadline: float) -> None:
+        """Returns when the process has ended, or at the deadline, or when it was stopped."""
+        while not self.stopped:
+            if self._has_ended():
+                self.drain(DRAIN_SECONDS)
+                self.left_behind = self._open > 0
+                return
+            if (left := deadline - time.monotonic()) <= 0:
+                self.timed_out = True
+                return
+            self._read(min(left, POLL_SECONDS))
+
+    def drain(self, seconds: float) -> None:
+        """Reads until both outputs are closed, for at most so long."""
+        deadline = time.monotonic() + seconds
+        while self._open and (left := deadline - time.monotonic()) > 0:
+            self._read(min(left, POLL_SECONDS))
+
+    def _has_ended(self) -> bool:
+        # Not reaped yet, so that the number of its group is nobody else's when the group is killed.
+        self._ended = self._ended or bool(
+            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        )
+        return self._ended
+
+    def _read(self, seconds: float) -> None:
+        for key, _ in self._selector.select(seconds):
+            if key.data is None:  # it is to be stopped, or has ended
+                self.stopped = self.stopped or key.fd == self._stop
+                self._selector.unregister(key.fd)
+                continue
+            try:
+                chunk = os.read(key.fd, CHUNK)
+            except BlockingIOError:
+                continue
+            if chunk:
+                key.data.add(chunk)
+            else:
+                self._selector.unregister(key.fd)
+                self._open -= 1
+
+
+def limited(words: Sequence[str], limits: ShellLimits, prlimit: Path | None, processes: int) -> list[str]:
+    """The words that start the program of `words` under `limits`; `processes` counts all that its user has."""
+    memory, file = limits.memory_mb * MIB, limits.file_mb * MIB
+    if prlimit is None:
+        numbers = map(str, (memory, file, limits.files, 0))
+        return [sys.executable, "-I", "-S", "-c", _SET_LIMITS, *numbers, *words]
+    sizes = [
+        f"--as={memory}",
+        f"--fsize={file}",
+        f"--nofile={limits.files}",
+        f"--nproc={processes}",
+        "--core=0",
+    ]
+    return [str(prlimit), *sizes, "--", *words]
+
+
+def processes_of_user() -> int:
+    """How many processes this user has now; none where the system does not list them."""
+    user = os.geteuid()
+    found = 0
+    with suppress(OSError), os.scandir("/proc") as entries:
+        for entry in entries:
+            with suppress(OSError):
+                found += entry.name.isdigit() and entry.stat().st_uid == user
+    return found
+
+
+def hide_from_children() -> None:
+    """Keeps the processes of this user from reading the memory and the environment of this one, where it can.
+
+    It costs core dumps, and debuggers that attach. The superuser still can.
+    """
+    if sys.platform == "linux":
+        set_dumpable = 4  # PR_SET_DUMPABLE
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(set_dumpable, 0, 0, 0, 0)

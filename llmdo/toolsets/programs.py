@@ -1,0 +1,128 @@
+"""Where the programs of commands are found, and the environment that they are given."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.shell.programs import steers_programs
+from llmdo.shell.words import CommandRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_GIT_CONFIG = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.sshCommand": "false",
+    "core.askPass": "false",
+    "core.alternateRefsCommand": "false",
+    "credential.helper": "",
+    "diff.ignoreSubmodules": "all",  # git would start itself in a submodule without these settings
+    "gpg.program": "false",
+    "gpg.openpgp.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "status.submoduleSummary": "false",
+    "submodule.recurse": "false",
+    "uploadpack.packObjectsHook": "",
+}
+"""What git must not take from the configuration of a repository that a stranger wrote."""
+
+_GIT_PLAIN = frozenset({"diff", "log", "show"})
+"""The subcommands that run programs of a repository to show a difference, unless they are told not to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The folders in which a run finds programs, and what it found: each name is looked up once."""
+
+    folders: tuple[Path, ...]
+    root: Path
+    _found: dict[str, Path | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, path: str, root: Path) -> Programs:
+        """Those of a `PATH`, without what others could put a program into: relative, inside `root`, writable by all."""
+        folders = dict.fromkeys(Path(one) for one in path.split(os.pathsep) if one)
+        real = root.resolve()
+        return cls(tuple(one for one in folders if one.is_absolute() and _is_safe(one, real)), real)
+
+    def find(self, name: str) -> Path:
+        """The absolute path of the program of that name.
+
+        Raises:
+            CommandRefused: There is none in these folders.
+        """
+        if name not in self._found:
+            self._found[name] = next(filter(self._is_program, (one / name for one in self.folders)), None)
+        found = self._found[name]
+        if found is None:
+            raise CommandRefused(
+                f"there is no program `{name}` here", hint="use another one, or another tool"
+            )
+        return found
+
+    def _is_program(self, path: Path) -> bool:
+        try:
+            real = path.resolve(strict=True)
+            mode = real.stat().st_mode
+        except OSError:
+            return False
+        if not stat.S_ISREG(mode) or mode & stat.S_IWOTH or real.is_relative_to(self.root):
+            return False
+        return os.access(real, os.X_OK)
+
+
+def _is_safe(folder: Path, root: Path) -> bool:
+    try:
+        real = folder.resolve(strict=True)
+        mode = real.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) and not mode & stat.S_IWOTH and not real.is_relative_to(root)
+
+
+def environment(
+    programs: Programs, home: str, declared: Iterable[str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """All that a command sees of the environment: nothing of ours but its time zone and what was declared."""
+    built = {
+        "PATH": os.pathsep.join(map(str, programs.folders)),
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+    }
+    names = ("TZ", *(name for name in declared if not steers_programs(name)))
+    return built | {name: environ[name] for name in names if name in environ}
+
+
+def git_environment(root: Path) -> dict[str, str]:
+    """What keeps git from running what a repository or the user configured, and from looking above `root`."""
+    built = {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        "GIT_EDITOR": "false",
+        "GIT_CONFIG_COUNT": str(len(_GIT_CONFIG)),
+    }
+    for number, (key, value) in enumerate(_GIT_CONFIG.items()):
+        built |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return built
+
+
+def git_words(command: tuple[str, ...]) -> tuple[str, ...]:
+    """The command with what git has to be told so that it shows differences itself."""
+    if len(command) < 2 or command[1] not in _GIT_PLAIN:
+        return command
+    return (*command[:2], "--no-ext-diff", "--no-textconv", *command[2:])
