@@ -6,8 +6,9 @@ rules add up without surprise. Nothing here reads a file, and both `reach` and t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -253,7 +254,15 @@ def decide(raised: Iterable[Capability], declared: Iterable[Capability], authori
     for capability in sorted(set(raised), key=str):
         reasons.extend(_reasons(capability, declared, authority))
     decision = strictest(reason.decision for reason in reasons)
-    return Verdict(decision, tuple(reason for reason in reasons if reason.decision == decision))
+    made = [reason for reason in reasons if reason.decision == decision]
+    return Verdict(decision, tuple(sorted(made, key=_order) if len(made) > 1 else made))
+
+
+def _order(reason: Reason) -> tuple[str, bool, str, str]:
+    """By capability, ceilings first, then by rule: the order in which rules were written means nothing."""
+    rule = reason.rule
+    said = str(rule.capability) if rule else ""
+    return (str(reason.capability), reason.ceiling is None, said, rule.origin if rule else "")
 
 
 def _reasons(

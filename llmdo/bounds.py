@@ -5,11 +5,11 @@ Cheap, and never too little. So where a bound already lies inside what is asked 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmdo import topology
+from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -45,6 +45,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--approve-all",
         "--reject-all",
         "--all-tools",
+        "--verbose",
+        "--log-events",
+        "--trace-dir",
+        "--trace-content",
+        "--trace-binary",
         "--format",
     ),
     "schema": (),
@@ -55,6 +60,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 FLAGS = frozenset(
     {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--fix", "--check"}
     | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade"}
+    | {"--verbose", "--trace-content", "--trace-binary"}
 )
 """The options that take no value."""
 
@@ -164,6 +170,8 @@ def _parse(before: Sequence[str]) -> tuple[str, list[str], dict[str, str]]:
             option, equals, value = word.partition("=")
             if option not in FLAGS:
                 options[option] = value if equals else next(words, "")
+        elif word.startswith("-") and word != "-":
+            continue
         elif command in COMMANDS:
             arguments.append(word)
         else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from unicodedata import category
+
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import finding
 from llmdo.source import Location, Source, Span
+from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,10 +6,10 @@ the same: places do not take part in comparison, so a graph read from a lock equ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.shell.rules import ShellSettings
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

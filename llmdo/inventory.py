@@ -5,13 +5,13 @@ The gate and `llmdo run --all-tools` both read this, so that what is shown is wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmdo import builtin
 from llmdo.authority import Capability
 from llmdo.graph import Tool
 from llmdo.models import python_reference
+from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

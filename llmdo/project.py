@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmdo import lock
 from llmdo.reach import Analysis
 from llmdo.resolve import resolve, with_facts
+from llmdo.values import dataclass, field
 from llmdo.workspace import load
 
 if TYPE_CHECKING:

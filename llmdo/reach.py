@@ -6,7 +6,6 @@ Every decision here is one of `authority.decide`, over calls that stand for all 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
@@ -26,6 +25,7 @@ from llmdo.authority import (
 )
 from llmdo.bounds import Bounds
 from llmdo.shapes import FRESH, Shape, Shapes, written_names, written_scopes
+from llmdo.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,6 +68,8 @@ class Row:
     """A shortest path on which nothing asks; None where every path has a gate."""
     assurance: Assurance
     """The weakest of all tools that raise it."""
+    implied: bool = False
+    """Whether no tool declares it by this name, but something wider, and a rule or a ceiling names it."""
 
     @property
     def mildest(self) -> Decision:
@@ -406,6 +408,7 @@ class _Walk:
             reasons=verdict.reasons,
             free=found.free.path if found.free else None,
             assurance=found.assurance,
+            implied=id(found.shape.row) in self.analysis.shapes.implied,
         )
 
     def row_of_call(self, shape: Shape, called: Reference) -> Row:
@@ -499,22 +502,19 @@ def _rows(walk: _Walk, calls: Iterable[tuple[Shape, Reference]] = ()) -> tuple[R
     rank = walk.analysis.shapes.rank
     rows = [walk.row(best[row]) for row in sorted(best, key=rank.__getitem__)]
     if not walk.analysis.shapes.compared:
-        rows = list(_telling(rows, walk.analysis.shapes.implied))
+        rows = list(_telling(rows))
     if made := [walk.row_of_call(shape, called) for shape, called in calls]:
         rows = _with(rows, made)
     narrowed = {id(row) for row in _narrowed(rows)}
     return tuple(replace(row, elsewhere=True) if id(row) in narrowed else row for row in rows)
 
 
-def _telling(rows: Sequence[Row], implied: frozenset[int]) -> Iterator[Row]:
-    """The rows without those that nobody declared and that are no milder than a wider row."""
-    if not any(id(row.capability) in implied for row in rows):
-        yield from rows
-        return
+def _telling(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows without those that are implied and no milder than a wider row."""
     for row in rows:
-        wider = (one for one in rows if one is not row and one.capability.contains(row.capability))
         strict = STRICTNESS[row.mildest]
-        if id(row.capability) not in implied or all(STRICTNESS[one.mildest] > strict for one in wider):
+        wider = (one for one in rows if one is not row and one.capability.contains(row.capability))
+        if not row.implied or all(STRICTNESS[one.mildest] > strict for one in wider):
             yield row
 
 

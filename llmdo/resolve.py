@@ -5,7 +5,6 @@ What a name resolves to is a question to the graph, so an unknown one is still a
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from llmdo.graph import (
 )
 from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
+from llmdo.values import replace
 from llmdo.workspace import import_candidates, package_files, python_file
 
 if TYPE_CHECKING:

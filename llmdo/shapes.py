@@ -9,12 +9,12 @@ class stands for it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from llmdo import inventory
 from llmdo.authority import Capability, scope_contains, scope_order
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from llmdo.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

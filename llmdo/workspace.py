@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdo import discovery
@@ -16,6 +15,7 @@ from llmdo.schema import judge
 from llmdo.source import Location, Source
 from llmdo.syntax import frontmatter, module, toml
 from llmdo.syntax.document import Document, Place
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from functools import cache
+
 import pytest
+
+
+@cache
+def bubblewrap_works() -> bool:
+    """Whether this machine can isolate a command at all."""
+    found = shutil.which("bwrap")
+    words = [found or "", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    return found is not None and subprocess.run(words, capture_output=True).returncode == 0
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests that need bubblewrap are skipped without it, unless this machine is said to have it."""
+    if item.get_closest_marker("needs_bwrap") and not bubblewrap_works():
+        (pytest.fail if os.environ.get("LLMDO_TEST_BWRAP") else pytest.skip)("bubblewrap does not work here")
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,8 @@ LAYERS = (
     ("cli",),
     ("__init__",),
     ("mending",),
-    ("locking", "runtime", "render", "scaffold", "completion"),
+    ("locking", "render", "scaffold", "completion"),
+    ("runtime",),
     ("toolsets",),
     ("checks",),
     ("project",),
@@ -36,6 +37,7 @@ LAYERS = (
     ("syntax", "resources", "fields"),
     ("diagnostic", "digest"),
     ("source", "version"),
+    ("values",),
 )
 """A module imports from the layers below its own, and within its own part."""
 
@@ -44,7 +46,8 @@ DOORS = {
     "jsonschema": {"schema/validation.py"},
     "tomlkit": {"scaffold"},
     "typer": {"cli"},
-    "rich": set(),
+    "rich": {"render/live.py"},
+    "opentelemetry": {"runtime/trace.py"},
     "pathspec": {"discovery.py"},
     "pydantic_ai": {"runtime", "toolsets"},
 }

@@ -71,7 +71,7 @@ def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(b
         name, path = deed
         change = new.get(deed, 2) - old.get(deed, 2)
         is_wider, is_narrower = (
-            any(one.name == name and scope_contains(one.scope, path) for one in side)
+            any(one.covers_name(name) and scope_contains(one.scope, path) for one in side)
             for side in (wider, narrower)
         )
         assert is_wider or change >= 0, deed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmdo.checks import authority, delegation, files, lock, names, shell
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import reported, unknown_check
 from llmdo.diagnostic import CODES
+from llmdo.values import replace
 
 __all__ = ["ALL", "check", "documentation", "explanation", "name_of", "reported"]
 

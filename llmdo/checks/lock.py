@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import finding
 from llmdo.lock import drift
 from llmdo.source import Location
+from llmdo.values import replace
 from llmdo.workspace import LOCK
 
 if TYPE_CHECKING:

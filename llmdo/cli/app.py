@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from llmdo.cli import check as check_command
-from llmdo.cli import edit, graph
+from llmdo.cli import edit, graph, start
 from llmdo.cli.console import (
     CANNOT_GO_ON,
     FINDINGS,
@@ -280,67 +280,4 @@ def completion(
     print(script(shell.value), end="")
 
 
-class RunFormat(StrEnum):
-    """How the outcome of a run is printed."""
-
-    text = "text"
-    json = "json"
-
-
-@app.command("run")
-def run_command(
-    words: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Argument(metavar="[NAME | FILE... [INPUT]]", help="An entry; or worker and Python files."),
-    ] = None,
-    project: edit.Project = None,
-    input: Annotated[  # noqa: A002
-        Optional[str],  # noqa: UP045
-        typer.Option("--input", metavar="TEXT", help="The input, or - for standard input."),
-    ] = None,
-    path: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; again for more."),
-    ] = None,
-    model: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            "--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."
-        ),
-    ] = None,
-    max_depth: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
-    ] = None,
-    locked: Annotated[
-        bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
-    ] = False,
-    approve_all: Annotated[
-        bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
-    ] = False,
-    reject_all: Annotated[
-        bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
-    ] = False,
-    all_tools: Annotated[
-        bool, typer.Option("--all-tools", help="List every tool that the run could call, and run nothing.")
-    ] = False,
-    format: Annotated[RunFormat, typer.Option(help="How the outcome is printed.")] = RunFormat.text,  # noqa: A002
-) -> int:
-    """Run an entry: exactly what was checked."""
-    from llmdo.cli import run as run_module
-
-    return run_module.run(
-        run_module.Options(
-            words=tuple(words or ()),
-            project=project,
-            input=input,
-            paths=tuple(path or ()),
-            models=tuple(model or ()),
-            max_depth=max_depth,
-            locked=locked,
-            approve_all=approve_all,
-            reject_all=reject_all,
-            all_tools=all_tools,
-            json=format is RunFormat.json,
-        )
-    )
+app.command()(start.run)

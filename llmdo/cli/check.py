@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -14,6 +13,7 @@ from llmdo.cli.console import FINDINGS, FINE, has_colour, is_locked, root_folder
 from llmdo.diagnostic import LlmdoError
 from llmdo.render import report as reports
 from llmdo.render.report import FOR_PEOPLE, Format, Report
+from llmdo.values import dataclass
 from llmdo.workspace import LOCK, MANIFEST
 
 if TYPE_CHECKING:

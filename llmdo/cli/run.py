@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo import checks, inventory, locking
 from llmdo import project as projects
-from llmdo.cli.check import rendered
-from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, is_locked, root_folder, say, shown_lines
 from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.cli.check import rendered
+from llmdo.cli.console import FINDINGS, FINE, is_locked, root_folder, say
+from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.outcome import report
+from llmdo.cli.watch import WatchOptions, watching
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
+from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import LOCK, WORKER_ENDINGS, manifest_of
 
 if TYPE_CHECKING:
@@ -23,8 +26,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Graph
     from llmdo.project import Project
-    from llmdo.runtime import Approver, RunOutcome
-    from llmdo.runtime.events import Event
+    from llmdo.runtime import Approver
 
 FILES = (*WORKER_ENDINGS, ".py")
 
@@ -47,6 +49,7 @@ class Options:
     reject_all: bool = False
     all_tools: bool = False
     json: bool = False
+    watch: WatchOptions = field(default_factory=WatchOptions)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -145,6 +148,7 @@ def _list_tools(graph: Graph, name: str) -> int:
 def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None, options: Options) -> int:
     from llmdo import runtime
 
+    hide_from_children()
     by_worker = dict(_pair(model, "--model") for model in options.models if "=" in model)
     unknown = next((worker for worker in by_worker if worker not in graph.workers), None)
     if unknown:
@@ -152,12 +156,12 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
             f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
         )
     approver = _approver(options)
-    outcome = runtime.run_sync(
-        graph,
-        root=root,
-        prompts=project.prompts,
-        entry=name,
-        options=runtime.RunOptions(
+    run_id = runtime.new_run()
+    with watching(
+        options.watch, run=run_id, entry=name, approvals=_mode(approver), environ=options.environ
+    ) as watch:
+        said = runtime.RunOptions(
+            run=run_id,
             input=text,
             paths=dict(_pair(path, "--path") for path in options.paths),
             models=runtime.ModelChoice(
@@ -167,10 +171,14 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
             ),
             max_depth=options.max_depth,
             approver=approver,
-            on_event=_tell,
-        ),
-    )
-    return _report(
+            on_event=watch.sink,
+            instruments=watch.instruments,
+        )
+        outcome = run_interruptibly(
+            runtime.run(graph, root=root, prompts=project.prompts, entry=name, options=said),
+            watch.display.abandon,
+        )
+    return report(
         outcome,
         as_json=options.json,
         unasked=isinstance(approver, runtime.RejectAll) and not options.reject_all,
@@ -196,37 +204,10 @@ def _approver(options: Options) -> Approver:
     return runtime.RejectAll()
 
 
-def _tell(event: Event) -> None:
-    """One line on stderr where a worker starts or a call is refused; everything else is for the log."""
-    from llmdo.runtime.events import Decided, WorkerStarted
+def _mode(approver: Approver) -> str:
+    """Who answers questions, in a word."""
+    from llmdo import runtime
 
-    match event:
-        case WorkerStarted():
-            say(f"{event.path} ...")
-        case Decided(allowed=False):
-            say(f"{event.path}: denied: {'; '.join(event.reasons)}")
-
-
-def _report(outcome: RunOutcome, *, as_json: bool, unasked: bool) -> int:
-    """Prints how the run ended; one in which a question found nobody to answer it is not a success."""
-    if as_json:
-        document = {
-            "schema": "llmdo.run/1",
-            "run": outcome.run,
-            "status": outcome.status,
-            "output": outcome.output,
-            "error": outcome.error,
-            "usage": asdict(outcome.usage),
-            "denied": [asdict(denied) for denied in outcome.denied],
-        }
-        print(json.dumps(document, indent=2, ensure_ascii=False, default=str))
-    elif outcome.output is not None:
-        print(outcome.output)
-    if outcome.error:
-        say(f"error: {shown_lines(outcome.error)}")
-    if outcome.status == "interrupted":
-        return INTERRUPTED
-    waiting = [denied for denied in outcome.denied if unasked and denied.decision == "needs_approval"]
-    if waiting:
-        say(f"error: {len(waiting)} of the calls needed an approval; {shown_lines(waiting[0].reasons[-1])}")
-    return FINE if outcome.status == "completed" and not waiting else FINDINGS
+    if isinstance(approver, runtime.ApproveAll):
+        return "approve-all"
+    return "reject-all" if isinstance(approver, runtime.RejectAll) else "prompt"

@@ -6,14 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmdo import inventory
-from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, scope_contains, scope_order
+from llmdo.authority import (
+    ONLY_BY_FULL_NAME,
+    OUTSIDE_CEILINGS,
+    STRICTNESS,
+    Capability,
+    scope_contains,
+    scope_order,
+)
 from llmdo.diff.difference import RowChange
 from llmdo.reach import Analysis
+from llmdo.shapes import written_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.authority import Capability, Decision
+    from llmdo.authority import Decision
     from llmdo.diff.difference import Kind
     from llmdo.graph import Acceptance, Graph
     from llmdo.reach import Row
@@ -22,10 +30,12 @@ if TYPE_CHECKING:
 def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]:
     """What each entry of either graph reaches otherwise than before.
 
-    Both are cut into the same classes of scopes, so a row of one is about the same calls as that of the other.
+    Both are cut into the same classes of scopes and asked about the same names, so a row of one is about the
+    same calls as that of the other.
     """
-    scopes = tuple(sorted({*_scopes(before), *_scopes(after)}, key=str))
-    old, new = Analysis(before, also=scopes), Analysis(after, also=scopes)
+    named = {Capability(name) for graph in (before, after) for name in written_names(graph, graph.rules, ())}
+    also = tuple(sorted({*_scopes(before), *_scopes(after), *named}, key=str))
+    old, new = Analysis(before, also=also), Analysis(after, also=also)
     return {
         name: tuple(_changes(name, _rows(old, name), _rows(new, name), after.acceptances))
         for name in sorted({*before.entries, *after.entries})
@@ -83,8 +93,23 @@ def _changes(
                 accepted = acceptance_of(acceptances, capability, entry, gated=gated)
                 change = replace(change, accepted=accepted)
             found[capability] = change
+    found = {capability: change for capability, change in found.items() if _tells(change, found.values())}
     shown = _folded(found, {*before, *after})
     return iter(sorted(shown, key=lambda one: (one.capability.name in OUTSIDE_CEILINGS, str(one.capability))))
+
+
+def _tells(change: RowChange, all_changes: Iterable[RowChange]) -> bool:
+    """Whether a change says more than that of a wider row does: one that nobody declared by name may not."""
+    rows = [row for row in (change.before, change.after) if row]
+    if not all(row.implied for row in rows):
+        return True
+    return not any(
+        one is not change
+        and one.capability.contains(change.capability)
+        and one.effect == change.effect
+        and (one.accepted is None) == (change.accepted is None)
+        for one in all_changes
+    )
 
 
 def _kind(before: Row | None, after: Row | None) -> Kind | None:

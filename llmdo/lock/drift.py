@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import finding
 from llmdo.lock.encoding import encode
 from llmdo.source import Location
+from llmdo.values import dataclass
 from llmdo.workspace import LOCK, MANIFEST
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from llmdo import digest, resolve
 from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
 from llmdo.shell import ShellLimits, ShellRule, ShellSettings
 from llmdo.syntax.document import Place
+from llmdo.values import fields, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

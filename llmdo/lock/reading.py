@@ -16,6 +16,8 @@ _STRANGE_ESCAPE = re.compile(r'\\(?!["\\nt]|u00)')
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]+")
 
+MAX_KEYS = 100_000  # of one table: a lock has a table for each thing, with few keys
+
 _DEEPEST = 8
 
 
@@ -40,7 +42,7 @@ def read(text: str) -> dict[str, Any] | None:
             key, _, value = line.partition(" = ")
             if not _BARE.fullmatch(key):
                 key = _text(key)
-            if key in table:
+            if key in table or len(table) > MAX_KEYS:
                 return None
             table[key] = _list(lines) if value == "[" else _scalar(value)
     except _OtherLayoutError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.diagnostic import LlmdoError, finding
@@ -15,6 +14,7 @@ from llmdo.lock.reading import read as read_lines
 from llmdo.schema import accepts_part, judge
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document
+from llmdo.values import dataclass
 from llmdo.workspace import LOCK
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.runtime.events import (
@@ -17,6 +16,7 @@ from llmdo.runtime.events import (
     WorkerFinished,
     WorkerStarted,
 )
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -131,7 +131,7 @@ class AgentRuntime:
         graph, caller = self.config.graph, self.frame.worker
         if worker := graph.workers.get(use.name):
             return as_toolset(worker, attachments=hands_over(delegation(graph, caller, worker)))
-        return self.config.resolver.make(use)
+        return self.config.resolver.make(use, self.frame.authority)
 
 
 def _callee(runtime: AgentRuntime, name: str) -> Worker:

@@ -41,7 +41,7 @@ class EventLog:
         if self.failure is None:
             line = json.dumps(record(event, self._redaction)) + "\n"  # ASCII: nothing in it moves a terminal
             try:
-                _write_all(self._descriptor, line.encode("ascii"))
+                write_all(self._descriptor, line.encode("ascii"))
             except OSError as error:
                 self.failure = error.strerror or str(error)
 
@@ -81,6 +81,7 @@ def record(event: Event, redaction: Redaction) -> dict[str, object]:
     return {"time": datetime.now(UTC).isoformat(), "event": event.kind, **said}
 
 
-def _write_all(descriptor: int, line: bytes) -> None:
+def write_all(descriptor: int, line: bytes) -> None:
+    """Writes all of `line`, of which the system may take one part at a time."""
     while line:
         line = line[os.write(descriptor, line) :]

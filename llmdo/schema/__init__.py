@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from llmdo.schema.acceptance import Format, accepts, accepts_part
+from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.authority import Capability
 from llmdo.shell.programs import NEEDS_ISOLATION, is_launcher
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmdo.diagnostic import Fix
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

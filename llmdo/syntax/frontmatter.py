@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.source import Span
 from llmdo.syntax import plain
 from llmdo.syntax.document import Document
+from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.diagnostic import Diagnostic, excerpt, finding
 from llmdo.source import Span
 from llmdo.syntax.tree import Function, Notes, last_name
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

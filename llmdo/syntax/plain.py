@@ -12,9 +12,6 @@ from typing import Any
 MOST = 4_096  # characters: longer headers are rare, and the limits of `header` are far beyond them
 DEEPEST = 8
 
-_STRANGE = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""What is a line break to YAML, or no character at all; and the tab."""
-
 _KEY = re.compile(r"""(?:([A-Za-z_][A-Za-z0-9_.-]{0,99})|"([^"\\]{0,99})"|'([^']{0,99})'):(?: +|$)""")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:_[0-9]{3}){1,4})")
 _TOKEN = re.compile(
@@ -40,7 +37,8 @@ class _NotPlainError(Exception):
 
 def read(header: str) -> dict[str, Any] | None:
     """What YAML says that `header` is; None where only YAML can tell."""
-    if len(header) > MOST or _STRANGE.search(header):
+    # What is not printable may be a line break to YAML, or no character at all.
+    if len(header) > MOST or not header.replace("\n", " ").isprintable():
         return None
     blocks = _Blocks()
     try:

@@ -13,7 +13,7 @@ from llmdo.diagnostic import LlmdoError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.shell import IsolationMode, ShellLimits
+    from llmdo.shell import IsolationMode
     from llmdo.toolsets.exposure import Mount
     from llmdo.toolsets.programs import Programs
 
@@ -25,11 +25,18 @@ _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager")
 """Where `/etc/resolv.conf` may lead to."""
 
+_PER_PROCESS = "memory, which is limited for each process alone"
+_CONTAINED = (
+    "the network, unless `net.connect` is allowed",
+    "writing to the workspace, unless `fs.write` is allowed",
+    "the home folder",
+    "whatever a command leaves behind",
+)
 _UNCONTAINED = (
-    "a command can write wherever you can, and read your files",
-    "it has the network",
-    "what it starts in a session of its own outlives it",
-    "memory is limited for each process, not for all of them together",
+    "files outside the workspace",
+    "the network",
+    "what a command starts in a session of its own, which outlives it",
+    _PER_PROCESS,
 )
 
 
@@ -39,16 +46,18 @@ class Isolation:
 
     name: str
     """`bubblewrap`, or `none`."""
+    reason: str = ""
+    """Why there is none."""
     covers: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        said = [f"commands run with isolation `{self.name}`"]
+        said = [f"isolation of commands: {self.name}" + (f" ({self.reason})" if self.reason else "")]
         if self.covers:
-            said.append("; ".join(self.covers))
+            said.append(f"covers: {', '.join(self.covers)}")
         if self.lacks:
-            said.append(f"not covered: {'; '.join(self.lacks)}")
-        return ": ".join(said[:1]) + "".join(f"; {one}" for one in said[1:])
+            said.append(f"does not cover: {', '.join(self.lacks)}")
+        return "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +94,7 @@ class Bubblewrap:
             *_read_only([*self.folders, *also]),
             *("--ro-bind", root, root),
             *(word for mount in mounts for word in mount.words(self.root)),
-            *("--chdir", root, "--", *words),
+            *("--remount-ro", "/", "--chdir", root, "--", *words),
         ]
 
     def _hidden_home(self) -> tuple[str, ...]:
@@ -98,7 +107,7 @@ def _system() -> Iterator[str]:
     for name in _SYSTEM:
         path = Path(name)
         if path.is_symlink():
-            yield from ("--symlink", os.readlink(path), name)
+            yield from ("--symlink", str(path.readlink()), name)
         else:
             yield from _read_only([path])
 
@@ -141,7 +150,7 @@ def isolate(
         reason, hint = f"`{found}` does not work here: {said}", _advice(said)
     if mode == "require":
         raise LlmdoError(f"commands cannot be isolated, which the manifest requires: {reason}", hint=hint)
-    return Isolation("none", lacks=(reason, *_UNCONTAINED)), None
+    return Isolation("none", reason=reason, lacks=_UNCONTAINED), None
 
 
 def _bubblewrap(programs: Programs) -> Path | None:
@@ -176,22 +185,19 @@ def _advice(said: str) -> str:
 
 
 def _described(bubblewrap: Bubblewrap) -> Isolation:
-    lacks = ["memory is limited for each process, not for all of them together"]
+    lacks = [_PER_PROCESS]
     if bubblewrap.nested:
-        lacks.append("a command can make namespaces of its own")
+        lacks.append("namespaces that a command makes itself")
     if os.geteuid() == 0:
-        lacks.append("the number of processes is not limited for the superuser")
-    covers = (
-        "no network unless `net.connect` is allowed",
-        "the workspace cannot be written unless `fs.write` is allowed",
-        "your home folder is hidden",
-        "nothing outlives its command",
-    )
-    return Isolation("bubblewrap", covers, tuple(lacks))
+        lacks.append("the number of processes, which nothing limits for the superuser")
+    return Isolation("bubblewrap", covers=_CONTAINED, lacks=tuple(lacks))
 
 
 def offline(words: Sequence[str], *, writable: Path, programs: Programs) -> list[str]:
-    """The words that run `words` without network and with nothing to write but `writable`; as they are where not possible."""
+    """The words that run `words` without network and with nothing to write but `writable`.
+
+    Where that does not work here, `words` as they are.
+    """
     found = _bubblewrap(programs)
     if found is None:
         return list(words)

@@ -11,8 +11,9 @@ import os
 import secrets
 import stat
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, Self
 
 from llmdo.authority import scope_contains, scopes_meet
@@ -21,7 +22,7 @@ from llmdo.toolsets.globs import Pattern, State, parse_pattern
 from llmdo.toolsets.refusal import MAX_DEPTH, PathRefused, file_parts, folder_parts, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -48,6 +49,7 @@ class Root:
     """The open workspace folder: the only way to the files in it."""
 
     folder: Folder
+    _editing: Lock = field(default_factory=Lock, compare=False, repr=False)
 
     @classmethod
     def open(cls, path: Path) -> Root:
@@ -69,6 +71,24 @@ class Root:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def kind(self, path: str) -> Literal["file", "folder", "missing", "other"]:
+        """What lies at `path`, which is not the workspace; `other` is all that is refused, such as links."""
+        parts = file_parts(path)
+        try:
+            self.folder.folder(parts).close()
+        except FileNotFoundError:
+            return "missing"
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return "missing"
+        else:
+            return "folder"
+        try:
+            os.close(self.open_file(path))
+        except PathRefused:
+            return "other"
+        return "file"
 
     def open_file(self, path: str) -> int:
         """A descriptor of the regular file at `path`, open for reading; the caller closes it.
@@ -111,6 +131,19 @@ class Root:
                 mode = None
             _replace(folder, name, content, mode)
         return "created" if mode is None else "replaced"
+
+    def edit(self, path: str, change: Callable[[bytes], bytes], limit: int) -> bytes:
+        """Makes what `change` makes of the content of the file at `path` its content, and returns that.
+
+        Edits of one workspace wait for each other, so that none undoes another.
+
+        Raises:
+            PathRefused: As `read` and `write_atomic`; and whatever `change` raises, the file being as it was.
+        """
+        with self._editing:
+            content = change(self.read(path, limit))
+            self.write_atomic(path, content)
+        return content
 
     def list_files(
         self,

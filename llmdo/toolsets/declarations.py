@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from llmdo import digest, formats
+from llmdo import digest, fields
 from llmdo.authority import UNDECLARED, VOCABULARY, Capability
 from llmdo.diagnostic import LlmdoError, did_you_mean
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
 
 _OWN = re.compile(r"x(?:\.[A-Za-z0-9_-]+){2,}")
-_DECLARATION = TypeAdapter(tuple[formats.ScopedCapability, ...])
+_DECLARATION = TypeAdapter(tuple[fields.ScopedCapability, ...])
 
 
 def tool_digest(tool: ToolDefinition) -> str:

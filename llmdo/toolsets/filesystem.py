@@ -9,17 +9,18 @@ from anyio import to_thread
 from pydantic import Field
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
-from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
+from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo import builtin
 from llmdo.authority import UNDECLARED, Capability, scope_contains, scopes_meet
+from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.pathmap import below
 from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import WORKSPACE, PathRefused, file_parts, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
@@ -30,10 +31,16 @@ if TYPE_CHECKING:
 MAX_TEXT = 1024 * 1024  # bytes of one answer: more fills a model's context
 MAX_FILE = 10_000_000  # bytes: what providers take as one attachment
 MAX_ANSWERED = 1_000  # files of one listing
+SHOWN_PLACES = 5  # of a text that occurs more than once
 
 Result = TypeVar("Result")
 
-_CAPABILITIES = {"list_files": "fs.list", "read_file": "fs.read", "write_file": "fs.write"}
+_CAPABILITIES = {
+    "list_files": ("fs.list",),
+    "read_file": ("fs.read",),
+    "write_file": ("fs.write",),
+    "edit_file": ("fs.read", "fs.write"),
+}
 
 
 class FilesystemToolset(AbstractToolset[object]):
@@ -47,25 +54,17 @@ class FilesystemToolset(AbstractToolset[object]):
         self, root: Root, config: Mapping[str, object], paths: PathMap, protected: Iterable[str] = ()
     ) -> None:
         """`protected` are the files, beside those with a protected name, that govern the run."""
-        offered = builtin.tools("filesystem", config)
-        own: dict[str, Callable[..., Any]] = {
-            "list_files": self.list_files,
-            "read_file": self.read_file,
-            "write_file": self.write_file,
-        }
-        scopes = {
-            capability: tuple(one.scope for one in tool.capabilities if one.name == capability and one.scope)
-            for name, capability in _CAPABILITIES.items()
-            if (tool := offered.get(name))
-        }
-        self._read = scopes.get("fs.read", ())
-        self._write = scopes.get("fs.write", ())
+        self._offered = builtin.tools("filesystem", config)
+        self._read = self._scopes("read_file", "fs.read")
+        self._write = self._scopes("write_file", "fs.write")
         self._root = root
         self._paths = paths
         self._protected = frozenset(protected)
-        self._tools: FunctionToolset[object] = FunctionToolset(
-            [own[name] for name in offered], id="filesystem"
-        )
+
+    def _scopes(self, name: str, capability: str) -> tuple[str, ...]:
+        tool = self._offered.get(name)
+        declared = tool.capabilities if tool else ()
+        return tuple(one.scope for one in declared if one.name == capability and one.scope)
 
     @property
     def id(self) -> str:
@@ -74,13 +73,23 @@ class FilesystemToolset(AbstractToolset[object]):
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """The tools that the configuration leaves something to do."""
-        return await self._tools.get_tools(ctx)
+        return definitions_of(FilesystemToolset, tuple(_CAPABILITIES)).bound(self, ctx, self._offered)
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[object], tool: ToolsetTool[object]
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[object],  # noqa: ARG002  # pydantic-ai's signature
+        tool: ToolsetTool[object],  # noqa: ARG002
     ) -> object:
         """The answer of the tool."""
-        return await self._tools.call_tool(name, tool_args, ctx, tool)
+        own: dict[str, Callable[..., Awaitable[object]]] = {
+            "list_files": self.list_files,
+            "read_file": self.read_file,
+            "write_file": self.write_file,
+            "edit_file": self.edit_file,
+        }
+        return await own[name](**tool_args)
 
     def get_capabilities(
         self,
@@ -96,16 +105,16 @@ class FilesystemToolset(AbstractToolset[object]):
         """
         if name not in _CAPABILITIES:
             return {Capability(UNDECLARED)}
-        capability = _CAPABILITIES[name]
+        capabilities = _CAPABILITIES[name]
         try:
             path = self._paths.resolve(tool_args.get("path", WORKSPACE))
             if name == "list_files":
-                return {Capability(capability, scope) for scope in self._listed(path)}
+                return {Capability("fs.list", scope) for scope in self._listed(path)}
             file_parts(path)
         except PathRefused:
-            return {Capability(capability)}
-        raised = {Capability(capability, path)}
-        if name == "write_file" and is_protected(path, self._protected):
+            return {Capability(capability) for capability in capabilities}
+        raised = {Capability(capability, path) for capability in capabilities}
+        if "fs.write" in capabilities and is_protected(path, self._protected):
             raised.add(Capability("fs.write.protected", path))
         return raised
 
@@ -172,6 +181,34 @@ class FilesystemToolset(AbstractToolset[object]):
         done = await self._in_thread(path, real, lambda: self._root.write_atomic(real, encoded))
         return f"{done} {path} ({len(encoded):,} bytes)"
 
+    async def edit_file(self, path: str, old: str, new: str) -> str:
+        """Replace one piece of text in a file by another.
+
+        Args:
+            path: The file.
+            old: The text to replace, exactly as it stands in the file, with enough around it to occur only once.
+            new: The text to put there.
+        """
+        real = self._resolved(path)
+        for scopes, verb in ((self._read, "read"), (self._write, "write")):
+            if not any(scope_contains(one, real) for one in scopes):
+                raise _outside(path, scopes, verb)
+        try:
+            before, after = old.encode(), new.encode()
+        except UnicodeEncodeError as error:
+            raise ToolFailed(f"`{path}` was not changed: the text is not valid Unicode") from error
+
+        def change(content: bytes) -> bytes:
+            starts = list(_starts(content, before))
+            if len(starts) != 1:
+                raise ToolFailed(f"`{path}` was not changed: {_unclear(content, before, starts)}")
+            if len(changed := content.replace(before, after)) > MAX_FILE:
+                raise ToolFailed(f"`{path}` was not changed: it would be larger than {MAX_FILE:,} bytes")
+            return changed
+
+        size = len(await self._in_thread(path, real, lambda: self._root.edit(real, change, MAX_FILE)))
+        return f"changed {path} ({size:,} bytes)"
+
     def _listed(self, folder: str) -> list[str]:
         asked = _everything_in(folder)
         admitted = [one for one in self._read if scopes_meet(one, asked)]
@@ -223,6 +260,30 @@ def _everything_in(folder: str) -> str:
 def _outside(path: str, scopes: tuple[str, ...], verb: str) -> ToolFailed:
     listed = ", ".join(f"`{scope}`" for scope in scopes)
     return ToolFailed(f"`{path}` is not among the files that this worker may {verb}: {listed}")
+
+
+def _starts(content: bytes, text: bytes) -> Iterator[int]:
+    """Where `text` begins in `content`, also where it overlaps itself; nowhere if it is empty."""
+    at = content.find(text) if text else -1
+    while at >= 0:
+        yield at
+        at = content.find(text, at + 1)
+
+
+def _unclear(content: bytes, old: bytes, starts: list[int]) -> str:
+    """Why `old`, which begins at all of `starts`, does not say what to replace."""
+    if not old:
+        return "the text to replace is empty"
+    if starts:
+        lines = [str(content.count(b"\n", 0, start) + 1) for start in starts[:SHOWN_PLACES]]
+        more = ", ..." if len(starts) > len(lines) else ""
+        places = f"{len(starts):,} times, in lines {', '.join(lines)}{more}"
+        return f"the text occurs {places}; give more of what is around it"
+    first = old.splitlines()[0].split()
+    for number, line in enumerate(content.splitlines(), 1):
+        if first and line.split() == first:
+            return f"the text is not in it, though line {number} begins like it; blanks count, and so do later lines"
+    return "the text is not in it; read the file for what it says now"
 
 
 def _lines(path: str, text: str, offset: int, limit: int | None) -> str:

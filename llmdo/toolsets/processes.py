@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -71,8 +73,10 @@ def execute(
     Blocks until then. A byte to read from the descriptor `stop` ends it early.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: It cannot be started, or was stopped before.
     """
+    if select.select([stop], [], [], 0)[0]:
+        raise InterruptedError(errno.EINTR, os.strerror(errno.EINTR))
     process = subprocess.Popen(
         words,
         cwd=cwd,

@@ -37,6 +37,11 @@ class Modules:
         self._files = files
         self._loaded: dict[str, ModuleType] = {}
 
+    @property
+    def root(self) -> Path:
+        """The folder of the workspace."""
+        return self._root
+
     def load(self, reference: str) -> object:
         """What `FILE.py:NAME` or `package.module:NAME` names.
 

@@ -10,13 +10,17 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.toolsets.filesystem import FilesystemToolset
+from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import is_toolset_class, sentence_of
+from llmdo.toolsets.shell import ShellToolset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from llmdo.authority import Authority
     from llmdo.graph import Graph, Use
+    from llmdo.toolsets.bubblewrap import Isolation
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.python import Modules
@@ -34,31 +38,45 @@ class ToolsetResolver:
         self._paths = paths
         self._protected = frozenset(protected)
         self._modules = modules
+        self._machine: Machine | None = None
+
+    @property
+    def isolation(self) -> Isolation | None:
+        """What isolates the commands of this run; None before `preload`, and where no worker has a shell."""
+        return self._machine.isolation if self._machine else None
 
     def preload(self, uses: Iterable[Use]) -> None:
         """Loads the workspace's code for all of `uses`, so that a run does not begin what it cannot end.
+
+        Where one of them is `shell`, what isolates its commands is tried out.
 
         Raises:
             LlmdoError: Some of it cannot be loaded or configured so; all of it is told at once.
         """
         problems: dict[str, LlmdoError] = {}
         for use in uses:
-            if use.name in self._graph.toolsets:
-                try:
+            try:
+                if use.name == "shell":
+                    self._prepared()
+                elif use.name in self._graph.toolsets:
                     self._python(use)
-                except LlmdoError as error:
-                    problems.setdefault(f"{error.at} {error.message}", error)
+            except LlmdoError as error:
+                problems.setdefault(f"{error.at} {error.message}", error)
         if problems:
             raise Problems(problems.values())
 
-    def make(self, use: Use) -> AbstractToolset[Any]:
+    def make(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
         """The toolset that `use` names: an instance of the workspace is shared, all others are made anew.
+
+        `authority` is what has a say over the worker that uses it, where it is called.
 
         Raises:
             LlmdoError: It cannot be loaded, or does not take this configuration.
         """
         if use.name == "filesystem":
             return FilesystemToolset(self._files, use.config, self._paths, self._protected)
+        if use.name == "shell":
+            return ShellToolset(self._prepared(), use.config, authority)
         found = self._python(use)
         if isinstance(found, AbstractToolset):
             return found
@@ -68,6 +86,12 @@ class ToolsetResolver:
             raise LlmdoError(
                 f"making the toolset `{use.name}` raised {sentence_of(error)}", at=use.at.location
             ) from error
+
+    def _prepared(self) -> Machine:
+        if self._machine is None:
+            root, settings = self._modules.root, self._graph.shell
+            self._machine = Machine.prepare(root, self._files, settings, self._protected)
+        return self._machine
 
     def _python(self, use: Use) -> AbstractToolset[Any] | type[AbstractToolset[Any]]:
         """The instance or the class, which takes the configuration of `use`."""

@@ -32,10 +32,10 @@ worker = "releaser"
     "tools.py": """\
 from pydantic_ai.toolsets import FunctionToolset
 
-shell = FunctionToolset()
+runner = FunctionToolset()
 
 
-@shell.tool_plain(metadata={"capabilities": ["proc.exec"]})
+@runner.tool_plain(metadata={"capabilities": ["proc.exec"]})
 def publish(tag: str) -> str:
     return tag
 """,
@@ -43,7 +43,7 @@ def publish(tag: str) -> str:
         '---\nname: triage\ntoolsets:\n  releaser: {}\n  filesystem: {read: ["issues/**"], write: ["reports/**", "out/**"]}\n'
         "---\nGo.\n"
     ),
-    "workers/releaser.worker": "---\nname: releaser\ntoolsets:\n  shell: {}\n---\nGo.\n",
+    "workers/releaser.worker": "---\nname: releaser\ntoolsets:\n  runner: {}\n---\nGo.\n",
 }
 
 
@@ -70,7 +70,7 @@ triage: depth proved: at most 1
   fs.write.protected:reports/**  needs_approval  no            enforced   triage > filesystem (write_file)
   fs.write:out/**                needs_approval  no            enforced   triage > filesystem (write_file)
   fs.write:reports/**            allowed         yes           enforced   triage > filesystem (write_file)
-  proc.exec                      allowed         yes           declared   triage > releaser > shell (publish)
+  proc.exec                      allowed         yes           declared   triage > releaser > runner (publish)
 """
     )
 
@@ -81,10 +81,10 @@ def test_reach_speaks_json_and_markdown(llmdo: Llmdo, deputy: Path) -> None:
     assert [entry["name"] for entry in document["entries"]] == ["release", "triage"]
     (row,) = [row for row in document["entries"][1]["rows"] if row["capability"] == "proc.exec"]
     assert row["nothing_asks"] is True
-    assert [hop["name"] for hop in row["path"]] == ["triage", "releaser", "shell"]
+    assert [hop["name"] for hop in row["path"]] == ["triage", "releaser", "runner"]
     assert (row["path"][1]["path"], row["path"][1]["line"]) == ("workers/triage.worker", 4)
     assert (
-        "| `proc.exec` | allowed | yes | declared | triage > releaser > shell (publish) |"
+        "| `proc.exec` | allowed | yes | declared | triage > releaser > runner (publish) |"
         in llmdo("reach", "triage", "--format", "markdown").out
     )
 
@@ -97,7 +97,7 @@ def test_why_names_file_and_line_of_each_edge(llmdo: Llmdo, deputy: Path) -> Non
 proc.exec: allowed, declared
   triage
   > releaser  workers/triage.worker:4:3
-  > shell  workers/releaser.worker:4:3
+  > runner  workers/releaser.worker:4:3
     "proc.exec" = "allowed" (llmdo.toml)
 """
     )
@@ -117,7 +117,7 @@ def test_the_graph_is_drawn_once_and_readable_without_colour(llmdo: Llmdo, deput
         == """\
 entry release
 `-- releaser
-    `-- [shell]
+    `-- [runner]
 entry triage
 `-- triage
     |-- releaser (above)

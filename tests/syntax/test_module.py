@@ -364,10 +364,21 @@ def test_a_declared_utf_8_is_fine() -> None:
     assert outline("# -*- coding: UTF_8 -*-\na = 1\n").names == {"a"}
 
 
-@pytest.mark.parametrize("text", ["x = [" + "1," * 300_000 + "]", "é = 1; " * 20_000, "import a\n" * 50_000])
+@pytest.mark.parametrize("text", ["x = [" + "1," * 19_000 + "]", "é = 1; " * 9_000, "import a\n" * 19_000])
 @pytest.mark.timeout(20)
 def test_a_large_module_is_outlined_in_time(text: str) -> None:
     assert len(outline(text).names) == 1
+
+
+@pytest.mark.parametrize("text", ["a\n" * 500_000, "x = [" + "[]," * 300_000 + "]", "import a" + ".a" * 10_000])
+@pytest.mark.timeout(20)
+def test_a_module_whose_tree_would_take_all_memory_is_a_finding(text: str) -> None:
+    found = module.outline(Source("m.py", text))
+    assert [one.code for one in found.problems] == ["LDO101"]
+
+
+def test_code_in_long_lines_and_long_texts_is_not_taken_for_too_much() -> None:
+    assert outline(f"x = '{'a' * 900_000}'\nx = a{'.f()' * 60}\n").names == {"x"}
 
 
 def test_an_empty_module_is_empty() -> None:

@@ -11,6 +11,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import WrapperToolset
 
+from llmdo.authority import Authority
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Graph, Settings, Toolset, Use
 from llmdo.source import Source, Span
@@ -21,6 +22,8 @@ from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import ToolsetResolver
+
+NOBODY = Authority(base=())
 
 HEADER = Document(
     Source("workers/main.worker", "---\nname: main\ntoolsets:\n  calc: {}\n---\n"),
@@ -77,14 +80,14 @@ def resolver(tmp_path, monkeypatch):
 
 def error_of(resolver: ToolsetResolver, one: Use) -> LlmdoError:
     with pytest.raises(LlmdoError) as caught:
-        resolver.make(one)
+        resolver.make(one, NOBODY)
     return caught.value
 
 
 def test_the_filesystem_is_made_from_its_configuration(resolver, tmp_path: Path):
     (tmp_path / "input").mkdir()
     (tmp_path / "input/a.md").write_text("deck")
-    made = resolver.make(use("filesystem", read=["input/**"]))
+    made = resolver.make(use("filesystem", read=["input/**"]), NOBODY)
     assert isinstance(made, FilesystemToolset)
     assert asyncio.run(made.read_file("decks/a.md")) == "deck"
     told = made.get_capabilities("write_file", {"path": "tools.py", "content": ""}, None, {})
@@ -92,8 +95,8 @@ def test_the_filesystem_is_made_from_its_configuration(resolver, tmp_path: Path)
 
 
 def test_an_instance_is_shared_and_never_wrapped(resolver):
-    made = resolver.make(use("calc"))
-    assert made is resolver.make(use("calc"))
+    made = resolver.make(use("calc"), NOBODY)
+    assert made is resolver.make(use("calc"), NOBODY)
     assert not isinstance(made, WrapperToolset)
     model = TestModel(call_tools=["one"])
     assert "1" in asyncio.run(Agent(model, toolsets=[made]).run("go")).output
@@ -102,7 +105,7 @@ def test_an_instance_is_shared_and_never_wrapped(resolver):
 def test_a_class_is_made_anew_for_every_call_with_its_own_configuration(resolver):
     tags = ["a"]
     line = use("store", folder="x", tags=tags)
-    one, two = resolver.make(line), resolver.make(line)
+    one, two = resolver.make(line, NOBODY), resolver.make(line, NOBODY)
     one.tags.append("b")
     assert one is not two
     assert (two.folder, two.tags, tags) == ("x", ["a"], ["a"])

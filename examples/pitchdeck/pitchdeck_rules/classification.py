@@ -20,6 +20,13 @@ _NAME = re.compile(
 _ROLE = compiled(r"""
     \b(?:ceo|cto|coo|cfo|cpo|cmo|co-?founders?|founders?|gründer(?:in)?|geschäftsführer(?:in)?)\b
 """)
+_INTRODUCED = re.compile(
+    r"\b(?:(?:[Mm]y|[Oo]ur) (?:brother|sister|wife|husband|friend|colleague|co-?founder|partner|[Cc][A-Z]O)"
+    r"|(?:[Mm]ein|[Uu]nser)e? (?:Bruder|Schwester|Frau|Mann|Freund(?:in)?|Kolleg(?:e|in)|Mitgründer(?:in)?)"
+    r"|I am|I['\u2019]m|[Mm]y name is|[Ii]ch bin|[Ii]ch heiße|[Mm]ein Name ist),? "
+    r"(?!(?:CEO|CTO|COO|CFO)\b)[A-Z\u00c0-\u00de][a-z\u00df-\u00ff]+"
+)
+"""Somebody who is named in the first person: "I am Priya", "my brother Arun"."""
 _FOUNDED_BY = re.compile(r"\bfounded (?:in \S+ )?by\s*$", re.IGNORECASE)
 _OWN = compiled(r"""
     \b(?:we|our|us|paying|active|signed|live|already|today|wir|unsere?n?|haben|zahlende?|bereits)\b
@@ -32,6 +39,21 @@ _HOLDERS = one_of(r"""
     abonnenten
 """)
 _SALES = r"\b(?:revenues?|gmv|sales|umsatz|bookings)\b"
+_PEOPLE = r"(?:we|i|wir|ich)"
+_ABOUT = r"(?:about|around|roughly|another|at least|up to|a total of|rund|etwa|circa|ca\.|noch|(?:\w+ )?of|to raise)"
+_ASKING = rf"""
+    \b{_PEOPLE}\b(?:['\u2019](?:re|m))?[^.;]{{0,30}}\b(?:rais(?:e|ing)|seek(?:ing)?|looking for|ask(?:ing)?(?: \w+)? for)\b[^.;]{{0,30}}{MONEY}
+    \b{_PEOPLE}\b[^.;]{{0,20}}\b(?:suchen?|einwerben|aufnehmen)\b[^.;]{{0,30}}{MONEY}
+    \b{_PEOPLE} (?:[\w-]+ )?(?:need|want|require|brauchen?|benötigen|möchten)(?: an?| one)? (?:{_ABOUT} )*{MONEY}
+"""
+"""What a company says that asks for money, whatever section it stands in."""
+_PLACED = r"""
+    (?:placed|installed|sold|deployed|shipped|delivered|rented|under contract|in the field|in use|verkauft|installiert
+    im einsatz|ausgeliefert)\b
+""".replace("\n    im", "|im").strip()
+_REGIONS = r"""
+    (?:u\.?s\.?a?|uk|eu|europe|north america|america|germany|france|italy|spain|india|china|japan|canada|world
+"""
 _PERIODS = r"(?:month|year|seat|user|unit|order|mo|monat|jahr|nutzer)\b(?! (?:ago|earlier|later))"
 
 _CLEAR: Mapping[Dimension, re.Pattern[str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -33,6 +34,7 @@ _ABBREVIATION = re.compile(
     r"|(?<![\w&.-])(?<!series )[a-z]|(?<![\d.,])\d{1,2})\.$",
     re.IGNORECASE,
 )
+_LONGEST_ABBREVIATION = 8  # characters, with its stop
 _LABELLED = re.compile(
     r"\W*([^:*_|.,;()\u2013\u2014]{2,40}?)(?:\*\*|__)?(?:\s*:|\s+[\u2013\u2014-]\s|\s*\|)(?:\*\*|__)?\s*\S"
 )
@@ -300,7 +302,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     ends = [
         found.end()
         for found in _SENTENCE_END.finditer(text)
-        if not _ABBREVIATION.search(text, 0, found.start())
+        if not _ABBREVIATION.search(text, max(0, found.start() - _LONGEST_ABBREVIATION), found.start())
     ]
     for end in (*ends, len(text)):
         while end - start > _LONGEST:
@@ -319,8 +321,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(block: _Block, starts: list[int], joined: str, start: int, end: int) -> Iterator[Piece]:
-    bounds = (*starts[1:], len(joined))
-    for line, first, last in zip(block.lines, starts, bounds, strict=True):
-        text = joined[max(first, start) : min(last, end)].strip() if first < end and start < last else ""
-        if text:
+    for index in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
+        line, last = block.lines[index], starts[index + 1] if index + 1 < len(starts) else len(joined)
+        if text := joined[max(starts[index], start) : min(last, end)].strip():
             yield Piece(line=line.number, slide=line.slide, text=text)

@@ -1,9 +1,9 @@
 from pydantic_ai.toolsets import FunctionToolset
 
-shell = FunctionToolset()
+runner = FunctionToolset()
 
 
-@shell.tool_plain(metadata={"capabilities": ["proc.exec"]})
+@runner.tool_plain(metadata={"capabilities": ["proc.exec"]})
 def publish(tag: str) -> str:
     return tag
 

@@ -1,0 +1,53 @@
+"""Ctrl-C during a run: the first stops it cleanly, the second ends the program at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+from llmdo.cli.console import INTERRUPTED, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from types import FrameType
+
+Result = TypeVar("Result")
+
+
+def run_interruptibly(work: Coroutine[object, object, Result], abandon: Callable[[], None]) -> Result:
+    """What `work` returns, which the first Ctrl-C cancels.
+
+    The second calls `abandon` and ends the program, whatever it is doing: a tool may block the event loop, or
+    hold a thread that the program would wait for.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return asyncio.run(work)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return asyncio.run(_listening(work, abandon))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def _listening(work: Coroutine[object, object, Result], abandon: Callable[[], None]) -> Result:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    presses = 0
+
+    def stop() -> None:
+        say("stopping; Ctrl-C again ends the program at once")
+        if task:
+            task.cancel()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        nonlocal presses
+        presses += 1
+        if presses > 1:
+            abandon()
+            os._exit(INTERRUPTED)
+        loop.call_soon_threadsafe(stop)
+
+    signal.signal(signal.SIGINT, on_signal)
+    return await work

@@ -1,0 +1,91 @@
+"""Who watches a run that was started from the command line: the display, the log and the trace."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llmdo.cli.console import say
+from llmdo.diagnostic import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic_ai.capabilities import AbstractCapability
+
+    from llmdo.render.live import Display
+    from llmdo.runtime.events import Sink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchOptions:
+    """What `llmdo run` was asked to show and to write down."""
+
+    verbose: int = 0
+    log_events: str | None = None
+    trace_dir: str | None = None
+    trace_content: bool = False
+    trace_binary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Where the events of a run go, and what watches its agents."""
+
+    sink: Sink
+    display: Display
+    instruments: tuple[AbstractCapability[Any], ...] = field(default=())
+
+
+@contextmanager
+def watching(
+    options: WatchOptions, *, run: str, entry: str, approvals: str, environ: Mapping[str, str]
+) -> Iterator[Watch]:
+    """Everything that watches the run of that id while the block runs; all of it is closed however that ends.
+
+    Raises:
+        LlmdoError: The log or the trace cannot be written.
+    """
+    from llmdo.render.live import Display
+    from llmdo.runtime.events import each
+    from llmdo.runtime.log import open_log
+    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.trace import TraceChoice, tracing
+
+    redaction = Redaction.of(environ)
+    choice = TraceChoice(
+        environ=environ,
+        redaction=redaction,
+        say=_warn,
+        folder=Path(options.trace_dir) if options.trace_dir else None,
+        content=options.trace_content,
+        binary=options.trace_binary,
+    )
+    with ExitStack() as stack:
+        log = (
+            stack.enter_context(open_log(Path(options.log_events), redaction)) if options.log_events else None
+        )
+        instruments = stack.enter_context(tracing(choice, run=run, entry=entry))
+        display = stack.enter_context(
+            Display(sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction)
+        )
+        stack.enter_context(_spoken_warnings())
+        yield Watch(sink=each([log, display] if log else [display]), display=display, instruments=instruments)
+    if log and log.failure:
+        _warn(f"the log `{options.log_events}` is not complete: {log.failure}")
+
+
+@contextmanager
+def _spoken_warnings() -> Iterator[None]:
+    """Says what libraries warn of, such as a setting that a model does not know, without the place in their code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: _warn(" ".join(str(message).split()))
+        yield
+
+
+def _warn(text: str) -> None:
+    say(f"warning: {shown(text)}")

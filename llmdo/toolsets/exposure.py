@@ -1,0 +1,133 @@
+"""What of the workspace an isolated command can write: never what governs the run, nor what would."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.authority import scope_contains
+from llmdo.diagnostic import LlmdoError
+from llmdo.toolsets.protection import is_protected
+from llmdo.toolsets.refusal import WORKSPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from llmdo.toolsets.confinement import Root
+
+REMOVED = ".llmdo/removed"
+MAX_SCANNED = 50_000  # entries of what can be written: more takes longer than most commands
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A file or folder of the workspace, as an isolated command sees it."""
+
+    path: str
+    """Relative to the workspace, with `/`."""
+    mode: Literal["read", "write"]
+
+    def words(self, root: Path) -> tuple[str, str, str]:
+        """The option that mounts it."""
+        real = str(root / self.path)
+        return ("--bind" if self.mode == "write" else "--ro-bind", real, real)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """The part of the workspace that one command can write."""
+
+    mounts: tuple[Mount, ...] = ()
+    """In the order in which they are made: what lies deeper comes later."""
+    writable: tuple[str, ...] = ()
+    protected: frozenset[str] = frozenset()
+    """What lay there with a protected name before the command began."""
+
+
+def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[str]) -> Exposure:
+    """What a command may write that is given these scopes of `fs.write`.
+
+    A path that does not exist opens the folder that it would be made in. The workspace itself is never opened,
+    only what lies in it, so that no file of a protected name can be made beside `llmdo.toml`.
+
+    Raises:
+        LlmdoError: There is so much in it that it cannot be watched over.
+    """
+    open_paths = sorted({path for scope in scopes for path in _existing(files, scope)})
+    writable = [
+        path
+        for path in open_paths
+        if not is_protected(path, governing) and not any(_lies_in(path, other) for other in open_paths)
+    ]
+    protected = frozenset(_protected(root, writable, governing))
+    kept = protected | _governed_folders(governing)
+    mounts = {path: Mount(path, "write") for path in writable}
+    for path in kept:
+        above = next((one for one in writable if _lies_in(path, one)), None)
+        if above is not None:
+            # A folder on the way could be renamed and another one put in its place; a mount point cannot.
+            mounts.update({step: Mount(step, "write") for step in _between(above, path) if step not in kept})
+    mounts.update({path: Mount(path, "read") for path in kept if (root / path).exists()})
+    ordered = sorted(mounts.values(), key=lambda mount: mount.path.split("/"))
+    return Exposure(tuple(ordered), tuple(writable), protected)
+
+
+def set_aside_intruders(root: Path, exposure: Exposure, governing: frozenset[str]) -> tuple[str, ...]:
+    """The paths with a protected name that came up since `exposure` was made; they now lie in `.llmdo/removed/`."""
+    found = sorted(set(_protected(root, exposure.writable, governing)) - exposure.protected)
+    for path in found:
+        aside = root / REMOVED / secrets.token_hex(4)
+        aside.mkdir(parents=True)
+        (root / path).rename(aside / path.rpartition("/")[2])
+    return tuple(found)
+
+
+def _existing(files: Root, scope: str) -> Iterator[str]:
+    """The paths that stand for a scope: itself, the nearest folder that exists, or what lies in the workspace."""
+    path = scope.removesuffix("/**").removesuffix("**") or WORKSPACE
+    while path != WORKSPACE and files.kind(path) == "missing":
+        path = path.rpartition("/")[0] or WORKSPACE
+    if path != WORKSPACE:
+        if files.kind(path) != "other":
+            yield path
+        return
+    with closing(files.folder.folder(())) as top:
+        yield from (name for name, kind in top.entries() if kind in ("file", "folder"))
+
+
+def _lies_in(path: str, other: str) -> bool:
+    return path != other and scope_contains(f"{other}/**", path)
+
+
+def _between(above: str, path: str) -> Iterator[str]:
+    """The folders on the way from `above` to `path`, without both."""
+    while _lies_in(path := path.rpartition("/")[0], above):
+        yield path
+
+
+def _governed_folders(governing: frozenset[str]) -> frozenset[str]:
+    """The folders whose files govern the run: another one in them might govern the next."""
+    return frozenset(folder for path in governing if (folder := path.rpartition("/")[0]))
+
+
+def _protected(root: Path, folders: Iterable[str], governing: frozenset[str]) -> Iterator[str]:
+    """The outermost paths in `folders` that have a protected name or govern the run."""
+    seen = 0
+    for folder in folders:
+        for above, below, names in os.walk(root / folder):
+            relative = os.path.relpath(above, root).replace(os.sep, "/")
+            seen += len(below) + len(names)
+            if seen > MAX_SCANNED:
+                raise LlmdoError(
+                    f"`{folder}` holds more than {MAX_SCANNED:,} files, too many to watch over while a command writes",
+                    hint="allow `fs.write` for a smaller folder",
+                )
+            for name in (*below, *names):
+                path = f"{relative}/{name}"
+                if is_protected(path, governing):
+                    yield path
+            below[:] = [name for name in below if not is_protected(f"{relative}/{name}", governing)]

@@ -1,0 +1,198 @@
+"""What the commands of one run share: where programs are found, what isolates them, and how one is run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from anyio import CapacityLimiter, to_thread
+
+from llmdo.authority import Capability, decide
+from llmdo.diagnostic import LlmdoError
+from llmdo.shell.words import CommandRefused
+from llmdo.toolsets import bubblewrap, processes, programs
+from llmdo.toolsets.exposure import Exposure, expose, set_aside_intruders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from llmdo.authority import Authority
+    from llmdo.shell import ShellSettings
+    from llmdo.toolsets.bubblewrap import Bubblewrap, Isolation
+    from llmdo.toolsets.confinement import Root
+    from llmdo.toolsets.processes import Finished
+    from llmdo.toolsets.programs import Programs
+
+AT_ONCE = 8  # commands of one run; more wait
+
+NETWORK = Capability("net.connect")
+WRITE = "fs.write"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grants:
+    """What commands of one worker may do under isolation, since no question would be asked about it."""
+
+    network: bool = False
+    write: tuple[str, ...] = ()
+    """Scopes."""
+
+    @classmethod
+    def of(cls, authority: Authority) -> Grants:
+        """Those of a worker where `authority` has a say."""
+        return cls(
+            network=_is_allowed(NETWORK, authority),
+            write=tuple(
+                scope for scope in _scopes(authority) if _is_allowed(Capability(WRITE, scope), authority)
+            ),
+        )
+
+
+def _is_allowed(capability: Capability, authority: Authority) -> bool:
+    return decide([capability], [capability], authority).decision == "allowed"
+
+
+def _scopes(authority: Authority) -> list[str]:
+    """The scopes within which nothing that somebody wrote decides differently about a write."""
+    named = {rule.capability for rule in (*authority.base, *authority.layers)}
+    named.update(one for ceiling in authority.ceilings for one in ceiling.capabilities)
+    return sorted({"**", *(one.scope for one in named if one.scope and one.covers_name(WRITE))})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One run's means to run commands."""
+
+    root: Path
+    files: Root
+    settings: ShellSettings
+    governing: frozenset[str]
+    """The files that govern the run."""
+    programs: Programs
+    isolation: Isolation
+    sandbox: Bubblewrap | None
+    environ: Mapping[str, str]
+    _slots: CapacityLimiter = field(default_factory=partial(CapacityLimiter, AT_ONCE))
+
+    @classmethod
+    def prepare(
+        cls,
+        root: Path,
+        files: Root,
+        settings: ShellSettings,
+        governing: Iterable[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> Machine:
+        """That of a run; what isolates commands is tried out.
+
+        Raises:
+            LlmdoError: This system has no such commands, or cannot isolate them where that is required.
+        """
+        if os.name != "posix":
+            raise LlmdoError(
+                "the toolset `shell` does not work on this system", hint="use WSL or a container"
+            )
+        environ = os.environ if environ is None else environ
+        found = programs.Programs.of(environ.get("PATH", os.defpath), root)
+        prefix = processes.limited([], settings.limits, _prlimit(found), settings.limits.processes)
+        isolation, sandbox = bubblewrap.isolate(settings.isolation, root, found, prefix, environ)
+        return cls(
+            root=root.resolve(),
+            files=files,
+            settings=settings,
+            governing=frozenset(governing),
+            programs=found,
+            isolation=isolation,
+            sandbox=sandbox,
+            environ=environ,
+        )
+
+    @property
+    def isolated(self) -> bool:
+        """Whether commands are kept apart from the rest of this machine."""
+        return self.sandbox is not None
+
+    async def run(
+        self, command: tuple[str, ...], grants: Grants, seconds: float
+    ) -> tuple[Finished, tuple[str, ...]]:
+        """How `command` ended, and the protected paths that it made and lost again.
+
+        Cancelling it ends the command first.
+
+        Raises:
+            CommandRefused: There is no such program, or it cannot be started.
+        """
+        stop, wake = os.pipe()
+        try:
+            work = partial(self._execute, command, grants, seconds, stop)
+            running = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._slots))
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                os.write(wake, b"x")
+                while (
+                    not running.done()
+                ):  # a second cancellation as well has to wait for the end of the command
+                    with suppress(BaseException):
+                        await asyncio.shield(running)
+                raise
+        finally:
+            os.close(stop)
+            os.close(wake)
+
+    def _execute(
+        self, command: tuple[str, ...], grants: Grants, seconds: float, stop: int
+    ) -> tuple[Finished, tuple[str, ...]]:
+        exposure = self._exposure(grants)
+        with TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True) as folder:
+            home = folder if self.sandbox is None else bubblewrap.HOME
+            words = self._words(command, exposure, network=grants.network)
+            env = programs.environment(self.programs, home, self.settings.env, self.environ)
+            if command[0] == "git":
+                env |= programs.git_environment(self.root)
+            if self.sandbox is None:
+                env["TMPDIR"] = folder
+            keep = self.settings.limits.output_bytes
+            try:
+                finished = processes.execute(
+                    words, cwd=self.root, env=env, seconds=seconds, keep=keep, stop=stop
+                )
+            except OSError as error:
+                raise CommandRefused(
+                    f"`{command[0]}` cannot be started: {error.strerror or error}"
+                ) from error
+        return finished, set_aside_intruders(self.root, exposure, self.governing) if exposure.writable else ()
+
+    def _exposure(self, grants: Grants) -> Exposure:
+        if self.sandbox is None or not grants.write:
+            return Exposure()
+        return expose(self.files, self.root, grants.write, self.governing)
+
+    def _words(self, command: tuple[str, ...], exposure: Exposure, *, network: bool) -> list[str]:
+        program = self.programs.find(command[0])
+        arguments = programs.git_words(command)[1:] if command[0] == "git" else command[1:]
+        plain = [str(program), *arguments]
+        limits, prlimit = self.settings.limits, _prlimit(self.programs)
+        if self.sandbox is None:
+            # Without a namespace of its own the limit counts all that the user runs already.
+            already = processes.processes_of_user()
+            return processes.limited(plain, limits, prlimit, already + limits.processes)
+        also = [] if program.resolve().is_relative_to("/usr") else [program.resolve()]
+        if prlimit is None:
+            shut = self.sandbox.command(plain, mounts=exposure.mounts, network=network, also=also)
+            return processes.limited(shut, limits, None, limits.processes)
+        words = processes.limited(plain, limits, prlimit, limits.processes)
+        return self.sandbox.command(words, mounts=exposure.mounts, network=network, also=also)
+
+
+def _prlimit(found: Programs) -> Path | None:
+    try:
+        return found.find("prlimit")
+    except CommandRefused:
+        return None

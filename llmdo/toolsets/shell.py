@@ -1,0 +1,193 @@
+"""The built-in toolset `shell`: one program with its words, never a shell."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.toolsets import AbstractToolset
+
+from llmdo.authority import UNDECLARED, Capability
+from llmdo.diagnostic import LlmdoError
+from llmdo.shell.rules import EVERYWHERE, EXEC_READ, Vouching, scope_in_text
+from llmdo.shell.words import CommandRefused, program_of, words
+from llmdo.toolsets.definitions import definitions_of
+from llmdo.toolsets.machine import Grants
+from llmdo.toolsets.protection import is_protected
+from llmdo.toolsets.refusal import PathRefused, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pydantic_ai import RunContext
+    from pydantic_ai.toolsets import ToolsetTool
+
+    from llmdo.authority import Authority
+    from llmdo.toolsets.machine import Machine
+    from llmdo.toolsets.processes import Captured, Finished
+
+SHELL_OFFSET = 128  # how a parent that is itself a program tells which signal ended its child
+
+Raised = frozenset[Capability]
+
+
+class ShellToolset(AbstractToolset[object]):
+    """The tool that one use of `shell` offers.
+
+    What a call raises and what it runs follow from one reading of its words. A call that was not decided on, or
+    that would be decided on otherwise by now, is not run.
+    """
+
+    def __init__(self, machine: Machine, config: Mapping[str, object], authority: Authority) -> None:
+        """`authority` is what has a say over the worker that uses it, where it is called."""
+        self._machine = machine
+        self._vouching = Vouching.of(machine.settings, config)
+        self._authority = authority
+        self._decided: dict[str | None, Raised] = {}
+
+    @property
+    def id(self) -> str:
+        """The name by which workers use it."""
+        return "shell"
+
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
+        """The one tool."""
+        return definitions_of(ShellToolset, ("shell",)).bound(self, ctx)
+
+    async def call_tool(
+        self,
+        name: str,  # noqa: ARG002  # there is only one
+        tool_args: dict[str, Any],
+        ctx: RunContext[object],
+        tool: ToolsetTool[object],  # noqa: ARG002
+    ) -> str:
+        """What the command did."""
+        decided = self._decided.pop(ctx.tool_call_id, None)
+        try:
+            command = self._words(tool_args)
+            if self._raised(command) != decided:
+                raise ToolFailed("the command was not run: it was decided on as something else")
+        except CommandRefused as refused:
+            raise ToolFailed(str(refused)) from refused
+        return await self._run(command, decided, tool_args.get("timeout_s"))
+
+    def get_capabilities(
+        self,
+        name: str,
+        tool_args: Mapping[str, Any],
+        ctx: RunContext[object],
+        config: Mapping[str, object],  # noqa: ARG002  # the hook of every toolset is called alike
+    ) -> Raised:
+        """What this command raises; nothing where it is refused, since nothing is run then."""
+        if name != "shell":
+            return frozenset({Capability(UNDECLARED)})
+        try:
+            raised = self._raised(self._words(tool_args))
+        except CommandRefused:
+            return frozenset()
+        self._decided[ctx.tool_call_id] = raised
+        return raised
+
+    async def shell(self, command: list[str] | str, timeout_s: Annotated[float, Field(gt=0)] = 30.0) -> str:
+        """Run one program in the workspace and return its exit code and output. There is no shell.
+
+        Args:
+            command: The program and its arguments, a list of words such as ["git", "log", "-n", "5"]. A string
+                is split into words at blanks, and refused where it has pipes, redirections, variables,
+                wildcards or any other shell syntax outside quotes.
+            timeout_s: After how many seconds the program is ended.
+        """
+        raise NotImplementedError  # only its signature counts: `call_tool` runs what was decided on
+
+    def _words(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        said = arguments["command"]
+        command = words(said) if isinstance(said, str) else tuple(said)
+        self._machine.programs.find(program_of(command))
+        return command
+
+    def _raised(self, command: tuple[str, ...]) -> Raised:
+        raised = self._vouching.raised(command, self._scope_of, isolated=self._machine.isolated)
+        governing = self._machine.governing
+        written = (one.scope or EVERYWHERE for one in raised if one.name == "fs.write")
+        return raised | {
+            Capability("fs.write.protected", scope) for scope in written if _governs(scope, governing)
+        }
+
+    def _scope_of(self, word: str) -> str | None:
+        """The scope that a word means as a path of the workspace; None where that is none or leads elsewhere."""
+        scope = scope_in_text(word)
+        if scope is None or scope == EVERYWHERE:
+            return scope
+        try:
+            path = normalise(word)
+            kind = self._machine.files.kind(path)
+        except PathRefused:
+            return None
+        return None if kind == "other" else path if kind == "file" else scope
+
+    @cached_property
+    def _grants(self) -> Grants:
+        return Grants.of(self._authority)
+
+    async def _run(self, command: tuple[str, ...], decided: Raised, timeout_s: float | None) -> str:
+        most = self._machine.settings.limits.seconds
+        seconds = min(30.0 if timeout_s is None else timeout_s, most)
+        try:
+            finished, removed = await self._machine.run(command, self._granted(decided), seconds)
+        except CommandRefused as refused:
+            raise ToolFailed(str(refused)) from refused
+        except LlmdoError as error:
+            raise ToolFailed(f"the command was not run: {error.message}") from error
+        text = "\n".join(self._told(finished, removed, seconds))
+        if finished.timed_out:
+            raise ToolFailed(text)
+        return text
+
+    def _granted(self, decided: Raised) -> Grants:
+        """What this command may do when isolated: one that only reads, nothing; else what it was let do as well."""
+        if EXEC_READ in decided:
+            return Grants()
+        written = tuple(one.scope or EVERYWHERE for one in decided if one.name == "fs.write")
+        return replace(self._grants, write=(*self._grants.write, *written))
+
+    def _told(self, finished: Finished, removed: Iterable[str], seconds: float) -> Iterator[str]:
+        if finished.timed_out:
+            yield f"the command was ended after {seconds:g} s"
+        else:
+            yield f"exit code {finished.status}{self._because(finished.status)}"
+        for name, captured in (("stdout", finished.stdout), ("stderr", finished.stderr)):
+            yield from _output(name, captured)
+        if finished.left_behind:
+            yield "(something that it started held on to its output and was ended as well)"
+        for path in removed:
+            yield f"(`{path}` governs runs, so it was set aside in `.llmdo/removed`)"
+
+    def _because(self, status: int) -> str:
+        number = -status if status < 0 else status - SHELL_OFFSET
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            return ""
+        limits = self._machine.settings.limits
+        why = f": it wrote a file larger than {limits.file_mb:,} MiB" if name == "SIGXFSZ" else ""
+        return f" ({name}{why})"
+
+
+def _governs(scope: str, governing: Iterable[str]) -> bool:
+    """Whether writing to `scope` may change what governs the run."""
+    if scope == EVERYWHERE:
+        return True
+    path = scope.removesuffix("/**")
+    return is_protected(path, governing) or any(one.startswith(f"{path}/") for one in governing)
+
+
+def _output(name: str, captured: Captured) -> Iterator[str]:
+    if captured.kept:
+        yield f"{name}:"
+        yield captured.kept.decode(errors="replace").removesuffix("\n")
+    if captured.dropped:
+        yield f"({name} had {captured.dropped:,} bytes more, which were dropped)"

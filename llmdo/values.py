@@ -1,0 +1,204 @@
+"""`dataclass`, `field`, `fields` and `replace` as the standard library has them, made for a quick start.
+
+The standard library writes, for every class, the source of six functions and compiles it: for the sixty classes
+that a check loads, a third of its time. Here one function is compiled, `__init__`, and the others are shared. To a
+type checker, and to whoever asks with the functions of `dataclasses`, the classes are dataclasses. Only what this
+package uses is offered: no `__post_init__`, no `InitVar`, no field left out of `__init__`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field, fields, replace
+else:
+    from operator import attrgetter
+
+    _MISSING = object()
+
+    class _Field:
+        __slots__ = ("annotation", "compare", "default", "default_factory", "name", "repr")
+
+        def __init__(self, default, default_factory, compare, repr):  # noqa: A002
+            self.default = default
+            self.default_factory = default_factory
+            self.compare = compare
+            self.repr = repr
+
+    def field(*, default=_MISSING, default_factory=_MISSING, compare=True, repr=True):  # noqa: A002
+        """What a field is beyond its name and its type."""
+        return _Field(default, default_factory, compare, repr)
+
+    def fields(value):
+        """The fields of a class or of a value of it."""
+        return value.__fields__
+
+    def replace(value, /, **changes):
+        """A copy of a value with some of its fields changed."""
+        kept = {one.name: getattr(value, one.name) for one in value.__fields__ if one.name not in changes}
+        return value.__class__(**kept, **changes)
+
+    def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, order=False, eq=True):
+        """The class with what its fields say: `__init__`, `__eq__`, `__hash__` and `__repr__`."""
+
+        def made(cls):
+            own = _own_fields(cls)
+            inherited = [one for one in getattr(cls, "__fields__", ()) if one.name not in own]
+            whole = (*inherited, *own.values())
+            members = _members(cls, whole, frozen=frozen, kw_only=kw_only, order=order, eq=eq)
+            if slots:
+                taken = {one.name for one in inherited}
+                members["__slots__"] = tuple(name for name in own if name not in taken)
+                cls = _with_slots(cls, own, members)
+            else:
+                for name, value in members.items():
+                    setattr(cls, name, value)
+                for one in own.values():
+                    if one.default is not _MISSING:
+                        setattr(cls, one.name, one.default)
+                    elif one.name in cls.__dict__:
+                        delattr(cls, one.name)
+            cls.__init__ = _initializer(cls, whole, frozen=frozen, slots=slots, kw_only=kw_only)
+            return cls
+
+        return made if cls is None else made(cls)
+
+    def _own_fields(cls):
+        found = {}
+        for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+            if str(annotation).startswith("ClassVar"):
+                continue
+            default = cls.__dict__.get(name, _MISSING)
+            one = default if isinstance(default, _Field) else _Field(default, _MISSING, True, True)
+            one.name = name
+            one.annotation = annotation
+            found[name] = one
+        return found
+
+    def _members(cls, whole, *, frozen, kw_only, order, eq):
+        members = {
+            "__fields__": whole,
+            "__dataclass_fields__": _StandardFields(kw_only),
+            "__match_args__": () if kw_only else tuple(one.name for one in whole),
+        }
+        if "__repr__" not in cls.__dict__:
+            members["__repr__"] = _represent
+        if frozen:
+            members |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+            members |= {"__getstate__": _state, "__setstate__": _restore}
+        if eq:
+            compared = tuple(one.name for one in whole if one.compare)
+            members |= _comparison(compared, order=order)
+            if frozen and "__hash__" not in cls.__dict__:
+                key = members["__eq__"].key
+                members["__hash__"] = lambda self: hash(key(self))
+            members.setdefault("__hash__", cls.__dict__.get("__hash__"))
+        return members
+
+    def _comparison(names, *, order):
+        if len(names) > 1:
+            key = attrgetter(*names)
+        else:
+            # One name alone would not be wrapped, and an empty list is none at all.
+            def key(value):
+                return tuple([getattr(value, name) for name in names])
+
+        def __eq__(self, other):  # noqa: N807
+            return key(self) == key(other) if other.__class__ is self.__class__ else NotImplemented
+
+        def __lt__(self, other):  # noqa: N807
+            return key(self) < key(other) if other.__class__ is self.__class__ else NotImplemented
+
+        def __le__(self, other):  # noqa: N807
+            return key(self) <= key(other) if other.__class__ is self.__class__ else NotImplemented
+
+        def __gt__(self, other):  # noqa: N807
+            return key(self) > key(other) if other.__class__ is self.__class__ else NotImplemented
+
+        def __ge__(self, other):  # noqa: N807
+            return key(self) >= key(other) if other.__class__ is self.__class__ else NotImplemented
+
+        __eq__.key = key
+        compared = {"__eq__": __eq__}
+        return compared | {"__lt__": __lt__, "__le__": __le__, "__gt__": __gt__, "__ge__": __ge__} if order else compared
+
+    def _with_slots(cls, own, members):
+        kept = {
+            name: value
+            for name, value in cls.__dict__.items()
+            if name not in own and name not in ("__dict__", "__weakref__")
+        }
+        made = type(cls)(cls.__name__, cls.__bases__, kept | members)
+        made.__qualname__ = cls.__qualname__
+        return made
+
+    def _initializer(cls, whole, *, frozen, slots, kw_only):
+        known = {"_missing": _MISSING}
+        parameters = ["self", "*"] if kw_only and whole else ["self"]
+        lines = [] if whole else ["    pass"]
+        if frozen and not slots:
+            lines.append("    inside = self.__dict__")
+        for one in whole:
+            name = value = one.name
+            if one.default_factory is not _MISSING:
+                known[f"make_{name}"] = one.default_factory
+                parameters.append(f"{name}=_missing")
+                value = f"make_{name}() if {name} is _missing else {name}"
+            elif one.default is not _MISSING:
+                known[f"default_{name}"] = one.default
+                parameters.append(f"{name}=default_{name}")
+            else:
+                parameters.append(name)
+            if frozen and slots:
+                known[f"set_{name}"] = getattr(cls, name).__set__
+                lines.append(f"    set_{name}(self, {value})")
+            else:
+                lines.append(f"    inside[{name!r}] = {value}" if frozen else f"    self.{name} = {value}")
+        source = f"def __init__({', '.join(parameters)}):\n" + "\n".join(lines)
+        exec(source, known)  # noqa: S102  # of names that stand in our own classes
+        initializer = known["__init__"]
+        initializer.__qualname__ = f"{cls.__qualname__}.__init__"
+        initializer.__module__ = cls.__module__
+        initializer.__annotations__ = {one.name: one.annotation for one in whole} | {"return": "None"}
+        return initializer
+
+    def _represent(self):
+        shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr)
+        return f"{self.__class__.__qualname__}({shown})"
+
+    def _refuse_to_set(self, name, value):
+        raise AttributeError(f"cannot assign to field {name!r}")
+
+    def _refuse_to_delete(self, name):
+        raise AttributeError(f"cannot delete field {name!r}")
+
+    def _state(self):
+        return [getattr(self, one.name) for one in self.__fields__]
+
+    def _restore(self, state):
+        for one, value in zip(self.__fields__, state, strict=True):
+            object.__setattr__(self, one.name, value)
+
+    class _StandardFields:
+        """The fields as `dataclasses` describes them, made when it asks."""
+
+        def __init__(self, kw_only):
+            self._kw_only = kw_only
+
+        def __get__(self, value, cls):
+            from dataclasses import MISSING, make_dataclass
+            from dataclasses import field as standard_field
+
+            described = []
+            for one in cls.__fields__:
+                default = MISSING if one.default is _MISSING else one.default
+                factory = MISSING if one.default_factory is _MISSING else one.default_factory
+                told = standard_field(
+                    default=default, default_factory=factory, compare=one.compare, repr=one.repr
+                )
+                described.append((one.name, one.annotation, told))
+            return make_dataclass(cls.__name__, described, kw_only=self._kw_only).__dataclass_fields__
+
+
+__all__ = ["dataclass", "field", "fields", "replace"]
