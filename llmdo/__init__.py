@@ -52,14 +52,16 @@ The modules, each importing only from those below it:
     diagnostic.py   findings, codes, and the error for when we cannot go on
     digest.py       digests of text and of data
     source.py       a file as read, and places in it
+    cache.py        whether anything changed since the last clean check, in the person's own cache folder
+    values.py       dataclasses, made for a quick start
     version.py      the version
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmdo.version import __version__
+
+TYPE_CHECKING = False  # `typing` alone would cost a fifth of an answer from memory
 
 if TYPE_CHECKING:
     from llmdo.authority import Capability

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -9,8 +10,8 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # `python -m` puts the current folder first: a workspace's `json.py` would stand in for the library's.
     del sys.path[0]
 
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -56,6 +57,12 @@ def _dispatch(words: Sequence[str]) -> int:
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0
     if words[:1] == ["check"]:
+        from llmdo.cli import quick
+
+        found = quick.options(words[1:])
+        if found is not None and (text := quick.remembered(found, os.environ)) is not None:
+            sys.stdout.write(text)
+            return 0
         from llmdo.cli import check
 
         if options := check.parse(words[1:]):
@@ -65,5 +72,21 @@ def _dispatch(words: Sequence[str]) -> int:
     return run(words)
 
 
+def script() -> None:
+    """Runs the command line as a program of its own, and ends it."""
+    if sys.argv[1:2] not in (["check"], ["--version"], ["__complete"]):
+        sys.exit(main())
+    # These end soon and make hardly a cycle, so what Python would tidy up, in between and at the end, the system
+    # does in no time.
+    gc.disable()
+    code = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = code or 141
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

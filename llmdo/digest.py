@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
 
 def of_text(text: str) -> str:
     """The digest of `text`, such as `sha256:9f86...`; it says its algorithm, so that another may follow."""
@@ -18,4 +20,4 @@ def of_data(value: object) -> str:
 
 def canonical(value: object) -> str:
     """JSON-like data as one line of JSON with sorted keys."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)

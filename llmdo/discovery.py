@@ -11,6 +11,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from llmdo import cache
 from llmdo.diagnostic import finding
 from llmdo.source import Location, Source, Span
 from llmdo.values import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from llmdo.cache import Seen
     from llmdo.diagnostic import Diagnostic
 
 MAX_FILE = 1024 * 1024  # bytes: a prompt or a manifest beyond it is a mistake
@@ -59,9 +61,12 @@ _UNFIT_NAME = Refused(
 )
 
 
-def read(root: Path, path: str, *, limit: int = MAX_FILE) -> bytes | Refused:
-    """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link."""
-    refused = _examine(root, path)
+def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None) -> bytes | Refused:
+    """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link.
+
+    What is looked at on the way is noted in `seen`, as in all functions of this module.
+    """
+    refused = _examine(root, path, seen)
     if isinstance(refused, Refused):
         return refused
     try:
@@ -83,35 +88,53 @@ def read(root: Path, path: str, *, limit: int = MAX_FILE) -> bytes | Refused:
     return content
 
 
-def exists(root: Path, path: str) -> Refused | None:
+def exists(root: Path, path: str, seen: Seen | None = None) -> Refused | None:
     """None where a file or folder of the workspace stands at `path`, reached through no link."""
-    found = _examine(root, path.rstrip("/"))
+    found = _examine(root, path.rstrip("/"), seen)
     return found if isinstance(found, Refused) else None
 
 
-def _examine(root: Path, path: str) -> os.stat_result | Refused:
+def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refused:
     """What stands at `path`; every folder on the way is looked at, so that a link anywhere is refused."""
     names = path.split("/")
-    at = str(root)
+    at = base = str(root)
+    if seen is not None and "." not in seen:
+        _note(seen, base, "")
     for number, name in enumerate(names, 1):
         if name in ("", ".", "..") or "\\" in name or "\0" in name:
             return Refused("LDO107", "is not a path inside the workspace")
         at = f"{at}/{name}"
+        if seen is not None and number < len(names) and _is_folder(seen.get(at[len(base) + 1 :])):
+            continue  # it was looked at before
         try:
             found = os.lstat(at)
         except FileNotFoundError:
             return Refused("LDO106", "does not exist")
         except (OSError, ValueError):
             return Refused("LDO106", "cannot be reached")
+        if seen is not None:
+            seen.setdefault(at[len(base) + 1 :], cache.facts(found))
         if stat.S_ISLNK(found.st_mode):
             link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
             return Refused("LDO107", f"{link}, which llmdo does not follow")
     return found
 
 
-def read_source(root: Path, path: str, *, limit: int = MAX_FILE) -> tuple[Source, tuple[Diagnostic, ...]]:
+def _is_folder(facts: tuple[int, ...] | None) -> bool:
+    return facts is not None and stat.S_ISDIR(facts[0])
+
+
+def _note(seen: Seen, base: str, folder: str) -> None:
+    """Notes a folder whose content matters: what is in it, or what is not."""
+    if (path := folder or ".") not in seen:
+        seen[path] = cache.facts(os.lstat(f"{base}/{path}"))
+
+
+def read_source(
+    root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None
+) -> tuple[Source, tuple[Diagnostic, ...]]:
     """The text at `path`: UTF-8 with or without byte-order mark, any line ends; empty beside its problem."""
-    content = read(root, path, limit=limit)
+    content = read(root, path, limit=limit, seen=seen)
     if isinstance(content, Refused):
         return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
     return decode(path, content)
@@ -148,7 +171,9 @@ class Found:
     """What it names besides and llmdo does not read, such as links; and folders that could not be looked into."""
 
 
-def find(root: Path, patterns: Iterable[str], ignored: Callable[[str], bool]) -> dict[str, Found]:
+def find(
+    root: Path, patterns: Iterable[str], ignored: Callable[[str], bool], seen: Seen | None = None
+) -> dict[str, Found]:
     """What each of the globs `patterns` names below `root`.
 
     `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
@@ -159,13 +184,13 @@ def find(root: Path, patterns: Iterable[str], ignored: Callable[[str], bool]) ->
     for pattern in found:
         groups.setdefault(_start(pattern), []).append(pattern)
     for start, together in groups.items():
-        if start and (refused := exists(root, start)):
+        if start and (refused := exists(root, start, seen)):
             if refused.code != "LDO106":
                 found[together[0]].refused.append((start, refused))
             continue
         wanted = [(found[pattern], re.compile(translate(pattern))) for pattern in together]
         depth = None if any("**" in one.split("/") for one in together) else max(map(_levels, together))
-        for path, refused in _walk(root, start, depth, ignored):
+        for path, refused in _walk(root, start, depth, ignored, seen):
             if path.endswith("/"):
                 wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
                 continue
@@ -201,18 +226,20 @@ def _levels(pattern: str) -> int:
 
 
 def _walk(
-    root: Path, start: str, depth: int | None, ignored: Callable[[str], bool]
+    root: Path, start: str, depth: int | None, ignored: Callable[[str], bool], seen: Seen | None
 ) -> Iterator[tuple[str, Refused | None]]:
     """Every file, with why it cannot be read where that is so; and folders, with a slash, that cannot be listed."""
     folders = [start]
-    seen = 0
+    count = 0
     while folders:
         folder = folders.pop()
         try:
+            if seen is not None:
+                _note(seen, str(root), folder)
             with os.scandir(root / folder if folder else root) as entries:
                 for entry in entries:
-                    seen += 1
-                    if seen > MAX_ENTRIES:
+                    count += 1
+                    if count > MAX_ENTRIES:
                         yield (
                             f"{start}/",
                             Refused("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
@@ -283,15 +310,15 @@ def _class(text: str) -> str:
     return expression
 
 
-def git_ignored(root: Path) -> tuple[Callable[[str], bool], tuple[Diagnostic, ...]]:
+def git_ignored(root: Path, seen: Seen | None = None) -> tuple[Callable[[str], bool], tuple[Diagnostic, ...]]:
     """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
 
     Folders are given with a trailing slash. Only the root's file is read; git's own configuration and the
     files above the workspace are outside of it. A file that could make matching slow is not heeded.
     """
-    if (refused := exists(root, GITIGNORE)) and refused.code == "LDO106":
+    if (refused := exists(root, GITIGNORE, seen)) and refused.code == "LDO106":
         return _nothing, ()
-    source, problems = read_source(root, GITIGNORE, limit=MAX_IGNORE)
+    source, problems = read_source(root, GITIGNORE, limit=MAX_IGNORE, seen=seen)
     lines = source.text.split("\n")
     visible = [line for line in lines if line.strip() and not line.startswith(("#", "."))]
     if not visible:

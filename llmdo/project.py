@@ -13,6 +13,7 @@ from llmdo.workspace import load
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from llmdo.cache import Seen
     from llmdo.graph import Graph
     from llmdo.lock import Locked
     from llmdo.source import Source
@@ -41,12 +42,13 @@ class Project:
         return {file.header["name"]: file.prompt for file in reversed(self.workspace.workers)}
 
 
-def read(root: Path, manifest: Source | None = None) -> Project:
+def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -> Project:
     """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks.
 
-    With a `manifest` that text stands for the one in `root`, as `workspace.load` has it.
+    With a `manifest` that text stands for the one in `root`, as `workspace.load` has it; what is looked at is noted
+    in `seen`.
     """
-    workspace = load(root, manifest)
+    workspace = load(root, manifest, seen)
     outlined = resolve(workspace)
     # Mostly the lock is current: then writing it once more is all the reading that it needs.
     graph = with_facts(outlined, workspace, lock.supposed_facts(workspace.lock, outlined))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.cache import Seen
     from llmdo.diagnostic import Diagnostic
     from llmdo.formats import ManifestFile, WorkerHeader
     from llmdo.source import Span
@@ -113,13 +114,14 @@ def manifest_of(files: Iterable[str]) -> Source:
     return Source(MANIFEST, f'schema = 1\n\n[workspace]\nname = "files"\n{lists}')
 
 
-def load(root: Path, manifest_source: Source | None = None) -> Workspace:
+def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = None) -> Workspace:
     """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
 
-    With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock.
+    With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock. What is looked
+    at is noted in `seen`.
     """
     if manifest_source is None:
-        source, problems = discovery.read_source(root, MANIFEST, limit=MAX_MANIFEST)
+        source, problems = discovery.read_source(root, MANIFEST, limit=MAX_MANIFEST, seen=seen)
     else:
         source, problems = manifest_source, ()
     document = toml.parse(source)
@@ -128,11 +130,11 @@ def load(root: Path, manifest_source: Source | None = None) -> Workspace:
     if not problems:
         judged = judge(document, "manifest")
         document, manifest, problems = judged.document, judged.data, judged.problems
-    reader = _Reader(root, document, manifest_source is None, list(problems))
+    reader = _Reader(root, document, manifest_source is None, list(problems), seen)
     if manifest is None:
         return reader.workspace(None, (), (), {})
     table = manifest["workspace"]
-    ignored, unheeded = discovery.git_ignored(root)
+    ignored, unheeded = discovery.git_ignored(root, seen)
     reader.problems.extend(unheeded)
     paths = reader.matches(("workspace", "workers"), table.get("workers", ()), ignored)
     workers = tuple(worker for path in paths if (worker := reader.worker(path)))
@@ -154,6 +156,7 @@ class _Reader:
     document: Document
     has_lock: bool
     problems: list[Diagnostic]
+    seen: Seen | None
     folders: dict[str, bool] = field(default_factory=dict)
     """Whether each folder that an import could mean exists."""
 
@@ -165,9 +168,9 @@ class _Reader:
         modules: Mapping[str, Module],
     ) -> Workspace:
         lock = None
-        refused = discovery.exists(self.root, LOCK)
+        refused = discovery.exists(self.root, LOCK, self.seen)
         if self.has_lock and refused is None:
-            source, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK)
+            source, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK, seen=self.seen)
             self.problems.extend(problems)
             lock = None if problems else source
         elif self.has_lock and refused and refused.code != "LDO106":
@@ -188,7 +191,7 @@ class _Reader:
         """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
         patterns = tuple(patterns)
         globs = [one for one in patterns if _is_useful(one)]
-        named = discovery.find(self.root, globs[: discovery.MAX_GLOBS], ignored)
+        named = discovery.find(self.root, globs[: discovery.MAX_GLOBS], ignored, self.seen)
         found: set[str] = set()
         for number, pattern in enumerate(patterns):
             at = self.document.value(*route, number)
@@ -199,7 +202,7 @@ class _Reader:
                     finding("LDO103", at, f"`{pattern}` has more than {discovery.MAX_DEEP} `**`")
                 )
             elif not discovery.is_pattern(pattern):
-                if refused := discovery.exists(self.root, pattern) or discovery.unfit(pattern):
+                if refused := discovery.exists(self.root, pattern, self.seen) or discovery.unfit(pattern):
                     self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
                 else:
                     found.add(pattern)
@@ -218,7 +221,7 @@ class _Reader:
 
     def worker(self, path: str) -> WorkerFile | None:
         """The worker file at `path`; None where its header cannot be used."""
-        source, problems = discovery.read_source(self.root, path)
+        source, problems = discovery.read_source(self.root, path, seen=self.seen)
         self.problems.extend(problems)
         if problems:
             return None
@@ -239,14 +242,14 @@ class _Reader:
         for path, place in references:
             if path in known:
                 continue
-            if refused := discovery.exists(self.root, path):
+            if refused := discovery.exists(self.root, path, self.seen):
                 self.problems.append(finding(refused.code, place.location, f"`{path}` {refused.reason}"))
             else:
                 waiting.append(path)
                 known.add(path)
         while waiting:
             path = waiting.pop()
-            source, problems = discovery.read_source(self.root, path)
+            source, problems = discovery.read_source(self.root, path, seen=self.seen)
             outline = module.outline(source)
             self.problems.extend((*problems, *outline.problems))
             modules[path] = Module(source, outline)
@@ -260,7 +263,7 @@ class _Reader:
         for candidate in import_candidates(path, outline):
             if (
                 self._has_folder(candidate.rpartition("/")[0])
-                and discovery.exists(self.root, candidate) is None
+                and discovery.exists(self.root, candidate, self.seen) is None
             ):
                 yield candidate
 
@@ -269,7 +272,7 @@ class _Reader:
         if folder not in self.folders:
             above = folder.rpartition("/")[0]
             self.folders[folder] = not folder or (
-                self._has_folder(above) and discovery.exists(self.root, folder) is None
+                self._has_folder(above) and discovery.exists(self.root, folder, self.seen) is None
             )
         return self.folders[folder]
 
@@ -279,7 +282,7 @@ class _Reader:
             reference = table.get("python", "")
             if reference and not python_file(reference):
                 for path in package_files(reference):
-                    if discovery.exists(self.root, path) is None:
+                    if discovery.exists(self.root, path, self.seen) is None:
                         yield path
 
     def path_map(self, paths: Mapping[str, str]) -> None:
@@ -295,7 +298,7 @@ class _Reader:
                         hint="a folder ends in `/`",
                     )
                 )
-            elif refused := discovery.exists(self.root, target):
+            elif refused := discovery.exists(self.root, target, self.seen):
                 self.problems.append(finding(refused.code, at, f"`{target}` {refused.reason}"))
             elif target.endswith("/") != (self.root / target).is_dir():
                 kind = "a file" if target.endswith("/") else "a folder"

@@ -36,8 +36,9 @@ LAYERS = (
     ("authority",),
     ("syntax", "resources", "fields"),
     ("diagnostic", "digest"),
-    ("source", "version"),
-    ("values",),
+    ("source",),
+    ("cache",),
+    ("values", "version"),
 )
 """A module imports from the layers below its own, and within its own part."""
 

@@ -64,7 +64,7 @@ FILES = {
     "tools/calc.py": CALC,
     "entries.py": "async def nightly(runtime, input):\n    return input\n",
     "input/a.txt": "a",
-    "workers/main.worker": "---\nname: main\ntoolsets:\n  writer: {}\n  calc: {}\nmay: [x.calc]\n---\nWork.\n",
+    "workers/main.worker": "---\nname: main\ntoolsets:\n  writer: {}\n  calc: {}\nmay: [x.calc, fs.read]\n---\nWork.\n",
     "workers/writer.worker": "---\nname: writer\n---\nWrite.\n",
     "workers/lonely.worker": "---\nname: lonely\nentry: true\n---\nSit.\n",
 }

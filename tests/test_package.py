@@ -31,7 +31,9 @@ def llmdo(site: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
 
-def test_an_installed_llmdo_starts_a_workspace_that_checks_locks_and_runs(unpacked: Path, tmp_path: Path) -> None:
+def test_an_installed_llmdo_starts_a_workspace_that_checks_locks_and_runs(
+    unpacked: Path, tmp_path: Path
+) -> None:
     where = subprocess.run(
         [sys.executable, "-P", "-c", "import llmdo; print(llmdo.__file__)"],
         env={**os.environ, "PYTHONPATH": str(unpacked)}, capture_output=True, text=True, check=True, cwd=tmp_path,
@@ -48,8 +50,8 @@ def test_the_wheel_has_its_licence_its_two_commands_and_no_tests(unpacked: Path)
     (info,) = unpacked.glob("llmdo_workspace-*.dist-info")
     assert (info / "licenses/LICENSE").is_file()
     entry_points = (info / "entry_points.txt").read_text(encoding="utf-8")
-    assert "llmdo = llmdo.__main__:main" in entry_points
-    assert "llmdo-workspace = llmdo.__main__:main" in entry_points
+    assert "llmdo = llmdo.__main__:script" in entry_points
+    assert "llmdo-workspace = llmdo.__main__:script" in entry_points
     assert {path.name for path in unpacked.iterdir()} == {"llmdo", info.name}
     assert (unpacked / "llmdo/py.typed").is_file()
 

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdo.authority import STRICTNESS, VOCABULARY, Authority, Capability, Ceiling, base_rules, decide, strictest
+from llmdo.authority import (
+    STRICTNESS,
+    VOCABULARY,
+    Authority,
+    Capability,
+    Ceiling,
+    base_rules,
+    decide,
+    strictest,
+)
 from llmdo.graph import Graph, Tool
 from llmdo.inventory import DELEGATE, tools_of
 from llmdo.reach import Analysis, entry_ceiling

@@ -23,7 +23,9 @@ def sessions(text: str) -> list[tuple[str, str]]:
 
 
 def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## The first minute")[1].split("\n## ")[0]
+    section = (
+        (ROOT / "README.md").read_text(encoding="utf-8").split("## The first minute")[1].split("\n## ")[0]
+    )
     (install, _), (go, _), *lines = sessions(section)
     assert install.startswith("make install")
     root = tmp_path / go.removeprefix("cd ")
@@ -37,7 +39,9 @@ def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
         subprocess.run([*git, *words], cwd=tmp_path, check=True)
     for command, expected in lines:
-        done = subprocess.run(["bash", "-c", command], cwd=root, env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=root, env=environment, capture_output=True, text=True
+        )
         assert done.stdout.rstrip("\n") == expected, (command, done.stderr)
         assert "Traceback" not in done.stderr
     assert len(lines) == 8

@@ -233,7 +233,16 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
     its name is the worker's.
     """
     graph = project.graph
+    offered: dict[tuple[str, str], tuple[str, ...]] = {}
     for worker in graph.workers.values():
+        tools: list[str] = []
+        for use in worker.uses:
+            line = (use.name, repr(use.config) if use.config else "")
+            if line not in offered:
+                offered[line] = tuple(_tool_names(graph, use))
+            tools += offered[line]
+        if len({*tools}) == len(tools):
+            continue
         first: dict[str, Use] = {}
         for use in worker.uses:
             for tool in _tool_names(graph, use):

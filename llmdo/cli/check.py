@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
+from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from llmdo import checks, discovery, project
-from llmdo.cli.console import FINDINGS, FINE, has_colour, is_locked, root_folder, say, say_error
+from llmdo import cache, checks, discovery, project, resources
+from llmdo.cache import Sight
+from llmdo.cli import quick
+from llmdo.cli.console import FINDINGS, FINE, has_colour, root_folder, say, say_error
 from llmdo.diagnostic import LlmdoError
 from llmdo.render import report as reports
 from llmdo.render.report import FOR_PEOPLE, Format, Report
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
     from llmdo.diagnostic import Diagnostic
 
+_OURS = frozenset({"llmdo", "pathspec", "yaml"})
+"""The packages whose code decides about the answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -31,34 +36,27 @@ class Options:
     format: Format = "text"
     strict: bool = False
     fix: bool = False
+    no_cache: bool = False
 
 
 def parse(words: Sequence[str]) -> Options | None:
     """The options in `words`; None for anything unusual, which the command-line library then answers."""
-    values: dict[str, str | bool] = {}
-    waiting = iter(words)
-    for word in waiting:
-        name, equals, value = word.partition("=")
-        if word in ("--locked", "--strict", "--fix"):
-            values[word[2:]] = True
-        elif name in ("--project", "--format"):
-            given = value if equals else next(waiting, None)
-            if given is None or (name == "--format" and given not in get_args(Format)):
-                return None
-            values[name[2:]] = given
-        else:
-            return None
-    return Options(**values)  # type: ignore[arg-type]  # the names are those just matched
+    found = quick.options(words)
+    if found is None or found.get("format", "text") not in get_args(Format):
+        return None
+    return Options(**found)  # type: ignore[arg-type]  # the names are those that `quick` knows
 
 
 def run(options: Options) -> int:
     """Checks the workspace, prints the findings and returns the exit code."""
+    locked = quick.is_locked(flag=options.locked, environ=os.environ)
     try:
         root = root_folder(options.project)
         if options.fix:
             _mend(root)
-        read = project.read(root)
-        found = checks.check(read, locked=is_locked(flag=options.locked, environ=os.environ))
+        sight = Sight()
+        read = project.read(root, seen=sight.seen)
+        found = checks.check(read, locked=locked)
     except LlmdoError as error:
         if options.format not in FOR_PEOPLE:
             _print(Report(error=error), options.format)
@@ -71,7 +69,10 @@ def run(options: Options) -> int:
         strict=options.strict,
         colour=has_colour(sys.stdout),
     )
-    _print(report, options.format)
+    text = _print(report, options.format)
+    if not report.findings and options.format in quick.REMEMBERED and not options.no_cache:
+        asked = cache.question(locked=locked, strict=options.strict, form=options.format)
+        _remember(root, asked, text, sight)
     return FINDINGS if any(map(report.fails, report.findings)) else FINE
 
 
@@ -85,13 +86,26 @@ def _mend(root: Path) -> None:
         say_error(error)  # what is left to mend is among the findings
 
 
-def _print(report: Report, form: Format) -> None:
+def _remember(root: Path, asked: str, text: str, sight: Sight) -> None:
+    if not cache.is_off(os.environ):
+        code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
+        schemas = [
+            str(resources.folder("schemas") / f"{form}.json") for form in ("manifest", "worker", "lock")
+        ]
+        top = os.path.abspath(root)  # noqa: PTH100  # as `quick` has it: no link is resolved
+        cache.keep(top, asked, text, sight, [*filter(None, code), *schemas], os.environ)
+
+
+def _print(report: Report, form: Format) -> str:
+    """What was printed."""
     stream = sys.stdout
     if form not in FOR_PEOPLE and hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    stream.write(reports.rendered(report, form))
+    text = reports.rendered(report, form)
+    stream.write(text)
     if form == "github":
         _add_step_summary(report, os.environ)
+    return text
 
 
 def _add_step_summary(report: Report, environ: Mapping[str, str]) -> None:
@@ -125,7 +139,7 @@ def rendered(found: Sequence[Diagnostic], root: Path, form: Format) -> str:
 def source_lines(root: Path) -> Callable[[str], Sequence[str]]:
     """The lines of the workspace's files, each read once."""
 
-    @cache
+    @once
     def lines(path: str) -> Sequence[str]:
         return discovery.read_source(root, path, limit=16 * discovery.MAX_FILE)[0].text.split("\n")
 

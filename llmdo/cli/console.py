@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from llmdo.diagnostic import LlmdoError, shown
 from llmdo.workspace import MANIFEST, find_root
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FINE = 0
 FINDINGS = 1
@@ -32,13 +29,6 @@ def root_folder(project: str | None) -> Path:
     if not (folder / MANIFEST).is_file():
         raise LlmdoError(f"`{given}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
     return folder.absolute()
-
-
-def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
-    """Whether the lock has to be current: asked for, or by default where `CI` or `LLMDO_LOCKED` is set."""
-    return flag or any(
-        environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED")
-    )
 
 
 def has_colour(stream: TextIO) -> bool:

@@ -12,7 +12,8 @@ from llmdo import checks, inventory, locking
 from llmdo import project as projects
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.cli.check import rendered
-from llmdo.cli.console import FINDINGS, FINE, is_locked, root_folder, say
+from llmdo.cli.console import FINDINGS, FINE, root_folder, say
+from llmdo.cli.quick import is_locked
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report
 from llmdo.cli.watch import WatchOptions, watching

@@ -35,7 +35,13 @@ MaxDepth = Annotated[
 ]
 Verbose = Annotated[
     int,
-    typer.Option("--verbose", "-v", count=True, help="Tell of workers; twice, of every call and request."),
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        show_default=False,
+        help="Tell of workers; twice, of every call and request.",
+    ),
 ]
 LogEvents = Annotated[
     Optional[str],  # noqa: UP045

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _tables(table: Mapping[str, Any], route: str) -> Iterator[str]:
             yield f"\n[[{route}{_key(key)}]]\n{plain}"
 
 
+@cache
 def _key(key: str) -> str:
     bare = key.replace("_", "").replace("-", "")
     # Of what is ASCII, letters and digits are exactly what a key may hold beside these two.

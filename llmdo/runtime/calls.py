@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
-from pydantic_ai.exceptions import AgentRunError, FallbackExceptionGroup, ToolFailed
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    FallbackExceptionGroup,
+    ModelConnectionError,
+    ModelTimeoutError,
+    ToolFailed,
+)
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator
@@ -222,11 +228,21 @@ def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capabili
 
 def told(error: BaseException) -> str:
     """Why a worker failed, as its caller's model is told."""
-    if isinstance(error, FallbackExceptionGroup):
-        return f"every model of the chain failed: {'; '.join(map(told, error.exceptions))}"
-    text = str(error) if isinstance(error, AgentRunError | LlmdoError) else sentence_of(error)
-    text = " ".join(text.split())
+    text = " ".join(_sentence(error).split())
     return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."
+
+
+def _sentence(error: BaseException) -> str:
+    match error:
+        case FallbackExceptionGroup():
+            return f"every model of the chain failed: {'; '.join(map(_sentence, error.exceptions))}"
+        case ModelTimeoutError():
+            return f"`{error.model_name}` did not answer in time: {error.message}"
+        case ModelConnectionError():
+            return f"the connection to `{error.model_name}` failed: {error.message}"
+        case AgentRunError() | LlmdoError():
+            return str(error)
+    return sentence_of(error)
 
 
 class _Request(TypedDict):

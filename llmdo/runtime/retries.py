@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import (
+    AgentRunError,
     FallbackExceptionGroup,
     ModelAPIError,
     ModelConnectionError,
     ModelHTTPError,
     ModelQuotaExceededError,
+    ModelRetry,
 )
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
+from llmdo.diagnostic import LlmdoError
 from llmdo.runtime.calls import told
 from llmdo.runtime.events import ModelFailed
+from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,16 +102,21 @@ class PersistentModel(WrapperModel):
         retries = settings.pop("max_retries", RETRIES)
         if all("max_retries" not in one.unsupported_settings for one in _asked(self.wrapped)):
             settings["max_retries"] = 0  # or the provider's own client would repeat each attempt as well
-        for attempt in range(1, retries + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 return await self.wrapped.request(messages, settings, model_request_parameters)
             except (ModelAPIError, FallbackExceptionGroup) as error:
                 wait = wait_after(error, attempt, has_effects=bool(model_request_parameters.native_tools))
-                if wait is None:
+                if wait is None or attempt > retries:
                     raise
                 self._tell(error, attempt, wait)
+            except (AgentRunError, ModelRetry, LlmdoError):
+                raise
+            except Exception as error:  # a client that met an answer which its author did not think of
+                raise LlmdoError(f"the model `{self.model_id}` raised {sentence_of(error)}") from error
             await asyncio.sleep(wait)
-        return await self.wrapped.request(messages, settings, model_request_parameters)
 
 
 def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> float | None:

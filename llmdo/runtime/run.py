@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import secrets
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -126,7 +126,11 @@ async def run(
     with closing(Root.open(root)) as confined:
         modules = Modules(root, confined)
         config = configure(graph, started, root, confined, modules, prompts, options)
-        return await _outcome(config, _work_of(started, modules), text)
+        work = _work_of(started, modules)
+        async with AsyncExitStack() as connections:  # kept for the run, and closed with it
+            for model in {id(model): model for model in config.agents.models.values()}.values():
+                await connections.enter_async_context(model)
+            return await _outcome(config, work, text)
 
 
 def configure(

@@ -12,7 +12,12 @@ from typing import Any
 MOST = 4_096  # characters: longer headers are rare, and the limits of `header` are far beyond them
 DEEPEST = 8
 
-_KEY = re.compile(r"""(?:([A-Za-z_][A-Za-z0-9_.-]{0,99})|"([^"\\]{0,99})"|'([^']{0,99})'):(?: +|$)""")
+_WORD = "[A-Za-z_][A-Za-z0-9_.-]{0,99}"
+_QUOTED = r""""[^"\\\n]{0,99}"|'[^'\n]{0,99}'"""
+_END = r":(?: +|(?=\n|\Z))"
+_KEY = re.compile(rf"(?:{_WORD}|{_QUOTED}){_END}")
+_LINE = re.compile(rf"( *)(?:(- +)|({_WORD}){_END}|({_QUOTED}){_END})?([^\n]*)(?:\n|\Z)")
+"""Indent, dash, a bare key or one in quotes, and the rest."""
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,14}|[1-9][0-9]{0,2}(?:_[0-9]{3}){1,4})")
 _TOKEN = re.compile(
     r" *(?:(?P<mark>[\[\]{},])"
@@ -42,14 +47,17 @@ def read(header: str) -> dict[str, Any] | None:
         return None
     blocks = _Blocks()
     try:
-        for line in header.split("\n"):
-            text = line.lstrip(" ")
-            if not text or text[0] == "#":
-                continue
-            if text.startswith("- "):
-                blocks.item(text[2:].strip(" "), len(line) - len(text))
-            else:
-                blocks.pair(text.rstrip(" "), len(line) - len(text))
+        for indent, dash, word, quoted, rest in _LINE.findall(header):
+            if word:
+                if word in WORDS:
+                    return None
+                blocks.pair(word, rest.rstrip(" "), len(indent))
+            elif dash:
+                blocks.item(rest.rstrip(" "), len(indent))
+            elif quoted:
+                blocks.pair(quoted[1:-1], rest.rstrip(" "), len(indent))
+            elif rest and rest[0] != "#":
+                return None
     except _NotPlainError:
         return None
     return blocks.data or None
@@ -80,22 +88,17 @@ class _Blocks:
             raise _NotPlainError
         block.append(_value(text))
 
-    def pair(self, text: str, indent: int) -> None:
+    def pair(self, key: str, rest: str, indent: int) -> None:
         """Takes a line of a mapping."""
-        match = _KEY.match(text)
-        if match is None:
-            raise _NotPlainError
         if self._waiting and indent > self._waiting[2]:
             self._enter(indent, {})
         self._waiting = None
-        while self._open[-1][0] > indent or (self._open[-1][0] == indent and type(self._open[-1][1]) is list):
-            self._open.pop()
         at, block = self._open[-1]
-        word, double, single = match.groups()
-        key = word or double or single or ""
-        if at != indent or type(block) is not dict or key in block or (word and word in WORDS):
+        while at > indent or (at == indent and type(block) is list):
+            self._open.pop()
+            at, block = self._open[-1]
+        if at != indent or type(block) is not dict or key in block:
             raise _NotPlainError
-        rest = text[match.end() :]
         if rest and rest[0] != "#":
             block[key] = _value(rest)
         else:

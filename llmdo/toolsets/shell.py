@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.authority import UNDECLARED, Capability
 from llmdo.diagnostic import LlmdoError
-from llmdo.shell.rules import EVERYWHERE, EXEC_READ, Vouching, scope_in_text
+from llmdo.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
 from llmdo.shell.words import CommandRefused, program_of, words
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.machine import Grants
@@ -68,8 +68,8 @@ class ShellToolset(AbstractToolset[object]):
         """What the command did."""
         decided = self._decided.pop(ctx.tool_call_id, None)
         try:
-            command = self._words(tool_args)
-            if self._raised(command) != decided:
+            command, raised = self._judged(tool_args)
+            if decided is None or raised != decided:
                 raise ToolFailed("the command was not run: it was decided on as something else")
         except CommandRefused as refused:
             raise ToolFailed(str(refused)) from refused
@@ -86,7 +86,7 @@ class ShellToolset(AbstractToolset[object]):
         if name != "shell":
             return frozenset({Capability(UNDECLARED)})
         try:
-            raised = self._raised(self._words(tool_args))
+            _, raised = self._judged(tool_args)
         except CommandRefused:
             return frozenset()
         self._decided[ctx.tool_call_id] = raised
@@ -103,19 +103,18 @@ class ShellToolset(AbstractToolset[object]):
         """
         raise NotImplementedError  # only its signature counts: `call_tool` runs what was decided on
 
-    def _words(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    def _judged(self, arguments: Mapping[str, Any]) -> tuple[tuple[str, ...], Raised]:
+        """The command, and what it raises."""
         said = arguments["command"]
         command = words(said) if isinstance(said, str) else tuple(said)
-        self._machine.programs.find(program_of(command))
-        return command
-
-    def _raised(self, command: tuple[str, ...]) -> Raised:
+        program = program_of(command)
         raised = self._vouching.raised(command, self._scope_of, isolated=self._machine.isolated)
+        if UNLISTED not in raised:
+            self._machine.programs.find(program)
         governing = self._machine.governing
         written = (one.scope or EVERYWHERE for one in raised if one.name == "fs.write")
-        return raised | {
-            Capability("fs.write.protected", scope) for scope in written if _governs(scope, governing)
-        }
+        protected = (Capability("fs.write.protected", one) for one in written if _governs(one, governing))
+        return command, raised.union(protected)
 
     def _scope_of(self, word: str) -> str | None:
         """The scope that a word means as a path of the workspace; None where that is none or leads elsewhere."""

@@ -21,7 +21,9 @@ def report(*findings: Diagnostic, **given: object) -> Report:
 
 
 TYPICAL = (
-    replace(finding("LDO402", at("llmdo.lock"), "there is no lock", hint="run `llmdo lock`"), severity="note"),
+    replace(
+        finding("LDO402", at("llmdo.lock"), "there is no lock", hint="run `llmdo lock`"), severity="note"
+    ),
     finding("LDO111", at("llmdo.toml", 4, 12, 4, 20), "`x/*.worker` matches no file"),
     finding(
         "LDO202",

@@ -67,7 +67,11 @@ def test_an_empty_file_is_told_not_sent(tmp_path: Path) -> None:
     ("path", "limits", "told"),
     [
         ("input/none.txt", {}, "`input/none.txt` does not exist"),
-        ("input/blob.bin", {}, "`input/blob.bin` is neither UTF-8 text nor a file of a kind that models take"),
+        (
+            "input/blob.bin",
+            {},
+            "`input/blob.bin` is neither UTF-8 text nor a file of a kind that models take",
+        ),
         ("input/Latin.txt", {}, "`input/Latin.txt` is not UTF-8 text"),
         ("input/deck.txt", {"max_bytes": 7}, "`input/deck.txt` is larger than 7 bytes"),
         (

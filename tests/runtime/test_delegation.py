@@ -119,7 +119,7 @@ def test_a_model_that_raises_half_way_is_a_failed_outcome_with_its_usage(tmp_pat
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=["fine"])
     outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
     assert (outcome.status, outcome.output) == ("failed", None)
-    assert outcome.error == "IndexError: list index out of range"
+    assert outcome.error == "the model `function:function:answer:` raised IndexError: list index out of range"
     assert outcome.usage.requests == 2
 
 

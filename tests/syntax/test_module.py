@@ -370,7 +370,9 @@ def test_a_large_module_is_outlined_in_time(text: str) -> None:
     assert len(outline(text).names) == 1
 
 
-@pytest.mark.parametrize("text", ["a\n" * 500_000, "x = [" + "[]," * 300_000 + "]", "import a" + ".a" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["a\n" * 500_000, "x = [" + "[]," * 300_000 + "]", "import a" + ".a" * 10_000]
+)
 @pytest.mark.timeout(20)
 def test_a_module_whose_tree_would_take_all_memory_is_a_finding(text: str) -> None:
     found = module.outline(Source("m.py", text))

@@ -326,3 +326,65 @@ def test_calls_of_one_response_run_at_the_same_time(make, workspace):
 def test_a_refused_path_keeps_its_parts():
     error = PathRefused("a", "is odd", hint="do better")
     assert (error.path, error.reason, error.hint, error.message) == ("a", "is odd", "do better", "`a` is odd")
+
+
+def test_an_edit_replaces_the_one_place_that_has_the_text(make, workspace):
+    toolset = make({"write": ["input/**"]}, paths={"decks/": "input/"})
+    assert say(toolset, "edit_file", path="decks/acme.md", old="two\nthree", new="2\n3") == (
+        "changed decks/acme.md (8 bytes)"
+    )
+    assert (workspace / "input/acme.md").read_text() == "one\n2\n3\n"
+    (workspace / "input/crlf.md").write_bytes(b"a\r\nb\xc3\xa9\r\n")
+    say(toolset, "edit_file", path="input/crlf.md", old="bé", new="")
+    assert (workspace / "input/crlf.md").read_bytes() == b"a\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "told"),
+    [
+        ("a\nb\na\n", "a", "the text occurs 2 times, in lines 1, 3; give more of what is around it"),
+        ("aaa", "aa", "the text occurs 2 times, in lines 1, 1; give more"),
+        ("a\n" * 9, "a", "occurs 9 times, in lines 1, 2, 3, 4, 5, ...;"),
+        ("x\n  def f():\n", "def f( ):", "the text is not in it; read the file"),
+        ("x\n  def f():\n\tpass\n", "def  f():\n    pass", "line 2 begins like it; blanks count"),
+        ("x", "", "the text to replace is empty"),
+        ("x", "\ud800", "not valid Unicode"),
+    ],
+)
+def test_an_edit_that_is_not_clear_changes_nothing_and_says_what_is_there(
+    make, workspace, content, old, told
+):
+    (workspace / "input/a.md").write_text(content)
+    assert told in refused(make({"write": ["**"]}), "edit_file", path="input/a.md", old=old, new="z")
+    assert (workspace / "input/a.md").read_text() == content
+
+
+def test_edits_of_one_file_do_not_undo_each_other(make, workspace):
+    (workspace / "input/a.md").write_text("".join(f"<{number}>\n" for number in range(20)))
+    calls = [
+        ("edit_file", {"path": "input/a.md", "old": f"<{number}>", "new": str(number)})
+        for number in range(20)
+    ]
+    parts = ask(make({"write": ["**"]}), *calls)
+    assert {part.outcome for part in parts} == {"success"}
+    assert (workspace / "input/a.md").read_text() == "".join(f"{number}\n" for number in range(20))
+
+
+def test_an_edit_needs_both_to_read_and_to_write(make):
+    toolset = make({"read": ["input/**", "notes/a.md"], "write": ["input/out/**", "notes/**", "new/**"]})
+    declared = builtin.tools(
+        "filesystem", {"read": ["input/**", "notes/a.md"], "write": ["notes/**", "new/**"]}
+    )
+    assert {str(one) for one in declared["edit_file"].capabilities} == {
+        "fs.read:notes/a.md",
+        "fs.write:notes/a.md",
+        "fs.write.protected:notes/a.md",
+    }
+    assert "may read" in refused(toolset, "edit_file", path="new/a.md", old="a", new="b")
+    assert "may write" in refused(toolset, "edit_file", path="input/acme.md", old="a", new="b")
+    assert "edit_file" not in offered(make({"read": ["input/**"], "write": ["reports/**"]}))
+    assert raised(make({"write": ["**"]}), "edit_file", path="a.worker", old="a", new="b") == {
+        "fs.read:a.worker",
+        "fs.write:a.worker",
+        "fs.write.protected:a.worker",
+    }

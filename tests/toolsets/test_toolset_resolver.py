@@ -75,7 +75,9 @@ def resolver(tmp_path, monkeypatch):
         settings=Settings(name="w", built_in=1, default="needs_approval", max_depth=5), toolsets=toolsets
     )
     with Root.open(tmp_path) as files:
-        yield ToolsetResolver(graph, files, Modules(tmp_path, files), PathMap.of({"decks/": "input/"}), {"tools.py"})
+        yield ToolsetResolver(
+            graph, files, Modules(tmp_path, files), PathMap.of({"decks/": "input/"}), {"tools.py"}
+        )
 
 
 def error_of(resolver: ToolsetResolver, one: Use) -> LlmdoError:

@@ -73,7 +73,8 @@ _DATE = re.compile(
     r"|(?<![\d$€£.,])(?:19|20)\d\d(?:[ep]\b|(?![\d%$€£]|[.,]\d|\s?(?:%|x\b|k\b|€|\$|usd\b|eur\b|"
     r"(?:[\w-]+\s){0,2}?(?:users|customers|clients|subscribers|people|hours|downloads|kunden|nutzer|stunden)\b)))"
     r"|\b(?:in|since|by|until|im|seit|bis|early|late|end of|mid|ende)[ -](?:19|20)\d\d\b|\b24/7\b"
-    r"|\b(?:year|month|quarter|week|day|jahr|monat|quartal|woche|tag|phase|stage|cohort) \d{1,2}\b"
+    r"|(?<!last )(?<!\ba )(?<!per )(?<!each )(?<!every )(?<!this )(?<!jeden )(?<!pro )(?<!im )(?<!am )"
+    r"\b(?:year|month|quarter|week|day|jahr|monat|quartal|woche|tag|phase|stage|cohort) \d{1,2}\b(?![.,]\d)"
     r"|\b\d{1,2}\.?\s(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*\b",
     re.IGNORECASE,
 )

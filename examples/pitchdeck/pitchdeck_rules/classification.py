@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, PERCENT
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from pitchdeck_rules.words import Dimension, Topic
 
 _NAME = re.compile(
-    r"[A-Z\u00c0-\u00de][\w'\u2019-]+ (?:[A-Z]\. )?(?:(?:von|van|de|der|da|di|al) )*[A-Z\u00c0-\u00de][\w'\u2019-]+"
+    r"(?:[A-Z\u00c0-\u00de][\w'\u2019-]+|\b[A-Z]\.) (?:[A-Z]\. )?"
+    r"(?:(?:von|van|de|der|da|di|al) )*[A-Z\u00c0-\u00de][\w'\u2019-]+"
 )
 _ROLE = compiled(r"""
     \b(?:ceo|cto|coo|cfo|cpo|cmo|co-?founders?|founders?|gründer(?:in)?|geschäftsführer(?:in)?)\b
@@ -38,47 +40,85 @@ _HOLDERS = one_of(r"""
     customers | users | clients | subscribers | pilots? | downloads | sign-?ups | kunden | nutzer\w* | pilotkunden
     abonnenten
 """)
+_WE = r"(?:we|i|wir|ich)"
+_THEY = r"\b(?!we\b|our\b|competitors\b|incumbents\b)[a-z-]{3,}s"
+_PART = r"(?:half|third|quarter|hours|days)"
+_ABOUT = r"(?:about|around|roughly|another|at least|up to|rund|etwa|circa|noch|to raise|(?:\w+ )?of)"
+_PLACED = one_of(r"""
+    live | placed | installed | sold | deployed | shipped | delivered | under contract | in the field | in use
+    verkauft
+    installiert | ausgeliefert | im einsatz
+""")
+_REGIONS = one_of(r"""
+    us | usa | u\.s\. | uk | eu | europe | america | north america | germany | france | italy | spain | india | canada
+    dach | deutschland | österreich | europa | world
+""")
+_OWN_HOLDERS = rf"\b(?:we|our|wir|haben|unsere?n?)\b[^.;]{{0,30}}{COUNT} (?:[\w-]+ ){{0,2}}{_HOLDERS}\b"
 _SALES = r"\b(?:revenues?|gmv|sales|umsatz|bookings)\b"
-_PEOPLE = r"(?:we|i|wir|ich)"
-_ABOUT = r"(?:about|around|roughly|another|at least|up to|a total of|rund|etwa|circa|ca\.|noch|(?:\w+ )?of|to raise)"
-_ASKING = rf"""
-    \b{_PEOPLE}\b(?:['\u2019](?:re|m))?[^.;]{{0,30}}\b(?:rais(?:e|ing)|seek(?:ing)?|looking for|ask(?:ing)?(?: \w+)? for)\b[^.;]{{0,30}}{MONEY}
-    \b{_PEOPLE}\b[^.;]{{0,20}}\b(?:suchen?|einwerben|aufnehmen)\b[^.;]{{0,30}}{MONEY}
-    \b{_PEOPLE} (?:[\w-]+ )?(?:need|want|require|brauchen?|benötigen|möchten)(?: an?| one)? (?:{_ABOUT} )*{MONEY}
-"""
-"""What a company says that asks for money, whatever section it stands in."""
-_PLACED = r"""
-    (?:placed|installed|sold|deployed|shipped|delivered|rented|under contract|in the field|in use|verkauft|installiert
-    im einsatz|ausgeliefert)\b
-""".replace("\n    im", "|im").strip()
-_REGIONS = r"""
-    (?:u\.?s\.?a?|uk|eu|europe|north america|america|germany|france|italy|spain|india|china|japan|canada|world
-"""
 _PERIODS = r"(?:month|year|seat|user|unit|order|mo|monat|jahr|nutzer)\b(?! (?:ago|earlier|later))"
 
+_ASKED = compiled(rf"""
+    \b{_WE}\b[^.;]{{0,30}}\b(?:raise|raising|seek|seeking|looking for|ask|asking)\b[^.;]{{0,30}}{MONEY}
+    \b{_WE} (?:[\w-]+ )?(?:need|want|require|brauchen?|benötigen)(?: an?)? (?:{_ABOUT} )*{MONEY}
+    ^\W*(?:want(?:ed)?|need(?:ed)?|seeking|raising|looking for|asking for|gesucht|suchen)\W{{1,3}}(?:{_ABOUT} )*{MONEY}
+    \b{_WE}\b[^.;]{{0,20}}\bsuchen?\b[^.;]{{0,30}}{MONEY} | \bsuchen wir\b[^.;]{{0,30}}{MONEY}
+""")
+_SPENT_BY = rf"\b(?!we\b|us\b)[\w-]+ spends? (?:\w+ ){{0,2}}{MONEY} (?:an?|per|each|every) {_PERIODS}"
+"""What buyers spend: the size of a market, not the price of the company."""
+_NOT_ASKED = re.compile(rf"{MONEY} (?:(?:in|of|an) )?(?:[\w-]+ )?(?:(?:/|per|a|pro|im) ?{_PERIODS}|{_SALES})")
+"""Money that is needed each month, or sales that are looked for."""
+_UNMISTAKABLE: Mapping[Dimension, re.Pattern[str]] = {
+    "problem": compiled(rf"""
+        {_THEY} (?:lose|waste|bin|throw away|discard|scrap|spend)\b[^.;]{{0,30}}(?:{AMOUNT}|\b{_PART}\b)
+        \b(?:tell|told) us (?:that )?they (?:lose|waste|cannot|can't|struggle|hate)\b
+        \b(?:tell|told) us\b[^.;]{{0,60}}\b(?:too|never|cannot|can't)\b
+    """),
+    "team": compiled(rf"""
+        ^\W*(?:we are )?(?:a )?team of {COUNT} | \bwe are {COUNT} (?:people|engineers|founders)\b | \bwir sind {COUNT}\b
+    """),
+    "traction": compiled(rf"""
+        \b{_WE} (?:are|sind) (?:[\w-]+ )?(?:in|at|bei) {COUNT} | {COUNT} (?:[\w-]+ ){{1,3}}(?:pay|paid) us\b
+        {COUNT} (?:[\w-]+ ){{1,2}}im einsatz\b
+        {_OWN_HOLDERS} | ^\W*{COUNT} (?:[\w-]+ ){{0,2}}{_PLACED}\b
+        \b{_WE} (?:have )?(?:[\w-]+ ){{0,2}}(?:sold|installed|shipped|signed|placed|delivered)\b[^.;]{{0,20}}{COUNT}
+    """),
+    "ask": _ASKED,
+}
+"""What leaves no doubt, whatever heading it stands under."""
 _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
     "problem": compiled(r"\bthe (?:core |real |main |big )?(?:problem|pain)\b | \bdas problem\b"),
     "solution": compiled(r"""
+        ^\W*we (?:make|build|turn|sell|rent|offer|grow|run|put|fly|send|write|teach|print)\b
         \bour (?:solution|product|platform|app|software)\b | \bunsere? (?:lösung|plattform|produkt)\b
     """),
     "team": compiled(rf"""
         \bteam of (?:about )?{COUNT} | {COUNT} (?:employees|ftes?|people on) | {COUNT} mitarbeiter
+        \bi (?:am|was|ran|run|led) an?\b[^.;]{{0,40}}\byears\b
     """),
     "market": compiled(rf"""
         \b(?:TAM|SAM|SOM)\b | {COUNT}[^.;]{{0,60}}(?: x |\u00d7|\*)[^.;]{{0,20}}{MONEY}
         {MONEY}[^.]{{0,30}}\b(?:market|industry|markt)\b
         \b(?:market|markt)\b[^.{MONEY[1:-1]}]{{0,40}}{MONEY} | \bcompetitors?\b | \bcompetition\b
-        \bwettbewerber\b | \bkonkurrenz\b
+        \bwettbewerber\b | \bkonkurrenz\b | ^\W*vs\b | ^\W*{COUNT} [a-z-]+ {_REGIONS}\W*$
+        ^\W*(?!we\b|wir\b)[\w-]+ (?:(?:and|und) [\w-]+ )?(?:sells?|offers?|biete[nt])\b[^.;]*\b(?:but|only|nur|aber)\b
+        {_SPENT_BY}
+        \bthere are (?:[\w-]+ ){{0,2}}{COUNT} (?:[\w-]+ ){{1,4}}(?:in|across) (?:the )?{_REGIONS}\b
+        {COUNT} (?:[\w-]+ ){{1,4}}(?:in|across) (?:the )?{_REGIONS}\b[^.;]{{0,20}}(?:\(|\bbuy\b|\bspend\b|\bpay\b)
+        \bin (?:the )?{_REGIONS}\b[^.;]{{0,15}}(?:there are|gibt es)[^.;]{{0,15}}{COUNT}
+        \bes gibt\b[^.;]{{0,15}}{COUNT}
     """),
     "traction": compiled(rf"""
         {COUNT} (?:[\w-]+ ){{0,3}}{_HOLDERS}\b | \bmrr\b | \barr\b | \bletters? of intent\b | \bwait-?list\b
+        {COUNT} (?:[\w-]+ ){{1,2}}(?:ordered|bought|booked|subscribed|renewed|signed up|backers)\b
         {_SALES}[^.;]{{0,30}}{MONEY} | {MONEY}[^.;{MONEY[1:-1]}]{{0,20}}{_SALES}
         ^\W*(?:[\w-]+ ){{0,2}}(?:customers|users|active|orders|retention|churn)\b[^|]*\|(?:[^|]*{AMOUNT}[^|]*\|){{2}}
     """),
     "finances": compiled(rf"""
         \bgross margin | \bcac\b | \bltv\b | \bburn(?:ing| rate)?\b | \brunway\b | \bbreak-?even\b | \bdeckungsbeitrag\b
+        ^\W*(?:[\w-]+ ){{0,2}}(?:revenues?|turnover|umsatz)\b[^.;]{{0,30}}{MONEY} | \bgm\W{{1,3}}{PERCENT}
         {PERCENT} (?:take rate|commission) | {PERCENT} (?:[\w-]+ )?margins?\b | \bmargins?\b[^.;]{{0,15}}{PERCENT}
-         {MONEY} ?(?:/|per|a|pro|im|je) ?{_PERIODS}
+        {MONEY} ?(?:/|per|a|pro|im|je) ?{_PERIODS} | {MONEY} (?:each|apiece|pro stück)\b
+        \b(?:pays?|paid) (?:us )?{MONEY}
     """),
     "ask": compiled(rf"""
         \b(?:raise|raising|raises|seeks?|seeking|looking for|need|wir suchen|suchen wir)\b[^.]{{0,40}}{MONEY}
@@ -95,16 +135,52 @@ _FOREIGN: Mapping[Dimension, frozenset[Topic]] = {
 """Sections whose numbers are of others or of the future, so that clear words are not enough there."""
 
 
-def dimensions_of(text: str, masked: str, topics: tuple[Topic, ...]) -> frozenset[Dimension]:
-    """The dimensions that a statement of a section about `topics` speaks of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classification:
+    """What a statement speaks of."""
+
+    dimensions: frozenset[Dimension]
+    topics: tuple[Topic, ...]
+    """Those of its section; none where it clearly speaks of something else."""
+
+
+def classify(text: str, masked: str, topics: tuple[Topic, ...]) -> Classification:
+    """What a statement of a section about `topics` speaks of."""
+    unmistakable = frozenset(_unmistakable_dimensions(text, masked, topics))
     own = list(dict.fromkeys(DIMENSION_BY_TOPIC[topic] for topic in topics if topic in DIMENSION_BY_TOPIC))
+    if (
+        unmistakable
+        and own
+        and not unmistakable & set(own)
+        and not any(_weight(name, masked) for name in own)
+    ):
+        clear = frozenset(_clear_dimensions(masked, frozenset())) - frozenset(own)
+        return Classification(dimensions=unmistakable | clear, topics=())
     if len(own) > 1:
         weights = {name: _weight(name, masked) for name in own}
         most = max(weights.values())
         own = [name for name in own if most and weights[name] == most] or own[:1]
     elif not own and not set(topics) & {"plan", "past"}:
-        own = list(_cue_dimensions(masked))
-    return frozenset((*own, *_clear_dimensions(text, masked, frozenset(topics))))
+        own = list(unmistakable or _cue_dimensions(masked))
+    clear = frozenset(_clear_dimensions(masked, frozenset(topics)))
+    return Classification(dimensions=frozenset(own) | clear | unmistakable, topics=topics)
+
+
+def _unmistakable_dimensions(text: str, masked: str, topics: tuple[Topic, ...]) -> Iterator[Dimension]:
+    if _INTRODUCED.search(text) or (_ROLE.search(masked) and _NAME.search(text)):
+        yield "team"
+    for name, pattern in _UNMISTAKABLE.items():
+        if not pattern.search(masked):
+            continue
+        if name == "problem" and topics != ("market",):
+            continue
+        if name == "ask" and (_NOT_ASKED.search(masked) or set(topics) & {"past", "plan"}):
+            continue
+        if name == "traction" and (
+            _OUTLOOK.search(masked) or set(topics) & {"competition", "plan", "projection"}
+        ):
+            continue
+        yield name
 
 
 def _cue_dimensions(masked: str) -> tuple[Dimension, ...]:
@@ -116,6 +192,8 @@ def _cue_dimensions(masked: str) -> tuple[Dimension, ...]:
 
 def names_somebody(text: str) -> bool:
     """Whether a person is named: a name that stands alone, or beside a role, or before a mark as in a list."""
+    if _INTRODUCED.search(text):
+        return True
     name = _NAME.search(text)
     if name is None:
         return False
@@ -132,13 +210,15 @@ def _weight(dimension: Dimension, masked: str) -> int:
     return len(set(CUES[dimension].findall(masked))) + 2 * (_CLEAR[dimension].search(masked) is not None)
 
 
-def _clear_dimensions(text: str, masked: str, topics: frozenset[Topic]) -> Iterator[Dimension]:
-    if _ROLE.search(masked) and _NAME.search(text):
-        yield "team"
+def _clear_dimensions(masked: str, topics: frozenset[Topic]) -> Iterator[Dimension]:
     for name in DIMENSIONS:
         if not _CLEAR[name].search(masked) or (name in {"problem", "solution"} and topics):
             continue
         if name == "traction" and _OUTLOOK.search(masked):
+            continue
+        if (name == "finances" and re.search(_SPENT_BY, masked)) or (
+            name == "market" and topics & {"problem"}
+        ):
             continue
         if topics & _FOREIGN.get(name, frozenset()) and not (name == "traction" and _OWN.search(masked)):
             continue

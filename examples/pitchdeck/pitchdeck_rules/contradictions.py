@@ -57,17 +57,18 @@ def find_contradictions(statements: Sequence[Statement], figures: Sequence[Figur
 
 
 def _different_values(figures: Sequence[Figure]) -> Iterator[Flag]:
-    groups: dict[tuple[str, str, str], dict[tuple[float, float, str], Figure]] = {}
+    groups: dict[tuple[str, str, str, str], dict[tuple[float, float, str], Figure]] = {}
     for figure in figures:
         if figure.tense == "now" or (figure.tense == "plan" and re.search(r"\d{4}", figure.period)):
-            group = groups.setdefault((figure.subject, figure.qualifier, figure.period), {})
+            key = (figure.subject, figure.qualifier, figure.scope, figure.period)
+            group = groups.setdefault(key, {})
             group.setdefault((figure.low, figure.high, figure.unit), figure)
-    for (subject, qualifier, period), group in groups.items():
+    for (subject, qualifier, scope, period), group in groups.items():
         pair = next((pair for pair in combinations(group.values(), 2) if _exclude(*pair)), None)
         if pair:
             label = " ".join(
                 word
-                for word in (qualifier, _LABEL.get(subject, subject), f"({period})" if period else "")
+                for word in (qualifier, _LABEL.get(subject, subject), scope, f"({period})" if period else "")
                 if word
             )
             first, second = pair

@@ -13,6 +13,7 @@ from pitchdeck_rules.figures import SALES
 from pitchdeck_rules.flags import claims_no_competitor, is_calculation, is_hype
 from pitchdeck_rules.growth import growth_claims, has_base
 from pitchdeck_rules.patterns import compiled
+from pitchdeck_rules.statements import cells
 from pitchdeck_rules.words import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ SPAN = r"(?:hours?|minutes?|days?|weeks?|months?|years?|stunden?|minuten?|tage?n
 """A length of time."""
 
 SOURCE = compiled(r"""
-    \bsources?\b | \baccording to\b | \bsurvey\w* | \binterview\w* | \bstud(?:y|ies)\b | \breport(?:ed)? by\b
-    \bwe (?:spoke|talked|asked|visited|measured) | \bcensus\b | \bdata from\b | \bministry\b | \bstatistic\w*
+    \bsources?\b | \baccording to\b | \bsurveyed\b
+    \b(?:our|own|customer|user|online|recent|national) survey\b | \bsurveys? (?:of|by|among|with|from|show|found|20\d\d)
+    \binterview\w* | \bstud(?:y|ies)\b | \breport(?:ed)? by\b
+    \b(?:tells?|told) us\b
+    \bwe (?:spoke|talked|asked|interviewed|surveyed|visited|measured)
+    \bcensus\b | \bdata from\b | \bministry\b | \bstatistic\w*
     \b(?:gartner|statista|eurostat|oecd|mckinsey|idc|forrester|destatis)\b | \bbureau of\b | \bassociation\b
     \bworld bank\b | https?:// | \[\d{1,2}\] | \bquelle\b | \blaut\b | \bstudien?\b | \bumfrage\b
     \bbefrag\w+ | \bgespräche\w*
@@ -43,12 +48,17 @@ HOW = compiled(r"""
 _GROUPS = compiled(rf"""
     \b[a-z-]{{3,}}s (?:lose|spend|waste|struggle|pay|wait|need|cannot|can't|do not|don't|still|use|face|must|miss)\b
     \b[a-z-]{{3,}}s (?:throw|write|handle|work|have|are|run|know|fail|rely|suffer|drive|walk|call|fill|book|order)\b
+    \b(?!we\b)[a-z-]{{3,}}s (?:bin|tell|told|discard|scrap|report|end up|complain|give up|hate|rely|turn|ask)\b
     \b[a-z-]{{3,}}s (?:buy|sell|type|copy|keep|send|guess|plan|check|get|go|come|leave|quit|die|break|close)\b
     \b(?:a|an|every|each|average|typical) (?:[\w-]+ ){{0,4}}(?:loses|spends|wastes|throws|pays|waits|needs|takes|has)\b
     {COUNT} (?:[\w-]+ ){{0,2}}[a-z-]{{3,}}(?:s|en|er|people)\b | \b(?:one|two|three) in (?:two|three|four|five|ten)\b
     \bles [\w-]+s [a-z]+ent\b | \bpeople (?:who|with|in)\b
     \b\w+(?:en|er|innen|e) (?:verlieren|verbringen|verschwenden|zahlen|warten|brauchen)\b
     \b\w+(?:en|er|innen|e) (?:leiden|müssen|suchen|haben|können|werfen|arbeiten|fahren|schreiben|planen)\b
+""")
+_FRACTION = compiled(rf"""
+    \bhalf (?:of|the|their)\b | \b(?:a|one|two)[ -](?:thirds?|quarters?|fifths?) of\b | \b(?:a|one) in {COUNT}
+    \bdie hälfte\b | \bein (?:drittel|viertel|fünftel)\b | \bjede[rsn]? (?:zweite|dritte|vierte|fünfte)
 """)
 _EXISTS = compiled(r"""
     \blive\b | \blaunched\b | \bin production\b | \bpilot\w* | \bprototyp\w* | \bmvp\b | \bbeta\b | \bpatent\w*
@@ -69,11 +79,12 @@ _GAIN = compiled(r"""
     \bdetects?\b | \bpredicts?\b | \bcosts?\b | \btakes\b | \berkennt\b | \bhalbier\w+ | \bsank\w*
 """)
 _BUSINESS = compiled(r"""
+    \bchief (?:executive|operating|commercial|financial)\b
     \bceo\b | \bcoo\b | \bcfo\b | \bcmo\b | \bsales\b | \bcommercial\b | \bbusiness\b | \bmarketing\b | \bmanag\w+
     \boperations\b | \bvertrieb\b | \bgeschäftsführ\w+ | \bbetriebswirt\w*
 """)
 _TECHNICAL = compiled(r"""
-    \bcto\b | \bengineer\w* | \bdevelop\w* | \btechnical\b | \bsoftware\b | \bscien\w+ | \bhardware\b | \bcpo\b
+    \bchief techn | \bcto\b | \bengineer\w* | \bdevelop\w* | \btechnical\b | \bsoftware\b | \bscien\w+ | \bhardware\b | \bcpo\b
     \bmachine learning\b | \bproduct\b | \bphysic\w+ | \bentwickl\w+ | \btechni\w+ | \binformati\w+
 """)
 _TIME = compiled(rf"""
@@ -90,9 +101,13 @@ _NAMED = re.compile(
     r"[:\s]+(?:the )?[A-Z\u00c0-\u00de][\w&'\u2019-]+"
     r"|[A-Z\u00c0-\u00de]\w+(?: (?:&|and|und) [A-Z]\w+)* (?:pay|pays|paid|uses?|buys?|bought|signed|orders?)\b"
 )
+_PAYS_US = re.compile(rf"\bpa(?:y|ys|id) (?:us )?{MONEY}|\b(?:pays?|paid) us\b|\bzahl(?:t|en) {MONEY}"
+    rf"|{COUNT} (?:[\w-]+ ){{1,2}}(?:ordered|bought|paid)\b"
+)
 _RIVALS = compiled(r"""
     \bcompetitors?\b | \bincumbents?\b | \balternativ\w+ | \bunlike\b | \bwettbewerber\b | \bkonkurr\w+ | \brivals?\b
-    \bmitbewerber\b | \bcompetes? with\b
+    \bmitbewerber\b | \bcompetes? with\b | ^\W*vs\b
+    ^\W*[\w-]+ (?:(?:and|und) [\w-]+ )?(?:sells?|offers?|makes?|biete[nt])\b[^.;]*\b(?:but|only|nur|aber)\b
 """)
 _SUBSTITUTES = compiled(r"""
     \bspreadsheets?\b | \bexcel\b | \bpaper\b | \bin-house\b | \bagenc(?:y|ies)\b | \bdo(?:ing)? nothing\b | \bby hand\b
@@ -119,6 +134,8 @@ _SPENDING = compiled(r"""
 
 _FOR = re.compile(
     rf"{MONEY}[^.;]*\bto (?:build|hire|open|expand|launch|develop|scale|grow|enter|produce|finish|get|bring|roll out)\b"
+    rf"|{MONEY}[^.;{AMOUNT[1:-1]}]{{0,20}}\bfor (?:an?|the|our|more|new|another)\b"
+    rf"(?! (?:stake|share|round|year|month|pre))|{MONEY}[^.;]*\bum\b[^.;]*\bzu [a-zäöü]+en\b"
 )
 
 
@@ -180,6 +197,11 @@ def has_digits(statement: Statement) -> bool:
     return any(amount.is_digits for amount in statement.amounts)
 
 
+def is_table_row(statement: Statement) -> bool:
+    """Whether it is a row of several columns, which is no sentence; a label and its text may hold one."""
+    return statement.form == "row" and len(cells(statement.text)) != 2
+
+
 def is_outlook(statement: Statement) -> bool:
     """Whether it stands in a section about the future."""
     return bool({"plan", "projection"} & set(statement.topics))
@@ -190,10 +212,15 @@ def sufferers(facts: Facts) -> Statement | None:
     return first(facts.about("problem"), _GROUPS)
 
 
+def problem_number(facts: Facts) -> Statement | None:
+    """A number or a fraction that says how large the problem is."""
+    return first(facts.about("problem"), digits=True) or first(facts.about("problem"), _FRACTION)
+
+
 def product(facts: Facts) -> Statement | None:
     """A whole sentence on what the product is, in plain words."""
     for each in facts.about("solution"):
-        if len(each.text.split()) < 5 or each.form == "row" or is_hype(each) or claims_no_competitor(each):
+        if len(each.text.split()) < 5 or is_table_row(each) or is_hype(each) or claims_no_competitor(each):
             continue
         return each
     return None
@@ -261,16 +288,16 @@ def competitors(facts: Facts) -> Statement | None:
 
 def measured(facts: Facts) -> Statement | None:
     """A number of today with its unit and its time."""
-    own = [
-        each.statement
+    own = {
+        each.statement.pieces
         for each in facts.figures
         if each.tense != "plan" and each.subject not in {"ask", "team size"}
-    ]
+    }
     for each in facts.about("traction"):
         timed = _TIME.search(each.masked) or _TIME.search(" ".join(each.header).lower())
         if is_outlook(each) or not has_digits(each) or not timed:
             continue
-        if each in own or each.header or re.search(rf"{AMOUNT} ?[a-z/%]", each.masked):
+        if each.pieces in own or each.header or re.search(rf"{AMOUNT} ?[a-z/%]", each.masked):
             return each
     return None
 
@@ -285,11 +312,11 @@ def growth(facts: Facts) -> Statement | None:
 
 def _series(facts: Facts) -> Statement | None:
     """A table row, or the later of two lines, that gives one quantity at a second time."""
-    times: dict[tuple[str, str], str] = {}
+    times: dict[tuple[str, str, str], str] = {}
     for figure in facts.figures:
         if figure.tense == "plan" or not figure.period or "traction" not in figure.statement.dimensions:
             continue
-        if times.setdefault((figure.subject, figure.qualifier), figure.period) != figure.period:
+        if times.setdefault((figure.subject, figure.qualifier, figure.scope), figure.period) != figure.period:
             return figure.statement
     return None
 
@@ -300,11 +327,12 @@ def payment(facts: Facts) -> Statement | None:
     if paid:
         return paid
     traction = (each for each in facts.about("traction") if not is_outlook(each))
-    return next((each for each in traction if _NAMED.search(each.text)), None)
+    return next((each for each in traction if _NAMED.search(each.text) or _PAYS_US.search(each.masked)), None)
 
 
 def _is_sale(figure: Figure) -> bool:
-    is_paid = figure.subject in SALES or any(word in figure.qualifier for word in ("paying", "paid", "zahl"))
+    narrowed = f"{figure.qualifier} {figure.scope}"
+    is_paid = figure.subject in SALES or any(word in narrowed for word in ("paying", "paid", "zahl"))
     return figure.tense != "plan" and is_paid
 
 
@@ -322,7 +350,8 @@ _CHARGED = compiled(r"""
     \bpric\w+ | \bper\b | / ?(?:month|mo|year|seat|user)\b | \ba (?:month|year|day|week|night)\b(?! ago)
     \brevenues?\b | \bmrr\b
     \barr\b | \bsales\b | \bfees?\b | \bcharge\w* | \bsubscri\w+ | \bcommission\b | \btake rate\b | \blicen[cs]e\w*
-    \bpays?\b | \bturnover\b | \bcosts? (?:a|the|each)\b | \bumsatz\w* | \bumsätze\b | \bpreis\w* | \bpro\b | \babo\w*
+    \bpays?\b | \bpaid\b | \beach\b
+    \bturnover\b | \bcosts? (?:a|the|each)\b | \bumsatz\w* | \bumsätze\b | \bpreis\w* | \bpro\b | \babo\w*
     \berlös\w* | \bkostet\b | \bzahl(?:t|en)\b | \bim (?:monat|jahr)\b
 """)
 _RESERVES = compiled(

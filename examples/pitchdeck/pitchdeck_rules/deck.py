@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pitchdeck_rules.words import topics_of_label
+from pitchdeck_rules.words import is_question, topics_of_label, topics_of_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,6 +96,12 @@ def _hidden_lines(texts: Sequence[str]) -> frozenset[int]:
 def _slides(texts: Sequence[str], hidden: frozenset[int]) -> dict[int, int]:
     """The slide of each line: by "Slide 3" labels, else by form feeds, else by separators."""
     labels = {i: label for i, text in enumerate(texts) if i not in hidden and (label := _label(text))}
+    if labels and _are_footers(texts, labels):
+        ends = sorted(labels)
+        starts = [0, *(index + 1 for index in ends)]
+        return dict(
+            _spread(ends[-1] + 1, {at: labels[end][0] for at, end in zip(starts, ends, strict=False)})
+        )
     if labels:
         return dict(_spread(len(texts), {i: number for i, (number, _) in labels.items()}))
     feeds = [i for i, text in enumerate(texts) if i and text.startswith("\f")]
@@ -107,6 +113,12 @@ def _slides(texts: Sequence[str], hidden: frozenset[int]) -> dict[int, int]:
     if len(separators) < 2 and not any(_opens_heading(texts, index) for index in separators):
         return {}
     return _count_slides(texts, hidden, frozenset(separators))
+
+
+def _are_footers(texts: Sequence[str], labels: dict[int, tuple[int, str]]) -> bool:
+    """Whether the labels stand below their slides: bare, the last one at the end, something before the first."""
+    used = [index for index, text in enumerate(texts) if text.strip()]
+    return used[-1] in labels and used[0] not in labels and not any(title for _, title in labels.values())
 
 
 def _opens_heading(texts: Sequence[str], index: int) -> bool:
@@ -241,6 +253,8 @@ def _heading(texts: Sequence[str], index: int, hidden: frozenset[int]) -> tuple[
     if not numbered and _ITEM.match(text):
         return None
     title = _plain(text)
+    if opens and is_question(title) and topics_of_title(title):
+        return 4, title
     return (4, title) if (opens or text.rstrip().endswith(":")) and topics_of_label(title) else None
 
 

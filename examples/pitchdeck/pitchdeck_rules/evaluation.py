@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.contradictions import find_contradictions
-from pitchdeck_rules.criteria import gather_facts, has_digits
+from pitchdeck_rules.criteria import gather_facts, has_digits, is_table_row
 from pitchdeck_rules.figures import read_figures
 from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
 from pitchdeck_rules.patterns import one_of
@@ -16,7 +16,7 @@ from pitchdeck_rules.statements import Piece, read_hidden_statements, read_state
 from pitchdeck_rules.words import DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pitchdeck_rules.criteria import Facts
     from pitchdeck_rules.deck import Deck
@@ -33,10 +33,12 @@ WATCH_POINTS, WATCH_MISSING, WATCH_CONTRADICTIONS = 14, 2, 2
 
 _LEAST_EVIDENCE, _MOST_EVIDENCE = 3, 5
 _DECK_WORDS = re.compile(
-    r"\b(?:(?:investor|pitch|seed|funding|startup)[ -]?(?:deck|presentation|pitch)|pitch|deck|präsentation"
+    r"\b(?:(?:quick |short )?intro(?:duction)?|one[- ](?:pager|slide)|teaser|export"
+    r"|(?:investor|pitch|seed|funding|startup)[ -]?(?:deck|presentation|pitch)|pitch|deck|präsentation"
     r"|presentation|(?:pre-)?seed(?: round)?|series [a-d]|20\d\d|confidential|investor|für investoren|for investors)\b",
     re.IGNORECASE,
 )
+_MAIL_MARK = re.compile(r"^\W*(?:(?:subject|betreff|re|fwd?|aw)\s*:\s*)+", re.IGNORECASE)
 _DOES = one_of("""
     makes | builds | offers | helps | provides | develops | sells | turns | lets | connects | rents | runs | brings
     delivers | automates | is an? | is the | entwickelt | baut | bietet | verbindet | ist eine? | ist der | ist die
@@ -44,7 +46,7 @@ _DOES = one_of("""
 _SUBJECT = re.compile(rf"\W*([A-Z\u00c0-\u00de][\w-]+(?: [A-Z\u00c0-\u00de][\w-]+)?) {_DOES}\b")
 _HEAD_LINES = 15
 _NAME_LABEL = re.compile(
-    r"\W*(?:company|company name|startup|firma|unternehmen|société|empresa)\W*:\W*(\w[^\n|]{0,60}?)[\s*|]*$",
+    r"\W*(?:company|company name|startup|firma|unternehmen|société|empresa)\W*[:|]\W*(\w[^\n|]{0,60}?)[\s*|]*$",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
@@ -123,12 +125,14 @@ def evaluate(deck: Deck) -> Evaluation | None:
 def company_name(deck: Deck) -> Piece | None:
     """The name that the deck gives as such or in its title, without words such as "pitch deck"."""
     for line in deck.lines[:_HEAD_LINES]:
-        if labelled := _NAME_LABEL.match(line.text):
+        following = deck.lines[line.number].kind if line.number < len(deck.lines) else "blank"
+        is_table_head = line.kind == "row" and following == "mark"
+        if not is_table_head and (labelled := _NAME_LABEL.match(line.text)):
             return Piece(line=line.number, slide=line.slide, text=labelled[1].strip())
     title_at = title_line(deck)
     if title_at is None:
         return _first_subject(deck)
-    title = title_at.title if title_at.kind == "heading" else title_at.text.strip()
+    title = _MAIL_MARK.sub("", title_at.title if title_at.kind == "heading" else title_at.text.strip())
     for part in re.split(r"\s+[-\u2013\u2014|]\s+|\s*[:|\u2013\u2014]\s+|,\s", title):
         name = re.sub(r"^\W+|[\s,;:(]+$", "", _cut_at(_DECK_WORDS, part))
         if name and len(name.split()) <= 4 and name in title_at.text:
@@ -161,22 +165,26 @@ def _score(dimension: Dimension, facts: Facts, *, is_lowered: bool) -> Score:
         points=points,
         results=results,
         is_lowered=is_lowered and points is not None,
-        evidence=_evidence(stated, (statement for _, statement in results if statement)),
+        evidence=_evidence(stated, [statement for _, statement in results if statement], facts),
     )
 
 
-def _evidence(stated: list[Statement], meeting: Iterable[Statement]) -> tuple[Statement, ...]:
-    """The statements that earned points, then others until there are three, numbers first; in the order of the deck."""
-    chosen = {statement.pieces: statement for statement in meeting}
+def _evidence(stated: list[Statement], meeting: list[Statement], facts: Facts) -> tuple[Statement, ...]:
+    """Statements about the dimension that earned points, then others until there are three, numbers first."""
+    about = {statement.pieces for statement in stated}
+    chosen = {statement.pieces: statement for statement in meeting if statement.pieces in about}
     for statement in sorted(stated, key=lambda each: not has_digits(each)):
         if len(chosen) >= _LEAST_EVIDENCE:
             break
         chosen.setdefault(statement.pieces, statement)
-    return tuple(sorted(chosen.values(), key=lambda statement: statement.line))[:_MOST_EVIDENCE]
+    in_order = (statement for statement in facts.statements if statement.pieces in chosen)
+    return tuple({statement.pieces: statement for statement in in_order}.values())[:_MOST_EVIDENCE]
 
 
 def _pitch(facts: Facts) -> Statement | None:
-    prose = [each for each in facts.about("solution") if len(each.text.split()) >= 5 and each.form != "row"]
+    prose = [
+        each for each in facts.about("solution") if len(each.text.split()) >= 5 and not is_table_row(each)
+    ]
     return prose[0] if prose else None
 
 

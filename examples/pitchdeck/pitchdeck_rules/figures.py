@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pitchdeck_rules.amounts import AMOUNT
+from pitchdeck_rules.amounts import AMOUNT, MONEY
 from pitchdeck_rules.patterns import compiled
 from pitchdeck_rules.statements import cells
 from pitchdeck_rules.subjects import HOLDERS, SUBJECTS
@@ -32,10 +32,12 @@ _PLAN = compiled(r"""
     \b(?:plan(?:en|t|ung)|ziel\w*|prognos\w+|bis (?:ende )?20\d\d|werden|wird|soll\w*|könnt\w+)\b
 """)
 _PAST = compiled(r"""
-    \b(?:previously|last (?:year|month|quarter)|(?:months?|years?|year) (?:ago|earlier)|used to)\b
+    \b(?:previously|last year|(?:months?|years?|year) (?:ago|earlier)|used to)\b
     \b(?:initially|at launch|at first|vorjahr\w*|letzte[sn] jahr|damals|zuvor|started with)\b
     \b(?:began with|first (?:month|year|quarter|week))\b
 """)
+_BEFORE_NOW = re.compile(r"\blast (?:month|quarter|week)\b")
+"""The latest period that is over, unless the sentence also speaks of today."""
 _NOW = re.compile(r"\b(?:today|now|current(?:ly)?|already|heute|derzeit|aktuell)\b")
 _FROM = re.compile(
     r"\b(?:from|von|vs\.?|versus|compared (?:to|with)|after|statt|instead of|nach)\s*(?:about |just |only |rund )?$"
@@ -53,12 +55,22 @@ _NOT_OWN = compiled(r"""
     \b(?:new|neue|first|next|another|additional|more|lost|churned|per|each|every|average|avg)\b(?! than)
     \b(?:mögliche|potenzielle|weitere)\b(?! than)
 """)
+_SOME = re.compile(r"\s*(?:have |has )?(?:already |since )?(?:extended|renewed|left|churned|upgraded|cancel+ed)\b")
+"""What some customers did, so that their number is not that of all."""
 _OTHERS = re.compile(r"\b(?:competitors?|incumbents?|rivals?|wettbewerber|konkurren\w+)\b")
 _WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
 _RAISING = re.compile(
     r"\b(?:rais(?:e|es|ing)|seek(?:s|ing)?|ask|round|seed|series [a-d]|such(?:en|t)|einwerben|kapitalbedarf"
     r"|finanzierungs\w+)\b"
+    r"|\b(?:we|i|wir|ich)\b[^;.]{0,30}\b(?:need|want|require|looking for|asking for|brauchen?|benötigen)\b"
+    r"|^\W*(?:wants?|wanted|needs?|needed|looking for|asking for)\b"
 )
+_OF_SALES = re.compile(r"\s*(?:(?:in|of) )?(?:[\w-]+ )?(?:revenues?|sales|gmv|arr|mrr|umsatz)\b")
+_BARE_ASK = re.compile(
+    rf"^\W*(?:(?:amount|total|size|target|volume|sum|round|betrag|summe|volumen)\W+)?({MONEY})"
+    r"\s*(?:$|[.,;:(\u2013\u2014-]|(?:at|on|for|to|over|in exchange|as|via|by|with|zu|für|um|bei|auf|von|als)\b)"
+)
+"""Money with which a line of an ask section begins, so that it needs no verb: "€6M at €20M pre"."""
 _OTHER_ROUND = re.compile(
     r"\b(?:raised|previous\w*|next|future|follow-on|later|grants?|danach|nächste\w*|spätere?)\b[^;]{0,50}$"
 )
@@ -83,7 +95,8 @@ _PERIOD = compiled(rf"""
     \b(?:q[1-4]|h[12]|fy)[ /'-]?\d{{2,4}}\b | \b\d{{4}}-\d{{2}}\b | \b(?:{_MONTHS}\.? )?(?:19|20)\d\d[ep]?\b
     \b(?:year|month|quarter|week|jahr|monat|phase|stage|cohort) \d{{1,2}}\b | \bq[1-4]\b
     \b(?:january|february|march|april|june|july|august|september|october|november|december)\b
-    \b(?:januar|februar|märz|juni|juli|oktober|dezember|last year|this year|letztes jahr|dieses jahr)\b
+    \b(?:januar|februar|märz|juni|juli|oktober|dezember|letztes jahr|dieses jahr)\b
+    \b(?:last (?:year|quarter|month|week)|this year)\b
 """)
 _ABOVE = re.compile(r"(?:over|more than|above|exceed\w*|>|at least|mehr als|über|mindestens)\s*$")
 _BELOW = re.compile(r"(?:under|less than|almost|nearly|up to|below|<|fast|knapp|unter|bis zu)\s*$")
@@ -103,7 +116,9 @@ class Figure:
     """The year or month it belongs to, as written; empty for today."""
     tense: Tense
     qualifier: str
-    """What narrows the subject: "paying", "in Germany"."""
+    """What narrows the subject: "paying"."""
+    scope: str
+    """Words after customers or users that may narrow them further: "in Germany", "who stayed"."""
     amount: Amount
     statement: Statement
 
@@ -125,13 +140,31 @@ class _Sighting:
 
 def read_figures(statements: Iterable[Statement]) -> tuple[Figure, ...]:
     """The company's own figures, in the order of the deck; those of competitors and of earlier rounds are left out."""
-    return tuple(
-        _figure(sighting)
+    told = [
+        statement
         for statement in statements
         if statement.amounts and not statement.is_instruction and "past" not in statement.topics
-        for sighting in _sightings(statement)
-        if _is_own(sighting)
+    ]
+    figures = tuple(
+        _figure(sighting) for statement in told for sighting in _sightings(statement) if _is_own(sighting)
     )
+    return figures if any(figure.subject == "ask" for figure in figures) else (*figures, *_bare_ask(told))
+
+
+def _bare_ask(statements: list[Statement]) -> Iterator[Figure]:
+    """The one amount that opens a line of an ask section; none where several do, as they may be parts of it."""
+    found = [
+        _Sighting(subject="ask", statement=statement, amount=amount, before=before, words="", after=after)
+        for statement in statements
+        if "ask" in statement.topics and "use of funds" not in statement.topics and statement.form != "row"
+        if (match := _BARE_ASK.match(statement.masked))
+        for amount in statement.amounts
+        if amount.token == match[1]
+        for before, after in [_surroundings(statement, amount)]
+        if not _ALREADY.match(after)
+    ]
+    if len(found) == 1:
+        yield _figure(found[0])
 
 
 def _sightings(statement: Statement) -> Iterator[_Sighting]:
@@ -179,26 +212,32 @@ def _is_own(sighting: _Sighting) -> bool:
         return False
     if sighting.subject == "ask":
         is_clear = statement.is_home("ask") or _RAISING.search(f"{near} {sighting.words}") is not None
-        return is_clear and not _OTHER_ROUND.search(near) and not _ALREADY.match(sighting.after)
+        is_other = _OTHER_ROUND.search(near) or _ALREADY.match(sighting.after)
+        return (
+            is_clear
+            and not is_other
+            and not _RATE.match(sighting.after)
+            and not _OF_SALES.match(sighting.after)
+        )
     if sighting.subject in {*SALES, "burn"}:
         is_per_unit = _PER_UNIT.search(sighting.words) or _PER_HEAD.match(sighting.after)
         return "market" not in topics and not _EACH.search(near) and not is_per_unit
-    if sighting.subject in {"holders", "team size"}:
+    if sighting.subject in {"holders", "payers", "team size"}:
         return _is_own_count(sighting, topics)
     return True
 
 
 def _is_own_count(sighting: _Sighting, topics: set[Topic]) -> bool:
     masked, words = sighting.statement.masked, f"{sighting.before[-30:]} {sighting.words}"
-    if _NOT_OWN.search(words) or _RATE.match(sighting.after):
+    if _NOT_OWN.search(words) or _RATE.match(sighting.after) or _SOME.match(sighting.after):
         return False
     if topics & {"market", "ask", "use of funds", "plan"} and not re.search(
         r"\b(?:we have|our|signed|wir haben|unsere)\b", masked
     ):
         return False
-    is_alone = not sighting.before.strip(" *_")
+    is_alone = not sighting.before.strip(" *_") or sighting.words.startswith(("headcount", "team size"))
     return (
-        sighting.subject == "holders"
+        sighting.subject != "team size"
         or "team" in topics
         or is_alone
         or bool(_WE.search(sighting.before[-60:]))
@@ -212,6 +251,8 @@ def _figure(sighting: _Sighting) -> Figure:
     if subject == "holders":
         holder = re.search(HOLDERS, sighting.words)
         subject = _plural(holder[0]) if holder else subject
+    elif subject == "payers":
+        subject = "customers"
     return Figure(
         subject=subject,
         low=low,
@@ -220,6 +261,7 @@ def _figure(sighting: _Sighting) -> Figure:
         period=_period(sighting),
         tense=_tense(sighting),
         qualifier=_qualifier(sighting),
+        scope=_scope(sighting),
         amount=sighting.amount,
         statement=sighting.statement,
     )
@@ -247,21 +289,33 @@ def _bounds(amount: Amount, before: str, *, is_exact: bool) -> tuple[float, floa
 
 
 def _qualifier(sighting: _Sighting) -> str:
-    after = sighting.statement.text[sighting.amount.start + len(sighting.amount.text) :]
     around = f"{sighting.before[-25:]} {sighting.words} {sighting.after[:20]}"
     if sighting.subject == "holders":
-        tail = re.split(HOLDERS, after, maxsplit=1, flags=re.IGNORECASE)[-1]
-        scope = _SCOPE.match(tail) if tail != after else None
-        return " ".join((*sorted(set(_QUALIFIER.findall(around))), scope[0].strip() if scope else "")).strip()
+        return " ".join(sorted(set(_QUALIFIER.findall(around))))
+    if sighting.subject == "payers":
+        return "paying"
     if sighting.subject == "revenue":
         if re.search(r"month|/ ?mo\b|monat", around):
             return "monthly"
         return "annual" if re.search(r"annual|per year|a year|p\. ?a\.|jahres|jährlich", around) else ""
     if sighting.subject == "market size":
-        region = _REGION.match(after)
+        region = _REGION.match(_words_after(sighting))
         kind = set(re.findall(r"[a-zà-ÿ-]{3,}", sighting.words)) - {"market", "size", "markt", "industry"}
         return " ".join((*sorted(kind), region[0].split()[-1] if region else "")).strip()
     return ""
+
+
+def _words_after(sighting: _Sighting) -> str:
+    return sighting.statement.text[sighting.amount.start + len(sighting.amount.text) :]
+
+
+def _scope(sighting: _Sighting) -> str:
+    if sighting.subject != "holders":
+        return ""
+    after = _words_after(sighting)
+    tail = re.split(HOLDERS, after, maxsplit=1, flags=re.IGNORECASE)[-1]
+    scope = _SCOPE.match(tail) if tail != after else None
+    return scope[0].strip() if scope else ""
 
 
 def _period(sighting: _Sighting) -> str:
@@ -282,6 +336,8 @@ def _tense(sighting: _Sighting) -> Tense:
     masked, token = sighting.statement.masked, sighting.amount.token
     clause = next((part for part in re.split("[,;]", masked) if token in part), masked)
     if _FROM.search(sighting.before) or _PAST.search(clause):
+        return "past"
+    if _BEFORE_NOW.search(clause) and _NOW.search(masked):
         return "past"
     around = f"{sighting.before[-60:]} {sighting.words}"
     if sighting.subject != "ask":  # what a round is to reach lies in the future, the round does not

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -97,12 +98,18 @@ def _key_figures(evaluation: Evaluation) -> list[str]:
             continue
         doubt = "contradicted, see red flags" if figure.statement.pieces in doubtful else ""
         is_narrowed = label in {"Revenue", "Customers or users"}
-        subject = f"{figure.qualifier} {figure.subject}".strip() if is_narrowed else figure.subject
+        narrowed = f"{figure.qualifier} {figure.subject} {_region(figure.scope)}".strip()
+        subject = narrowed if is_narrowed else figure.subject
         details = (subject, figure.period, "planned" if figure.tense == "plan" else "", doubt)
         value = f'"{figure.amount.text}" ({", ".join(detail for detail in details if detail)})'
         piece = _piece_at(figure.statement, figure.amount.start)
         lines.append(f"| {label} | {value} | {_place(piece)} |")
     return lines
+
+
+def _region(scope: str) -> str:
+    """The scope of a figure where it is a place; other words make no sense without the rest of their sentence."""
+    return scope if re.match(r"(?:in|at|from|aus|bei)\s", scope) else ""
 
 
 def _scores(scores: tuple[Score, ...]) -> list[str]:

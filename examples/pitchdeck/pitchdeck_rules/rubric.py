@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ class Criterion:
     """The statement that meets it."""
 
 
-_ANY = re.compile(AMOUNT)
+_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _COST_OR_RATE = compiled(rf"""
     {MONEY} | {PERCENT} | {COUNT}[^.;]{{0,30}}\b{SPAN}\b | \b(?:per|a|every|each) (?:day|week|month|year)\b
     \bpro (?:tag|woche|monat|jahr)\b | \bim (?:monat|jahr)\b
@@ -40,25 +39,29 @@ _ROLE = compiled(r"""
     \bc[etofpm]o\b | \bco-?founder\w* | \bfounder\w* | \bfounded\b.*\bby\b | \bhead of\b | \bvp\b
     \bengineers?\b | \bdirector\b | \blead\b
     \bchief\b | \bdevelopers?\b | \bdesigner\b | \bmanager\b | \badvisors?\b | \bprofessor\b | \bgründer\w*
-    \bgeschäftsführ\w+ | \bleiter\w* | \bentwickler\w* | \bfondat\w+ | \bpdg\b | \bdirecteur\b | \bdirectrice\b
+    \bruns? (?:operations|sales|engineering|product|marketing|finance|the)\b | \bin charge of\b
+    \bresponsible for\b
+    \bgeschäftsführ\w+ | leiter(?:in)?\b | \bmitgründer\w* | \bentwickler\w* | \bfondat\w+ | \bpdg\b | \bdirecteur\b | \bdirectrice\b
 """)
 _EXPERIENCE = compiled(rf"""
     {COUNT} ?\+? (?:years|jahre|ans)\b | \b\w+ years (?:at|in|as|of|running)\b | \bex-\w+ | \bpreviously\b
     \bformer(?:ly)?\b
     \bph\.?d\b | \bdr\. | \bled\b | \bsold\b | \bbuilt\b | \bworked (?:at|for|in)\b | \bprofessor\b | \bstudied\b
-    \bm\.?sc\b | \bmba\b | \bran\b | \bscaled\b | \bfounded\b | \bexperience\b | \bserial\b | \bexit(?:ed)?\b
+    \bm\.?sc\b | \bmba\b | \bran\b | \bmanaged\b | \bscaled\b | \bfounded\b | \bexperience\b | \bserial\b
+    \bexit(?:ed)?\b
     \bspent \S+ years\b | \bpromovier\w+ | \bzuvor\b | \behemalig\w* | \berfahrung\b | \bjahre (?:bei|in|als)\b
     \bat (?:google|amazon|microsoft|siemens|bosch|stripe|apple|meta|sap)\b
 """)
 _RETENTION = compiled(r"""
     \bretention\b | \bretain\w* | \bchurn\w* | \brepeat\b | \brenew\w* | \bnps\b | \bcohort\w* | \bconversion\b
     \breorder\w* | \bweekly active\b | \bdaily active\b | \bdau\b | \breturn(?:ed|ing)? (?:customers|users)\b
-    \b(?:rented|bought|ordered|booked|came) (?:again|before|back)\b | \ba second time\b | \bstayed\b | \bleft us\b
+    \b(?:rented|bought|ordered|booked|came) (?:again|before|back)\b | \b(?:rent|buy|order|book)s? again\b
+    \bextended\b | \ba second time\b | \bstayed\b | \bleft us\b
     \bcome back\b | \bwiederkauf\w* | \bkündig\w+ | \bverlänger\w+ | \bwiederkehr\w* (?:kund|nutz)\w+
 """)
 _UNIT = compiled(r"""
     \bmargins?\b | \bcac\b | \bltv\b | \bclv\b | \bpayback\b | \bpays? (?:for itself|back)\b | \bpaid back\b
-    \bcontribution\b | \bunit (?:cost|economics)\b | \bcogs\b | \barpu\b | \bacquisition costs?\b | \bdeckungsbeitrag\b
+    \bbom\b | \bcontribution\b | \bunit (?:cost|economics)\b | \bcogs\b | \barpu\b | \bacquisition costs?\b | \bdeckungsbeitrag\b
     \bmarge\b | \bamortis\w+
 """)
 _ASSUMED = compiled(r"""
@@ -66,11 +69,12 @@ _ASSUMED = compiled(r"""
 """)
 _AIM = compiled(rf"""
     \brunway\b | {COUNT}[ -](?:to {COUNT} )?months?\b | \bmilestones?\b | \bto reach\b | \bget(?:s|ting)? (?:us )?to\b
-    \buntil\b | \bbreak-?even\b | \bby (?:q[1-4]|20\d\d|the end|end of|january|june|december|summer|spring)
+    \buntil\b | \bbreak-?even\b | \bby (?:q[1-4]|20\d\d|the end|end of|{_MONTH}|summer|spring|autumn)
     \b(?:takes|brings|carries) us to\b | \bwill (?:get|take|bring) us\b | \bbefore next \w+ | \bto (?:\w+ )?{AMOUNT}
     \bmonate\b | \bmeilenstein\w* | \berreich\w+ | \bbis (?:ende|q[1-4]|20\d\d)
 """)
-_TERMS = compiled(r"""
+_TERMS = compiled(rf"""
+    {MONEY} for (?:an? )?{PERCENT} | {MONEY} (?:pre|post)\b(?!-)
     \bvaluation\b | \bpre-?money\b | \bpost-?money\b | \bsafe\b | \bconvertible\b | \bequity\b | \bcap\b | \bdiscount\b
     \bpriced round\b | \bcommitted\b | \blead investor\b | \bshares\b | \bterm sheet\b | \bminimum ticket\b
     \bdilution\b
@@ -83,7 +87,7 @@ RUBRIC: Mapping[Dimension, tuple[Criterion, ...]] = {
         Criterion(
             "puts a number on it",
             "How large is the problem, in numbers?",
-            saying(_ANY, about=("problem",), digits=True),
+            criteria.problem_number,
         ),
         Criterion(
             "says what it costs or how often it happens",

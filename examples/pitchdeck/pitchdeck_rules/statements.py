@@ -10,9 +10,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.amounts import mask, read_amounts, uses_decimal_comma
-from pitchdeck_rules.classification import dimensions_of, names_somebody
+from pitchdeck_rules.classification import classify, names_somebody
 from pitchdeck_rules.instructions import follows_instruction, is_instruction
-from pitchdeck_rules.words import DIMENSION_BY_TOPIC, DIMENSIONS, topics_of_label, topics_of_title
+from pitchdeck_rules.words import DIMENSION_BY_TOPIC, is_question, topics_of_label, topics_of_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,13 +31,25 @@ _SENTENCE_END = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|z\. ?b|d\. ?h|u\. ?a|dr|mrs?|ms|prof|inc|ltd|co|corp|vs|approx|ca|etc|mio|mrd|tsd|st|no|nr|bzw"
     r"|incl|inkl|est|fig|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|dez)"
-    r"|(?<![\w&.-])(?<!series )[a-z]|(?<![\d.,])\d{1,2})\.$",
+    r"|(?<![\w&.-])(?<!series )[a-z]|(?<![\d.,$\u20ac\u00a3])\d{1,2})\.$",
     re.IGNORECASE,
 )
 _LONGEST_ABBREVIATION = 8  # characters, with its stop
 _LABELLED = re.compile(
     r"\W*([^:*_|.,;()\u2013\u2014]{2,40}?)(?:\*\*|__)?(?:\s*:|\s+[\u2013\u2014-]\s|\s*\|)(?:\*\*|__)?\s*\S"
 )
+_PERSON = re.compile(
+    r"\W*(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )*[A-Z\u00c0-\u00de][\w'\u2019-]+ [A-Z\u00c0-\u00de][\w'\u2019-]+\W*"
+    r"(?:[,(:]|\s[-\u2013\u2014]\s)"
+)
+_SECTION_LABEL = re.compile(
+    r"\W*(?:the )?(?:problem|pain|solution|team|founders|market|competition|competitors|traction|business model"
+    r"|ask|lösung|gründer|markt|wettbewerb|wettbewerber|traktion|geschäftsmodell|kapitalbedarf)\W*:",
+    re.IGNORECASE,
+)
+"""Labels that begin a section wherever they stand."""
+_LISTS: frozenset[Topic] = frozenset({"ask", "use of funds", "team", "competition"})
+"""Sections in which such a label may name a share of the money, a role or a point of comparison."""
 _PLACEHOLDER = re.compile(
     r"\W*(?:tb[dac]|to ?do|coming soon|to be (?:announced|determined|added|defined|done)|n ?/ ?a|lorem ipsum.*|xx+"
     r"|folgt|wird ergänzt|noch offen|placeholder|insert .{0,40} here)?\W*$",
@@ -66,7 +78,7 @@ class Statement:
     amounts: tuple[Amount, ...]
     form: Form
     topics: tuple[Topic, ...]
-    """Of the section that it stands in."""
+    """Of the section that it stands in; none where it clearly speaks of something else."""
     section: int
     """Counts headings; statements of one section share it."""
     header: tuple[str, ...] = ()
@@ -92,6 +104,7 @@ class _Judgement:
     masked: str
     is_instruction: bool
     dimensions: frozenset[Dimension]
+    topics: tuple[Topic, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,19 +139,21 @@ def read_statements(deck: Deck) -> tuple[Statement, ...]:
 
 
 def _with_section_dimensions(statements: list[Statement]) -> tuple[Statement, ...]:
-    """Where a heading names no topic, a statement without clear words speaks of what its section speaks of."""
+    """Where a heading names no topic, a statement without clear words speaks of what most of its section does."""
     counts: dict[int, Counter[Dimension]] = {}
     for statement in statements:
         if not statement.topics:
-            counts.setdefault(statement.section, Counter()).update(
-                sorted(statement.dimensions, key=DIMENSIONS.index)
-            )
+            counts.setdefault(statement.section, Counter()).update(statement.dimensions)
     main_by_section = {
-        section: frozenset(name for name, _ in count.most_common(1)) for section, count in counts.items()
+        section: frozenset(name for name, times in count.items() if 2 * times > count.total())
+        for section, count in counts.items()
     }
     return tuple(
         replace(statement, dimensions=main_by_section[statement.section])
-        if not statement.topics and not statement.dimensions and not statement.is_instruction
+        if not statement.topics
+        and not statement.dimensions
+        and not statement.is_instruction
+        and statement.form != "title"
         else statement
         for statement in statements
     )
@@ -167,8 +182,13 @@ def title_line(deck: Deck) -> Line | None:
     if topics_of_label(words) and "other" not in topics_of_label(words):
         return None
     is_short = len(words.split()) <= 6 and words[-1:] not in {".", "!", "?", ":", ","}
-    is_alone = first.number == len(deck.lines) or not deck.lines[first.number].text.strip()
-    return first if first.kind == "heading" or (is_short and is_alone) else None
+    below = [line.text.strip() for line in deck.lines[first.number : first.number + 2]] + ["", ""]
+    is_alone = not below[0]
+    has_subtitle = not below[1] or deck.lines[first.number + 1].kind == "heading"
+    is_named = (
+        len(words.split()) <= 2 and has_subtitle and below[0][-1:].isalpha() and len(below[0]) < _WRAPPED
+    )
+    return first if first.kind == "heading" or (is_short and (is_alone or is_named)) else None
 
 
 def _is_bare_topic(statement: Statement) -> bool:
@@ -228,9 +248,11 @@ def _descend(stack: list[_Section], heading: Line) -> list[_Section]:
 def _says_something(heading: Line) -> bool:
     """Whether a heading is also a statement: a claim, a number or somebody's name, not only the name of a section."""
     words = len(heading.title.split())
+    is_topic = bool(topics_of_title(heading.title))
+    if is_topic and is_question(heading.title):
+        return False
     if any(character.isdigit() for character in heading.title):
         return True
-    is_topic = bool(topics_of_title(heading.title))
     return words >= 5 if is_topic else words >= 4 or names_somebody(heading.title)
 
 
@@ -241,6 +263,8 @@ def _continues(lines: list[Line], line: Line) -> bool:
     before, words = lines[-1].text.rstrip(), line.text.strip()
     if lines[0].kind == "item" and line.text[:1].isspace():
         return True
+    if _PERSON.match(words) and _PERSON.match(lines[0].text.strip()):
+        return False  # one person a line
     if re.match(r"[^.:]{1,30}:\s", words):
         return False  # a line such as "Market: ..." begins something new
     if before[-1:] in ".!?:;":
@@ -251,11 +275,13 @@ def _continues(lines: list[Line], line: Line) -> bool:
 def _judge(text: str, topics: tuple[Topic, ...], *, decimal_comma: bool) -> _Judgement:
     amounts = read_amounts(text, decimal_comma=decimal_comma)
     masked = mask(text, amounts)
+    classification = classify(text, masked, topics)
     return _Judgement(
         amounts=amounts,
         masked=masked,
         is_instruction=is_instruction(text),
-        dimensions=dimensions_of(text, masked, topics),
+        dimensions=classification.dimensions,
+        topics=classification.topics,
     )
 
 
@@ -267,10 +293,7 @@ def _block_statements(
     for line in block.lines:
         starts.append(len(joined))
         joined += _words(line, block.form) + " "
-    labelled = _LABELLED.match(joined)
-    topics = block.topics
-    if labelled and (not topics or topics == ("other",)):
-        topics = topics_of_label(labelled[1].strip()) or topics
+    topics = _labelled_topics(joined, block)
     is_instructed = False
     for start, end in _sentences(joined):
         text = joined[start:end]
@@ -282,12 +305,22 @@ def _block_statements(
             masked=judgement.masked,
             amounts=judgement.amounts,
             form=block.form,
-            topics=topics,
+            topics=judgement.topics,
             section=block.section,
             header=block.header,
             is_instruction=is_instructed,
             dimensions=frozenset() if is_instructed else judgement.dimensions,
         )
+
+
+def _labelled_topics(words: str, block: _Block) -> tuple[Topic, ...]:
+    """The topics of a block: those of the label before it, or else those of its section."""
+    labelled = _LABELLED.match(words)
+    announced = topics_of_label(labelled[1].strip()) if labelled else ()
+    if not block.topics or block.topics == ("other",):
+        return announced or block.topics
+    is_section = _SECTION_LABEL.match(words) is not None and block.form == "prose"
+    return announced if announced and is_section and not _LISTS & set(block.topics) else block.topics
 
 
 def _words(line: Line, form: Form) -> str:

@@ -15,7 +15,7 @@ _FAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,40}}"
 _NEAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,25}}"
 _LINK = r"(?:(?:in|of|as|the|our|total|current|a|an|im)\s+)?(?:[\w-]+ ){0,2}?"
 _RAISING = (
-    r"(?:raise|raises|raising|seeks?|seeking|ask(?:s|ing)?(?: for| is)?|looking for|needs?|requires?"
+    r"(?:raise|raises|raising|seeks?|seeking|wants?|ask(?:s|ing)?(?: for| is)?|looking for|needs?|requires?"
     r"|round(?: size)?|investment(?: of)?|suchen|sucht|brauchen|benötig(?:en|t)|einwerben|aufnehmen|kapitalbedarf"
     r"|finanzierungsbedarf|finanzierungsrunde|runde|levons|cherchons|buscamos)"
 )
@@ -30,11 +30,11 @@ _MARGIN = r"(?:gross margins?|bruttomarge|rohmarge)"
 _COST_OF_CUSTOMER = r"(?:\bcac\b|customer acquisition costs?|cost of acquisition)"
 _VALUE_OF_CUSTOMER = r"(?:\bltv\b|lifetime value|\bclv\b)"
 _STAFF = (
-    r"(?:(?:full-time )?employees|people (?:on|in) (?:the|our) team|team members|ftes?\b|mitarbeiter\w*"
+    r"(?:(?:full-time )?employees|people (?:on|in) (?:the|our) team|team members|ftes?\b|staff\b|mitarbeiter\w*"
     r"|-?person team|-?köpfig\w* team)"
 )
 HOLDERS = (
-    r"(?:customers?|users?|clients?|subscribers?|pilots|downloads|sign-?ups|members|merchants"
+    r"(?:customers?|users?|clients?|subscribers?|pilots|downloads|sign-?ups|members|merchants|backers"
     r"|kunden|nutzer(?:innen)?|pilotkunden|abonnenten|mitglieder|anwender)"
 )
 """Those whom a company counts as its own."""
@@ -63,8 +63,13 @@ def _subject(name: str, kinds: str, before: str, after: str = r"(?!)") -> Subjec
 
 
 SUBJECTS = (
-    _subject("pre-money valuation", "money", rf"pre-?money{_NEAR}", r"pre-?money"),
-    _subject("post-money valuation", "money", rf"post-?money{_NEAR}", r"post-?money"),
+    _subject(
+        "pre-money valuation",
+        "money",
+        rf"pre-?money{_NEAR}",
+        r"pre(?:-?money)?\b(?!-?\s?(?:seed|orders?|series))",
+    ),
+    _subject("post-money valuation", "money", rf"post-?money{_NEAR}", r"post(?:-?money)?\b"),
     _subject(
         "valuation", "money", rf"(?:valuation|\bcap\b|bewertung){_NEAR}", r"(?:valuation|cap\b|bewertung)"
     ),
@@ -111,7 +116,7 @@ SUBJECTS = (
     ),
     _subject("burn", "money", rf"\bburn(?:ing| rate)?{_NEAR}", r"(?:[\w/]+ ){0,2}?burn"),
     _subject("ask", "money", rf"\b{_RAISING}{_NEAR}", rf"(?:[\w-]+ ){{0,2}}?{_ROUND}"),
-    _subject("revenue", "money", rf"{_SALES}{_FAR}", rf"(?:(?:a|per) (?:month|year) )?{_LINK}{_SALES}"),
+    _subject("revenue", "money", rf"(?:{_SALES}{_FAR}|\bwe (?:made|earned|billed|invoiced|turned over)\s*)", rf"(?:(?:a|per) (?:month|year) )?{_LINK}{_SALES}"),
     _subject(
         "team size",
         "count",
@@ -120,10 +125,17 @@ SUBJECTS = (
         _STAFF,
     ),
     _subject(
+        "payers",
+        "count",
+        r"(?!)",
+        rf"(?!(?:[\w-]+ ){{0,3}}{HOLDERS}\b)(?:[a-zà-ÿ-]+ ){{1,2}}?(?:pay|paid|zahlen) (?:us\b|uns\b|{AMOUNT})",
+    ),
+    _subject(
         "holders",
         "count",
         rf"(?:^|\|)\W*(?:[\w-]+ ){{0,2}}{HOLDERS}\W*[:|=]\s*(?:over |about |~|>)?\s*",
         rf"(?:[\w-]+ ){{0,3}}?{HOLDERS}\b",
     ),
 )
-"""In order: an amount is of the first subject whose words stand beside it. `holders` stands for each of `HOLDERS`."""
+"""In order: an amount is of the first subject whose words stand beside it. `holders` stands for each of `HOLDERS`,
+`payers` for customers that the company calls by another name."""

@@ -39,7 +39,8 @@ _HEADINGS: Mapping[Topic, str] = {
     """),
     "problem": one_of(r"""
         problem\w* | problèmes? | pains? | pain points? | challenges? | unmet needs? | the need
-        status quo | the issue | what(?:['\u2019]s| is) (?:broken|wrong) | why (?:it|this) matters
+        status quo | the issue | (?<!\S )why(?=\W*$) | why bother
+        what(?:['\u2019]s| is) (?:broken|wrong) | why (?:it|this) matters
         herausforderung\w* | ausgangslage | schmerz\w* | enjeux? | constat
     """),
     "competition": one_of(r"""
@@ -53,16 +54,18 @@ _HEADINGS: Mapping[Topic, str] = {
     """),
     "plan": one_of(r"""
         roadmap | next steps | vision | mission | what(?:['\u2019]s| is) next | the future | future plans?
-        exit(?: strategy)? | fahrplan | ausblick | milestones | meilensteine | timeline | zeitplan
+        exit(?: strategy)? | (?<!\S )next(?=\W*$) | (?<!\S )plan(?=\W*$)
+        fahrplan | ausblick | milestones | meilensteine | timeline | zeitplan
     """),
     "past": one_of(r"""
         (?:previous|prior) (?:funding|rounds?|financing) | funding (?:history|to date)
-        bisherige finanzierung
+        raised (?:before|so far|to date) | bisherige finanzierung
     """),
     "ask": one_of(r"""
         (?:the |our )?ask | raise | raising | fundrais\w+ | funding(?: needs?| request| round)?
         financing | investments?(?: opportunity| ask| terms)? | (?:seed |the |our |funding )?round
-        the deal | deal terms | terms | valuation | what we (?:need|are looking for) | we need | we seek
+        (?:the )?deal | deal terms | terms | valuation | what we (?:need|want|ask(?: for)?|are looking for) | we need
+        we seek
         we['\u2019]re seeking | seeking | looking for | finanzierung\w* | kapitalbedarf | finanzbedarf
         investitions\w+ | beteiligung\w* | was wir (?:brauchen|suchen) | unser angebot an
         levée(?: de fonds)? | notre demande | financement | inversión | ronda | financiación | la petición
@@ -70,7 +73,8 @@ _HEADINGS: Mapping[Topic, str] = {
     """),
     "traction": one_of(r"""
         traction | progress | market validation | validation | growth(?! (?:strategy|plan|levers|hacking))
-        (?:key )?metrics | kpis? | where we are(?: today)? | momentum | achievements | results
+        (?:key )?metrics | kpis? | where (?:we are|we stand|things stand)(?: today)? | reach | how far along
+        momentum | achievements | results
         proof(?: points?)? | pilots? | case stud(?:y|ies) | track record | so far | adoption | retention
         our (?:customers|clients|users) | (?<!target )(?<!ideal )customers(?! segments?) | status
         what we(?:['\u2019]ve| have) (?:done|achieved|shown) | early (?:success|signs)\w* | to date | traktion
@@ -81,7 +85,7 @@ _HEADINGS: Mapping[Topic, str] = {
     "finances": one_of(r"""
         financ(?:e|es|ial|ials) | unit economics | economics | (?:business|revenue) models?
         revenues?(?: streams)? | pricing | prices? | how we (?:make|earn) money | moneti[sz]ation
-        p ?& ?l | p and l | budget | cash(?: flow)? | costs? | (?:the |our )?numbers | margins? | money
+        p ?& ?l | p and l | budget | cash(?: flow)? | costs? | (?:the |our )?numbers | margins? | (?<!-)money
         finanzen | finanzielles | finanzkennzahlen | finanzlage | geschäftsmodell | erlösmodell
         umsatz\w* | preis\w* | kosten\w* | zahlen | wirtschaftlichkeit | monetarisierung | einnahmen
         finances | modèle (?:économique|d['\u2019]affaires) | tarifs? | modelo de negocio | finanzas | precios?
@@ -89,21 +93,23 @@ _HEADINGS: Mapping[Topic, str] = {
     """),
     "market": one_of(r"""
         markets?(?: size| opportunity)? | marketing(?: strategy)? | tam | sam | som | opportunity
-        industry | why now | timing | go[- ]to[- ]market | gtm | distribution
+        size of the prize | industry | why now | timing | go[- ]to[- ]market | gtm | distribution
         sales(?: strategy| channels?)? | (?:target|ideal) (?:customers?|market|group|audience)
         customer segments? | segments? | who (?:buys|pays|we serve) | trends? | markt\w* | marché
         zielgruppen? | zielkunden | warum jetzt | vertrieb\w* | branche | pourquoi maintenant | mercado
         por qué ahora | mercato | perché ora | growth (?:strategy|plan|levers)
     """),
     "team": one_of(r"""
-        teams? | who we are | (?:co-?)?founders? | founding team | our people | people | leadership
+        teams? | (?<!\S )(?:us|who)(?=\W*$) | the (?:two|three|four|five) of us
+        who we are | (?:co-?)?founders? | founding team | our people | people | leadership
         management(?: team)? | about us | advisors? | advisory board | the crew | gründer\w*
         wer wir sind | über uns | unsere köpfe | köpfe | beirat | équipe | qui sommes[- ]nous | fondateurs
         equipo | quiénes somos | fundadores | chi siamo | fondatori | why us
     """),
     "solution": one_of(r"""
         solutions? | products? | our (?:answer|approach|fix|idea) | the (?:fix|answer|idea) | approach
-        what we (?:do|build|make|offer) | how (?:it|this|we) works?
+        what (?:we|you) (?:do|build|make|offer) | what it is | what (?:does|do) [\w ]{1,30} do
+        how (?:it|this|we) works?
         how we (?:do|build|grow|make|solve|fix) (?:it|this|them) | technolog(?:y|ies) | tech | platform
         demo | value proposition | secret sauce | ip | innovation | features | lösung\w* | produkt\w*
         technologie | so funktioniert\w* | unser (?:ansatz|angebot) | ansatz | funktionsweise | die idee
@@ -124,6 +130,11 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _TOPICS = tuple(_HEADINGS)
+_QUESTION = re.compile(
+    r"(?:what|who|how|why|which|where|when|have|has|do|does|is|are|was|wer|wie|welche\w*|warum|wo|haben)\b"
+    r"(?=.*\b(?:you|your|the|sie|ihr|ihre?n?)\b)",
+    re.IGNORECASE,
+)
 _LONGEST_TITLE = 8  # words; longer ones are sentences, and their cues say more
 _SMALL = re.compile(
     r"(?:[&+/]|the|our|a|we|and|of|to|for|with|at|on|die|das|der|den|und|unsere?|wir|la|le|les|el|il|nos|notre|et|y|e)$",
@@ -137,6 +148,9 @@ def topics_of_title(title: str) -> tuple[Topic, ...]:
     label = re.split(r"\s*:\s+|\s+[-\u2013\u2014|]\s+", title, maxsplit=1)[0]
     if label != title and (topics := topics_of_label(label)):
         return topics
+    if is_question(title):
+        found = [_TOPICS[int((match.lastgroup or "t0")[1:])] for match in _HEADING.finditer(title)]
+        return tuple(dict.fromkeys(found))[:1] if "past" not in found else ("past",)
     if len(words) > _LONGEST_TITLE or (len(words) > 3 and _share_of_topics(title) < 0.5):
         return ()
     found = [_TOPICS[int((match.lastgroup or "t0")[1:])] for match in _HEADING.finditer(title)]
@@ -146,6 +160,11 @@ def topics_of_title(title: str) -> tuple[Topic, ...]:
     if len(topics) < 2 or re.search(r"[&+,/|;]|\b(?:and|und|et|y|e|of|for|to)\b", title, re.IGNORECASE):
         return topics
     return topics[-1:]  # of a compound such as "Market Problem" the last word says what it is
+
+
+def is_question(title: str) -> bool:
+    """Whether it asks the company something, as a form does."""
+    return title.endswith("?") and _QUESTION.match(title) is not None
 
 
 def topics_of_label(label: str) -> tuple[Topic, ...]:
@@ -176,9 +195,12 @@ CUES: Mapping[Dimension, re.Pattern[str]] = {
         verschwend | mühsam | zu teuer | fehlt | fehlen | händisch | manuell | schwierig | umständlich
         zettel | uncomfortable | do(?:es)? not know | \bcannot\b | can't\b | not enough | too many | throw\w* away
         \bwait(?:s|ing)?\b | undiagnosed | give up | \bstop within | shortage | costly | complain | \bmiss(?:es|ed)?\b
-        werfen | \bkeine zeit | dauert
+        werfen | \bkeine zeit | dauert | \bnot knowing\b | find out (?:too late|in|only)\b | \bidle\b
+        ^(?!we\b|our\b|wir\b)(?:[\w-]+ ){0,2}?[\w-]+s (?:burn|drive|spend|write|wait|type|walk|search)\b
+        ^\w+(?:en|er|innen|kräfte|leute) (?:schreiben|fahren|warten|suchen|tippen|laufen|verbringen)\b
     """),
     "solution": _from_word_start(r"""
+        \bwe (?:put|take|give|rent|grow|run|fly|write|send|teach|train|collect|match|deliver|measure|recycle)\b
         \bwe (?:build|built|offer|make|provide|develop|automat|help|solve|sell|connect|turn|combine|let)\w*
         \bour (?:product|platform|app|software|solution|device|tool|system|service|technology|sensor|model)\b
         \b(?:is|are) an? (?:[\w-]+ ){0,4}(?:platform|app|tool|marketplace|software|device|system|service)\b
@@ -203,7 +225,8 @@ CUES: Mapping[Dimension, re.Pattern[str]] = {
     """),
     "traction": _from_word_start(r"""
         \b(?:paying |active |pilot )?(?:customers|users|clients|subscribers)\b | \bmrr\b | \barr\b
-        \brevenues?\b | pilots?\b | \bgrew\b | \bgrowing\b | \bgrown\b | \bsigned\b | wait-?list
+        \brevenues?\b | pilots?\b | \bon rent\b | in the last \S+ months | \bso far\b
+        \bgrew\b | \bgrowing\b | \bgrown\b | \bsigned\b | wait-?list
         retention | \bchurn\b | letters? of intent | \blois?\b | downloads\b | launched | \bsold\b
         \bkunden\b | nutzer\b | \w*umsatz | \w*wachs | gewachsen | pilotkund | verträge | abgeschlossen
     """),

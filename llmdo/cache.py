@@ -1,0 +1,193 @@
+"""A clean check's memory: whether anything that it looked at changed since.
+
+`llmdo check` runs on every keystroke, and mostly nothing changed. So a check that found nothing writes down what it
+looked at: every file with its size, its times and its place on the disk, and every folder, of which the times
+tell whether something was added or went away. As long as all of that is the same, and llmdo and the question are,
+the answer is. Nothing but the answer "no findings" is ever kept.
+
+The memory is in the person's own cache folder, never in the workspace: what somebody committed there must not be
+able to silence a check. It may be deleted at any time, and whatever is odd about it means that there is none. This
+module is loaded before all others and imports nothing that has to be found first.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import time
+
+from llmdo.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Seen = dict[str, tuple[int, ...]]
+    """What was looked at: path to facts. Of what was missing, the folder in which it would be."""
+
+VERSION = 1
+_ON = ("", "0", "false")
+_FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanoseconds is coarser
+_COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
+
+
+def facts(found: os.stat_result) -> tuple[int, ...]:
+    """All that tells whether a file or folder is still what it was: everything but when it was read."""
+    return (*found[:7], found.st_mtime_ns, found.st_ctime_ns)
+
+
+def is_off(environ: Mapping[str, str]) -> bool:
+    """Whether the environment says that nothing be remembered."""
+    return environ.get("LLMDO_NO_CACHE", "").lower() not in _ON
+
+
+def question(*, locked: bool, strict: bool, form: str) -> str:
+    """The name of one way to ask for a check."""
+    return f"{form}{' locked' if locked else ''}{' strict' if strict else ''}"
+
+
+def answer(root: str, asked: str, environ: Mapping[str, str]) -> str | None:
+    """What the last clean check printed, if it would print it again; None where a check has to be made."""
+    try:
+        head, answers, code, seen = _known(_file(root, environ))
+        if (
+            head != _head(root)
+            or asked not in answers
+            or not _is_same(code, "")
+            or not _is_same(seen, f"{root}/")
+        ):
+            return None
+        text = answers[asked]
+    except _MISSES:
+        return None
+    return text if isinstance(text, str) else None
+
+
+def keep(
+    root: str, asked: str, text: str, sight: Sight, code: Iterable[str], environ: Mapping[str, str]
+) -> None:
+    """Remembers that a clean check printed `text`.
+
+    The answer depends on what it looked at, and on `code`: the files of the program that gave it. Where one of them
+    changed so shortly before that another change could leave its times as they are, nothing is remembered; nor
+    where the folder is not the person's own.
+    """
+    try:
+        ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
+        if any(_is_young(one, sight.since) for one in (*ourselves.values(), *sight.seen.values())):
+            return
+        folder, path = _folder(root, environ), _file(root, environ)
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+        if not _is_own(os.lstat(folder)):
+            return
+        known: tuple[Any, ...] = (_head(root), {}, tuple(ourselves.items()), tuple(sight.seen.items()))
+        known[1].update(_answers(path, known))
+        known[1][asked] = text
+        _write(path, marshal.dumps(known))
+    except OSError:
+        return  # a memory is a convenience: without one the next check takes longer
+
+
+class Sight:
+    """What a check looked at, and since when."""
+
+    __slots__ = ("seen", "since")
+
+    def __init__(self) -> None:
+        self.since = time.time_ns()
+        self.seen: Seen = {}
+
+
+def _known(path: str) -> tuple[Any, ...]:
+    """What is remembered in a file.
+
+    Raises:
+        OSError: there is no such file, or somebody else could have written it.
+        ValueError: it is damaged.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs as much as all of this
+        if not _is_own(os.fstat(file.fileno())):
+            raise PermissionError(path)
+        known = marshal.loads(file.read())  # noqa: S302  # our own file, which nobody else can write to
+    if not isinstance(known, tuple) or len(known) != 4:
+        raise ValueError(path)
+    return known
+
+
+_MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, MemoryError)
+"""What a damaged file, or one from another time, may lead to."""
+
+
+def _is_same(before: Iterable[tuple[str, tuple[int, ...]]], base: str) -> bool:
+    lstat = os.lstat
+    for path, was in before:
+        found = lstat(base + path)
+        if (*found[:7], found.st_mtime_ns, found.st_ctime_ns) != was:
+            return False
+    return True
+
+
+def _answers(path: str, known: tuple[Any, ...]) -> dict[str, str]:
+    """The answers to other questions that the same sight gave."""
+    try:
+        head, answers, code, seen = _known(path)
+    except _MISSES:
+        return {}
+    return answers if (head, code, seen) == (known[0], known[2], known[3]) else {}
+
+
+def _write(path: str, content: bytes) -> None:
+    temporary = f"{path}.{os.getpid()}"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        os.unlink(temporary)  # noqa: PTH108
+        raise
+
+
+def _head(root: str) -> tuple[object, ...]:
+    return (VERSION, __version__, sys.version, root)
+
+
+def _is_young(one: tuple[int, ...], since: int) -> bool:
+    # The last is when the file changed in any way, which nobody can set; elsewhere it is when it was made.
+    changed = one[-1] if os.name == "posix" else one[-2]
+    tick = _COARSE_TICK if changed % 1_000_000_000 == 0 else _FINE_TICK
+    return changed > since - tick
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether only this person can write to a file or folder."""
+    if not hasattr(os, "geteuid"):
+        return True  # where there are no such rights, the folder is inside the person's own profile
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
+def _file(root: str, environ: Mapping[str, str]) -> str:
+    # Short, and no secret: a workspace with the same number only takes the other one's place.
+    number = int.from_bytes(root.encode("utf-8", "surrogateescape"), "big") % (2**89 - 1)
+    return f"{_folder(root, environ)}/{number:x}"
+
+
+def _folder(root: str, environ: Mapping[str, str]) -> str:
+    """The folder of all memories.
+
+    Raises:
+        OSError: the person has none, or it would be inside the workspace.
+    """
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    above = environ.get("XDG_CACHE_HOME", "")
+    if sys.platform == "win32":
+        above = environ.get("LOCALAPPDATA", "")
+    elif not above.startswith("/"):
+        above = f"{home}/Library/Caches" if sys.platform == "darwin" else f"{home}/.cache"
+    folder = f"{above}/llmdo/check"
+    inside = os.path.join(os.path.realpath(root), "")  # noqa: PTH118
+    if not os.path.isabs(folder) or os.path.realpath(folder).startswith(inside):  # noqa: PTH117
+        raise FileNotFoundError(folder)
+    return folder

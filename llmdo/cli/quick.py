@@ -1,0 +1,79 @@
+"""What `llmdo check` does before anything else is imported: it reads its options, and remembers its last answer."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from llmdo import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+REMEMBERED = ("text", "concise", "json")
+"""The formats of which the answer is a text and nothing besides."""
+
+_FLAGS = ("locked", "strict", "fix", "no-cache")
+_VALUES = ("project", "format")
+
+
+def options(words: Sequence[str]) -> dict[str, str | bool] | None:
+    """The options in `words` by their names; None for anything unusual, which the command-line library answers."""
+    found: dict[str, str | bool] = {}
+    waiting = iter(words)
+    for word in waiting:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if name in _FLAGS and word == f"--{name}":
+            found[name.replace("-", "_")] = True
+        elif name in _VALUES and word.startswith("--"):
+            given = value if equals else next(waiting, None)
+            if given is None:
+                return None
+            found[name] = given
+        else:
+            return None
+    return found
+
+
+def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
+    """Whether the lock has to be current: asked for, or by default where `CI` or `LLMDO_LOCKED` is set."""
+    return flag or any(
+        environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED")
+    )
+
+
+def remembered(found: Mapping[str, str | bool], environ: Mapping[str, str]) -> str | None:
+    """What the check that these options ask for would print, where it is known to find nothing."""
+    if found.get("fix") or found.get("no_cache") or cache.is_off(environ):
+        return None
+    root = _root(found.get("project") or environ.get("LLMDO_PROJECT"))
+    if root is None:
+        return None
+    asked = cache.question(
+        locked=is_locked(flag=bool(found.get("locked")), environ=environ),
+        strict=bool(found.get("strict")),
+        form=str(found.get("format", "text")),
+    )
+    return cache.answer(root, asked, environ)
+
+
+def _root(given: str | bool | None) -> str | None:
+    """The folder that `console.root_folder` finds; None where it has something to say about that."""
+    try:
+        folder = os.path.abspath(str(given)) if given else os.getcwd()  # noqa: PTH100, PTH109
+        while not _is_file(f"{folder}/llmdo.toml"):
+            above = os.path.dirname(folder)  # noqa: PTH120
+            if given or above == folder:
+                return None
+            folder = above
+    except (OSError, ValueError):
+        return None
+    return folder
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  # pathlib costs as much as all of this
+    except OSError:
+        return False

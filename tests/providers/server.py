@@ -1,0 +1,355 @@
+"""A scripted test server: not a model. Every answer is our own writing, in the wire formats of two providers.
+
+It speaks OpenAI's chat completions and responses and Anthropic's messages, whole and as server-sent events. Whose
+turn it is, it reads from the prompt that each worker of these tests has: `You are NAME.`
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+NAME = "scripted test server: not a model"
+
+
+@dataclass(frozen=True)
+class Say:
+    """A text, or calls of tools as (name, arguments), or both."""
+
+    text: str = ""
+    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    delay: float = 0.0
+    """Seconds before the answer, or between the pieces of a stream."""
+    cut: bool = False
+    """Whether the connection breaks before the end."""
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A status that is no success."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=lambda: {"retry-after-ms": "10"})
+    code: str = "scripted"
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A success whose body is not what the format says."""
+
+    body: str
+
+
+Answer = Say | Fail | Raw
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it came."""
+
+    path: str
+    model: str
+    worker: str
+    body: dict[str, Any]
+    at: float
+
+
+class Server:
+    """Answers the workers' requests from their scripts, in the order in which they come."""
+
+    def __init__(self, scripts: Mapping[str, Sequence[Answer]]) -> None:
+        self.asked: list[Asked] = []
+        self._scripts = {name: list(script) for name, script in scripts.items()}
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What leads the providers' own clients here."""
+        return {
+            "OPENAI_BASE_URL": f"{self.url}/v1",
+            "OPENAI_API_KEY": "dummy-openai-key",
+            "ANTHROPIC_BASE_URL": self.url,
+            "ANTHROPIC_API_KEY": "dummy-anthropic-key",
+            "NO_PROXY": "127.0.0.1",
+        }
+
+    def of(self, worker: str) -> list[Asked]:
+        """The requests of one worker."""
+        return [one for one in self.asked if one.worker == worker]
+
+    def next(self, path: str, body: dict[str, Any]) -> Answer:
+        """The next answer for the worker that asks; the end of its script is a mistake in the test."""
+        found = re.search(r"You are (\w+)\.", json.dumps(body))
+        worker = found[1] if found else "nobody"
+        with self._lock:
+            self.asked.append(Asked(path, body.get("model", ""), worker, body, time.monotonic()))
+            script = self._scripts.get(f"{worker}:{body.get('model')}") or self._scripts.get(worker)
+            return script.pop(0) if script else Fail(400, {})
+
+    @contextmanager
+    def running(self) -> Iterator[Server]:
+        """Serves while the block runs."""
+        thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()
+
+
+def _handler_of(server: Server) -> type[BaseHTTPRequestHandler]:
+    return type("Handler", (_Handler,), {"server_of_answers": server})
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_version = NAME
+    protocol_version = "HTTP/1.1"
+    server_of_answers: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        answer = self.server_of_answers.next(self.path, body)
+        try:
+            self._answer(body, answer)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client did not want to wait
+
+    def _answer(self, body: dict[str, Any], answer: Answer) -> None:
+        match answer:
+            case Fail(status, headers, code):
+                error = {"message": f"{NAME}: {status}", "type": code, "code": code}
+                self._send(status, json.dumps({"type": "error", "error": error}), headers)
+            case Raw(text):
+                self._send(200, text, {})
+            case Say() as say if body.get("stream"):
+                self._stream(say, FORMATS[self.path].pieces(body, say))
+            case Say() as say:
+                time.sleep(say.delay)
+                self._send(200, json.dumps(FORMATS[self.path].whole(body, say)), {}, cut=say.cut)
+
+    def _send(self, status: int, text: str, headers: Mapping[str, str], *, cut: bool = False) -> None:
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if cut else content)
+        self.close_connection = cut
+
+    def _stream(self, say: Say, pieces: Sequence[str]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for piece in pieces[: len(pieces) // 2] if say.cut else pieces:
+            time.sleep(say.delay)
+            content = piece.encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
+            self.wfile.flush()
+        if not say.cut:
+            self.wfile.write(b"0\r\n\r\n")
+        self.close_connection = say.cut
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the tests look at what was asked."""
+
+
+def _sse(data: Mapping[str, Any], *, named: bool = False) -> str:
+    return (f"event: {data['type']}\n" if named else "") + f"data: {json.dumps(data)}\n\n"
+
+
+_USED = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+
+
+class Chat:
+    """OpenAI's chat completions."""
+
+    @staticmethod
+    def whole(body: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        choice = {"index": 0, "message": Chat._message(say), "finish_reason": Chat._end(say)}
+        return {**Chat._base(body, "chat.completion"), "choices": [choice], "usage": _USED}
+
+    @staticmethod
+    def pieces(body: Mapping[str, Any], say: Say) -> list[str]:
+        message = Chat._message(say)
+        for index, call in enumerate(message.get("tool_calls", ())):
+            call["index"] = index
+        text = message.pop("content") or ""
+        halves = [text[: len(text) // 2], text[len(text) // 2 :]] if text else []
+        deltas = [message, *({"content": half} for half in halves), {}]
+        base = Chat._base(body, "chat.completion.chunk")
+        chunks = [
+            {
+                **base,
+                "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else Chat._end(say)}],
+            }
+            for delta in deltas
+        ]
+        return [*map(_sse, chunks), _sse({**base, "choices": [], "usage": _USED}), "data: [DONE]\n\n"]
+
+    @staticmethod
+    def _base(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
+        return {"id": "chat-1", "object": kind, "created": 1, "model": body["model"]}
+
+    @staticmethod
+    def _message(say: Say) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": say.text or None}
+        if say.calls:
+            message["tool_calls"] = [
+                {
+                    "id": f"c{at}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": json.dumps(given)},
+                }
+                for at, (name, given) in enumerate(say.calls)
+            ]
+        return message
+
+    @staticmethod
+    def _end(say: Say) -> str:
+        return "tool_calls" if say.calls else "stop"
+
+
+class Responses:
+    """OpenAI's responses."""
+
+    @staticmethod
+    def whole(body: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        return {
+            "id": "resp-1", "object": "response", "created_at": 1, "model": body["model"], "status": "completed",
+            "output": Responses._items(say), "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+            "usage": {
+                "input_tokens": 100, "output_tokens": 10, "total_tokens": 110,
+                "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0},
+            },
+        }  # fmt: skip
+
+    @staticmethod
+    def pieces(body: Mapping[str, Any], say: Say) -> list[str]:
+        whole = Responses.whole(body, say)
+        begun = {**whole, "output": [], "status": "in_progress", "usage": None}
+        events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
+        for at, item in enumerate(whole["output"]):
+            events += Responses._item_events(at, item)
+        events.append({"type": "response.completed", "response": whole})
+        return [_sse({**event, "sequence_number": number}, named=True) for number, event in enumerate(events)]
+
+    @staticmethod
+    def _items(say: Say) -> list[dict[str, Any]]:
+        text = [{"type": "output_text", "text": say.text, "annotations": [], "logprobs": []}]
+        message = {
+            "id": "m-1",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": text,
+        }
+        calls = [
+            {
+                "id": f"f{at}", "type": "function_call", "call_id": f"c{at}", "name": name, "status": "completed",
+                "arguments": json.dumps(given),
+            }
+            for at, (name, given) in enumerate(say.calls)
+        ]  # fmt: skip
+        return [*([message] if say.text else []), *calls]
+
+    @staticmethod
+    def _item_events(at: int, item: dict[str, Any]) -> list[dict[str, Any]]:
+        place = {"output_index": at, "item_id": item["id"]}
+        if item["type"] == "message":
+            part, text = item["content"][0], item["content"][0]["text"]
+            place["content_index"] = 0
+            begun = {**item, "content": [], "status": "in_progress"}
+            inner = [
+                {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
+                {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []},
+                {"type": "response.output_text.done", **place, "text": text, "logprobs": []},
+                {"type": "response.content_part.done", **place, "part": part},
+            ]
+        else:
+            given = item["arguments"]
+            begun = {**item, "arguments": "", "status": "in_progress"}
+            inner = [
+                {"type": "response.function_call_arguments.delta", **place, "delta": given},
+                {
+                    "type": "response.function_call_arguments.done",
+                    **place,
+                    "arguments": given,
+                    "name": item["name"],
+                },
+            ]
+        return [
+            {"type": "response.output_item.added", "output_index": at, "item": begun},
+            *inner,
+            {"type": "response.output_item.done", "output_index": at, "item": item},
+        ]
+
+
+class Messages:
+    """Anthropic's messages."""
+
+    @staticmethod
+    def whole(body: Mapping[str, Any], say: Say) -> dict[str, Any]:
+        return {
+            "id": "msg-1", "type": "message", "role": "assistant", "model": body["model"],
+            "content": Messages._blocks(say), "stop_reason": "tool_use" if say.calls else "end_turn",
+            "stop_sequence": None, "usage": {"input_tokens": 100, "output_tokens": 10},
+        }  # fmt: skip
+
+    @staticmethod
+    def pieces(body: Mapping[str, Any], say: Say) -> list[str]:
+        whole = Messages.whole(body, say)
+        begun = {
+            **whole,
+            "content": [],
+            "stop_reason": None,
+            "usage": {"input_tokens": 100, "output_tokens": 1},
+        }
+        events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+        for at, block in enumerate(whole["content"]):
+            if block["type"] == "text":
+                empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+            else:
+                given = json.dumps(block["input"])
+                empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": given}
+            events += [
+                {"type": "content_block_start", "index": at, "content_block": empty},
+                {"type": "content_block_delta", "index": at, "delta": delta},
+                {"type": "content_block_stop", "index": at},
+            ]
+        ended = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+        events += [
+            {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 10}},
+            {"type": "message_stop"},
+        ]
+        return [_sse(event, named=True) for event in events]
+
+    @staticmethod
+    def _blocks(say: Say) -> list[dict[str, Any]]:
+        calls = [
+            {"type": "tool_use", "id": f"c{at}", "name": name, "input": dict(given)}
+            for at, (name, given) in enumerate(say.calls)
+        ]
+        return [*([{"type": "text", "text": say.text}] if say.text else []), *calls]
+
+
+FORMATS: dict[str, type[Chat | Responses | Messages]] = {
+    "/v1/chat/completions": Chat,
+    "/v1/responses": Responses,
+    "/v1/messages": Messages,
+    "/v1/messages?beta=true": Messages,
+}

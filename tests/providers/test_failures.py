@@ -1,0 +1,209 @@
+"""What is done about a provider that fails: asked again where that may help, and never for long."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.runtime import retries
+from llmdo.runtime.events import Event, ModelFailed
+from llmdo.runtime.retries import wait_after
+from tests.runtime.building import go, graph, worker
+
+from .conftest import Serve
+from .server import Answer, Fail, Raw, Say
+from .test_clients import ANTHROPIC, CALC, CHAT, MODELS, RESPONSES, TOOLS, streaming
+
+
+def failures(events: list[Event]) -> list[ModelFailed]:
+    return [event for event in events if isinstance(event, ModelFailed)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_failure_that_passes_is_asked_again_as_often_as_allowed(
+    model: str, serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(main=[Fail(500), Fail(429), Say("Done.")])
+    events: list[Event] = []
+    outcome = go(graph(worker("main", model=model)), tmp_path, on_event=events.append)
+    assert (outcome.output, outcome.usage.requests) == ("Done.", 1)
+    assert [(one.path, one.attempt, one.wait) for one in failures(events)] == [
+        ("main", 1, 0.01),
+        ("main", 2, 0.01),
+    ]
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_provider_that_stays_down_fails_the_run_with_a_sentence(
+    model: str, serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(main=[Fail(503)] * 9)
+    outcome = go(graph(worker("main", model=model)), tmp_path)
+    assert outcome.status == "failed"
+    assert "503" in (outcome.error or "")
+    assert "\n" not in (outcome.error or "")
+    assert len(server.asked) == 1 + retries.RETRIES
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_workers_max_retries_holds(model: str, serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[Fail(500)] * 9)
+    go(graph(worker("main", model=model, model_settings={"max_retries": 0})), tmp_path)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "requests"),
+    [(400, 1), (401, 1), (403, 1), (404, 1), (422, 1), (408, 2), (409, 2), (429, 2), (500, 2), (529, 2)],
+)
+def test_only_what_may_pass_is_asked_again(status: int, requests: int, serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[Fail(status), Say("Done.")])
+    outcome = go(graph(worker("main", model=CHAT)), tmp_path)
+    assert outcome.status == ("completed" if requests == 2 else "failed")
+    assert len(server.asked) == requests
+
+
+def test_a_used_up_quota_is_not_asked_again(serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[Fail(429, code="insufficient_quota"), Say("Done.")])
+    assert go(graph(worker("main", model=CHAT)), tmp_path).status == "failed"
+    assert len(server.asked) == 1
+
+
+def test_the_provider_says_how_long_to_wait(serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[Fail(429, {"retry-after-ms": "250"}), Fail(429, {"Retry-After": "0"}), Say("Done.")])
+    assert go(graph(worker("main", model=CHAT)), tmp_path).output == "Done."
+    first, second, third = server.asked
+    assert second.at - first.at >= 0.25
+    assert third.at - second.at < 0.25
+
+
+def test_a_provider_that_asks_for_a_long_wait_is_not_waited_for(serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[Fail(429, {"Retry-After": "3600"}), Say("Done.")])
+    assert go(graph(worker("main", model=CHAT)), tmp_path).status == "failed"
+    assert len(server.asked) == 1
+
+
+def test_without_a_word_of_the_provider_waits_grow() -> None:
+    error = ModelHTTPError(503, "m")
+    waits = [wait_after(error, attempt) or 0 for attempt in range(1, 12)]
+    assert all(
+        0.75 * least <= wait <= 1.25 * least for wait, least in zip(waits, (0.5, 1, 2, 4, 8), strict=False)
+    )
+    assert max(waits) <= 1.25 * retries.LONGEST_WAIT
+
+
+@pytest.mark.parametrize(
+    ("error", "repeated"),
+    [
+        (ModelHTTPError(429, "m"), True),
+        (ModelHTTPError(500, "m"), False),
+        (ModelHTTPError(429, "m", in_stream=True), False),
+        (ModelConnectionError("m", "refused", phase="connect"), True),
+        (ModelConnectionError("m", "cut", phase="read"), False),
+        (ModelConnectionError("m", "lost"), False),
+    ],
+)
+def test_a_request_with_tools_of_the_provider_is_repeated_only_if_it_was_not_begun(
+    error: Exception, repeated: bool
+) -> None:
+    assert (wait_after(error, 1, has_effects=True) is not None) == repeated
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
+    model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    script: list[Answer] = [
+        Say("Adding.", calls=[("add", {"a": 1, "b": 2})]),
+        Say("Well.", calls=[("times", {})], cut=True),
+        Say("Well.", calls=[("times", {})]),
+        Say("Done."),
+    ]
+    server = serve(main=script)
+    outcome = go(graph(worker("main", "calc", model=model), CALC), tmp_path)
+    assert (outcome.output, outcome.error) == ("Done.", None)
+    assert outcome.usage.tool_calls == 2
+    assert [one for one in str(server.asked[-1].body).split("'") if one == "1"] == ["1"]
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_stream_that_breaks_fails_the_run_with_a_sentence(model: str, serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[Say("A long story.", cut=True)])
+    outcome = go(graph(worker("main", model=model)), tmp_path, instruments=(streaming(),))
+    assert outcome.status == "failed"
+    assert outcome.error
+    assert "\n" not in outcome.error
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("model", [CHAT, RESPONSES, ANTHROPIC])
+def test_a_provider_that_is_too_slow_is_given_up(
+    model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    server = serve(main=[Say("Late.", delay=0.6)] * 2)
+    settings = {"timeout": 0.15, "max_retries": 1}
+    started = time.monotonic()
+    outcome = go(graph(worker("main", model=model, model_settings=settings)), tmp_path)
+    assert outcome.status == "failed"
+    assert "did not answer in time" in (outcome.error or "")
+    assert len(server.asked) == 2
+    assert time.monotonic() - started < 3
+
+
+def test_a_slow_stream_is_read_to_its_end(serve: Serve, tmp_path: Path) -> None:
+    serve(main=[Say("Slow but sure.", delay=0.05)])
+    outcome = go(graph(worker("main", model=ANTHROPIC)), tmp_path)
+    assert outcome.output == "Slow but sure."
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("body", ['{"choices": [', "null"])
+def test_an_answer_that_is_none_fails_the_run_with_a_sentence(
+    model: str, body: str, serve: Serve, tmp_path: Path
+) -> None:
+    serve(main=[Raw(body)] * 9)
+    settings = {"max_tokens": 100}  # with it Anthropic is asked for a whole answer
+    outcome = go(graph(worker("main", model=model, model_settings=settings)), tmp_path)
+    assert outcome.status == "failed"
+    assert outcome.error
+    assert "\n" not in outcome.error
+    known = ("Failed to decode", "Invalid response", f"the model `{model.replace('-chat', '')}` raised")
+    assert outcome.error.startswith(known)
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [(CHAT, "OPENAI_API_KEY"), (RESPONSES, "OPENAI_API_KEY"), (ANTHROPIC, "ANTHROPIC_API_KEY")],
+)
+def test_a_missing_key_is_one_sentence(
+    model: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(LlmdoError) as refused:
+        go(graph(worker("main", model=model)), tmp_path)
+    assert refused.value.message == f"`{model}` needs the environment variable `{variable}`, which is not set"
+
+
+@pytest.mark.parametrize(("model", "library"), [(CHAT, "openai"), (ANTHROPIC, "anthropic")])
+def test_a_missing_library_is_one_sentence(
+    model: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    for name in [one for one in sys.modules if one.split(".")[0] == library or f".{library}" in one]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(LlmdoError) as refused:
+        go(graph(worker("main", model=model)), tmp_path)
+    assert refused.value.message == f"`{model}` needs a library that is not installed"
+    assert refused.value.hint == f"`pip install 'llmdo-workspace[{library}]'`"

@@ -1,0 +1,283 @@
+"""The display of a run: bounded, honest about what it leaves out, and moved by nothing that a model says."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TextIO
+
+import pytest
+from rich.console import Console
+
+from llmdo.render import narration
+from llmdo.render.live import Display, draw, is_alive
+from llmdo.render.progress import REMEMBERED, Progress
+from llmdo.runtime.events import (
+    Asked,
+    Decided,
+    Event,
+    ModelFailed,
+    ModelRequested,
+    ModelResponded,
+    RunFinished,
+    RunStarted,
+    ToolCalled,
+    ToolFinished,
+    WorkerFinished,
+    WorkerStarted,
+)
+from llmdo.runtime.redaction import Redaction
+
+NOTHING = Redaction.of({})
+
+
+def begun(path: str) -> list[Event]:
+    name = path.rpartition("/")[2].partition("#")[0]
+    return [
+        ToolCalled(path=path, worker="main", toolset=name, tool=name, arguments={}),
+        WorkerStarted(path=path, worker=name, depth=path.count("/"), input=""),
+        ModelRequested(path=path, worker=name, model="openai:gpt-5"),
+    ]
+
+
+def ended(path: str) -> list[Event]:
+    name = path.rpartition("/")[2].partition("#")[0]
+    return [
+        WorkerFinished(path=path, worker=name, output="x", error=None),
+        ToolFinished(path=path, tool=name, outcome="success", result="x"),
+    ]
+
+
+def answered(path: str, *, cost: str | None = "0.01", model: str = "openai:gpt-5") -> ModelResponded:
+    return ModelResponded(
+        path=path,
+        worker="w",
+        model=model,
+        text="",
+        calls=(),
+        input_tokens=1000,
+        output_tokens=200,
+        cost_usd=Decimal(cost) if cost else None,
+    )
+
+
+def drawn(events: list[Event], *, height: int = 24, width: int = 80) -> list[str]:
+    """The lines of the tree after those events, ten seconds later."""
+    progress = Progress(0.0)
+    for event in events:
+        progress.apply(event, 0.0)
+    screen = io.StringIO()
+    console = Console(
+        file=screen, width=width, height=height, color_system=None, markup=False, highlight=False
+    )
+    console.print(draw(progress, 10.0, height, width))
+    return screen.getvalue().splitlines()
+
+
+def test_the_tree_shows_who_waits_for_what_and_what_it_took() -> None:
+    lines = drawn([*begun("main"), answered("main"), *begun("main/helper#1"), *begun("main/helper#2")])
+    assert lines == [
+        "main  1,200 tokens, $0.0100",
+        "  helper#1  waits for openai:gpt-5 10 s",
+        "  helper#2  waits for openai:gpt-5 10 s",
+        "1 request, 1,200 tokens, $0.0100, 10 s",
+    ]
+
+
+def test_only_the_last_calls_that_ended_stay_and_the_others_are_counted() -> None:
+    events = [*begun("main")]
+    for number in range(1, 11):
+        events += [*begun(f"main/helper#{number}"), *ended(f"main/helper#{number}")]
+    lines = drawn(events)
+    assert [line.split()[0] for line in lines[1:-1]] == [f"helper#{number}" for number in range(8, 11)]
+    assert lines[0].endswith(f"{10 - REMEMBERED} earlier calls")
+
+
+def test_a_wide_tree_is_cut_to_the_terminal_and_says_how_much_is_hidden() -> None:
+    events = [*begun("main")]
+    for number in range(1, 101):
+        events += begun(f"main/helper#{number}")
+    lines = drawn([*events, *ended("main/helper#1")], height=10)
+    assert len(lines) <= 10
+    assert lines[-2] == "... and 96 calls more"
+    assert "helper#1 " not in "\n".join(lines)
+
+
+def test_a_deep_tree_keeps_callers_and_fits_a_narrow_terminal() -> None:
+    path, events = "main", [*begun("main")]
+    for _ in range(200):
+        path += "/helper#1"
+        events += begun(path)
+    lines = drawn(events, height=12, width=20)
+    assert len(lines) <= 12
+    assert all(len(line) <= 20 for line in lines)
+    assert lines[0].startswith("main")
+
+
+def test_memory_is_bounded_however_many_calls_end() -> None:
+    progress = Progress(0.0)
+    for event in begun("main"):
+        progress.apply(event, 0.0)
+    for number in range(1, 2001):
+        for event in (*begun(f"main/helper#{number}"), *ended(f"main/helper#{number}")):
+            progress.apply(event, 0.0)
+    assert len(progress.root.children["main"].children) == REMEMBERED
+
+
+def test_nothing_that_a_model_says_is_markup_or_moves_the_cursor() -> None:
+    hostile = "x\x1b[2J[bold red]\u202e\n\r"
+    events = [*begun("main"), ModelRequested(path="main", worker="main", model=hostile)]
+    text = "\n".join(drawn(events))
+    assert "[bold red]" in text
+    assert not {"\x1b", "\u202e", "\r"} & set(text)
+    line = narration.line(
+        ToolCalled(path=f"main/{hostile}", worker="m", toolset="t", tool=hostile, arguments={"a": hostile}),
+        2,
+        NOTHING,
+    )
+    assert line is not None
+    assert line.isprintable()
+
+
+DENIED = Decided(
+    path="main/add#1", tool="add", raised=(), decision="blocked", allowed=False, by="rules", reasons=("no",)
+)
+FAILED = ModelFailed(path="main", model="m", error="status 500", attempt=1, wait=2.0)
+SECRET = ToolCalled(path="main/t#1", worker="m", toolset="t", tool="t", arguments={"a": "12345678 " * 99})
+
+
+@pytest.mark.parametrize(
+    ("event", "least"),
+    [
+        (DENIED, 0),
+        (FAILED, 0),
+        (WorkerFinished(path="main/helper#1", worker="helper", output=None, error="broken"), 0),
+        (WorkerStarted(path="main", worker="main", depth=0, input=""), 1),
+        (ended("main")[0], 1),
+        (SECRET, 2),
+        (ended("main")[1], 2),
+        (begun("main")[2], 2),
+        (answered("main"), 2),
+    ],
+)
+def test_each_event_has_its_level_of_detail(event: Event, least: int) -> None:
+    said = [narration.line(event, detail, NOTHING) is not None for detail in range(3)]
+    assert said == [detail >= least for detail in range(3)]
+
+
+def test_a_long_call_is_shortened_and_says_so_and_holds_no_secret() -> None:
+    line = narration.line(SECRET, 2, Redaction.of({"A_KEY": "12345678"})) or ""
+    assert "characters more)" in line
+    assert "12345678" not in line
+
+
+def shown(*events: Event, detail: int = 0) -> list[str]:
+    """What a display says where there is no terminal."""
+    screen = io.StringIO()
+    with Display(screen, detail=detail, approvals="reject-all", redaction=NOTHING) as display:
+        for event in events:
+            display(event)
+    return screen.getvalue().splitlines()
+
+
+def test_the_first_line_says_what_runs_on_what_and_who_answers() -> None:
+    models = {"a": "openai:gpt-5", "b": "fast", "c": "fast"}
+    event = RunStarted(path="go", run="r1", entry="go", input="secret input", models=models)
+    assert shown(event) == ["run r1: entry go, models openai:gpt-5, fast, approvals reject-all"]
+
+
+def test_a_model_without_a_price_is_told_of_once_and_one_that_nobody_pays_never() -> None:
+    unknown = answered("main", cost=None, model="acme:new")
+    free = answered("main", cost=None, model="function:function:answer:")
+    assert shown(unknown, unknown, free) == ["no price is known for acme:new: the cost is without it"]
+
+
+def test_without_a_terminal_refusals_and_failures_are_all_that_is_said() -> None:
+    events = [*begun("main"), answered("main"), FAILED, DENIED, *ended("main")]
+    assert shown(*events) == ["main: m is asked again in 2.0 s: status 500", "main/add#1: denied: no"]
+
+
+def test_lines_wait_while_a_person_is_asked() -> None:
+    screen = io.StringIO()
+    with Display(screen, detail=0, approvals="prompt", redaction=NOTHING) as display:
+        display(Asked(path="main/write#1", tool="write"))
+        display(Asked(path="main/write#2", tool="write"))
+        display(FAILED)
+        display(Decided(path="main/write#1", tool="write", raised=(), decision="needs_approval", allowed=True,
+                        by="a person", reasons=()))  # fmt: skip
+        assert screen.getvalue() == ""
+        display(ToolFinished(path="main/write#2", tool="write", outcome="error", result=None))
+        assert "asked again" in screen.getvalue()
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[TextIO, list[bytes]]]:
+    """A terminal to draw on, and what is on it when it is gone."""
+    person, program = pty.openpty()
+    seen: list[bytes] = []
+
+    def read() -> None:
+        while True:
+            try:
+                piece = os.read(person, 65536)
+            except OSError:
+                return
+            if not piece:
+                return
+            seen.append(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with os.fdopen(program, "w", encoding="utf-8") as stream:
+        yield stream, seen
+    reader.join()
+    os.close(person)
+
+
+def test_on_a_terminal_the_tree_is_drawn_gives_way_to_a_question_and_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with terminal() as (stream, seen):
+        with Display(stream, detail=0, approvals="prompt", redaction=NOTHING) as display:
+            for event in begun("main"):
+                display(event)
+            display._live.refresh()
+            display(Asked(path="main/write#1", tool="write"))
+            stream.write("QUESTION\n")
+            stream.flush()
+            assert not display._live.is_started
+            display(RunFinished(path="go", run="r", status="completed", error=None))
+            assert display._live.is_started
+    screen = b"".join(seen).decode()
+    before, _, after = screen.partition("QUESTION")
+    assert "waits for openai:gpt-5" in before
+    assert before.rstrip().endswith("\x1b[2K")
+    assert before.count("\x1b[?25l") == before.count("\x1b[?25h") == 1
+    assert after.count("\x1b[?25l") == after.count("\x1b[?25h") == 1
+
+
+@pytest.mark.parametrize(("term", "alive"), [("xterm", True), ("dumb", False), (None, False)])
+def test_a_terminal_that_cannot_redraw_gets_lines(
+    term: str | None, alive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TERM", raising=False)
+    if term:
+        monkeypatch.setenv("TERM", term)
+    with terminal() as (stream, _):
+        assert is_alive(stream) == alive
+
+
+def test_no_color_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    with terminal() as (stream, seen), Display(stream, detail=0, approvals="", redaction=NOTHING) as display:
+        for event in begun("main"):
+            display(event)
+        display._live.refresh()
+    assert "\x1b[36m" not in b"".join(seen).decode()

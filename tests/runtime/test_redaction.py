@@ -1,0 +1,129 @@
+"""What is written down holds no secret that can be known, and no bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from pydantic_ai.messages import BinaryContent
+
+from llmdo.authority import Capability
+from llmdo.runtime.redaction import Redaction
+
+SECRET = 's3cr3t/with+odd "chars"'
+
+
+@pytest.mark.parametrize(
+    "name", ["ACME_API_KEY", "my_token", "DB_PASSWORD", "CLIENT_SECRET", "AWS_CREDENTIALS"]
+)
+@pytest.mark.parametrize(
+    "written", [SECRET, quote(SECRET, safe=""), base64.b64encode(SECRET.encode()).decode()]
+)
+def test_the_value_of_a_secret_variable_becomes_its_name(name: str, written: str) -> None:
+    text = Redaction.of({name: SECRET}).text(f"before {written} after")
+    assert text.startswith(f"before [redacted {name}]")
+    assert text.endswith(" after")
+
+
+def test_short_values_and_other_variables_stay() -> None:
+    redaction = Redaction.of({"API_KEY": "short", "HOME": "/home/somebody"})
+    assert redaction.text("short /home/somebody") == "short /home/somebody"
+
+
+def test_the_longer_of_two_secrets_goes_first() -> None:
+    redaction = Redaction.of({"A_KEY": "12345678", "B_KEY": "12345678-and-more"})
+    assert redaction.text("12345678-and-more") == "[redacted B_KEY]"
+
+
+TOKENS = [
+    "sk-" + "a1" * 12,
+    "sk-ant-api03-" + "b2" * 12,
+    "AKIA" + "A" * 16,
+    "ghp_" + "c3" * 18,
+    "github_pat_" + "d4" * 15,
+    "glpat-" + "e5" * 10,
+    "xoxb-" + "1234567890-abc",
+    "sk_live_" + "f6" * 10,
+    "AIza" + "g7" * 17,
+    "hf_" + "h8" * 15,
+    "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nMIIE that was cut",
+]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_what_looks_like_a_token_goes_without_being_known(token: str) -> None:
+    assert Redaction.of({}).text(f"it is {token}") == "it is [redacted]"
+
+
+@pytest.mark.parametrize("text", ["task-force", "sk-learn is a library", "risk-averse", "a.b.c", "AIza"])
+def test_ordinary_words_stay(text: str) -> None:
+    assert Redaction.of({}).text(text) == text
+
+
+def test_bytes_become_digest_and_size() -> None:
+    content = b"\x00\x01"
+    digest = {"bytes": 2, "sha256": sha256(content).hexdigest()}
+    redaction = Redaction.of({})
+    assert redaction.plain(content) == digest
+    picture = redaction.plain([BinaryContent(content, media_type="image/png")])
+    assert isinstance(picture, list)
+    assert picture[0]["data"] == digest
+    assert picture[0]["media_type"] == "image/png"
+
+
+class Model(BaseModel):
+    key: str
+
+
+@dataclass
+class Plain:
+    key: str
+
+
+class Rude:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Model(key="12345678"), {"key": "[redacted A_KEY]"}),
+        (Plain("12345678"), {"key": "[redacted A_KEY]"}),
+        ({"12345678": 1}, {"[redacted A_KEY]": 1}),
+        (12345678, "[redacted A_KEY]"),
+        (Capability("fs.read", "a.txt"), "fs.read:a.txt"),
+        (Decimal("0.10"), "0.10"),
+        (float("nan"), "nan"),
+        (Rude(), "[Rude: RuntimeError]"),
+        (True, True),
+    ],
+)
+def test_values_become_plain_data(value: object, plain: object) -> None:
+    assert Redaction.of({"A_KEY": "12345678"}).plain(value) == plain
+
+
+def test_a_cycle_ends() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    assert "[too deep]" in json.dumps(Redaction.of({}).plain(circle))
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.floats() | st.text() | st.binary(), st.lists, max_leaves=8)
+)
+def test_all_of_it_can_be_json(value: object) -> None:
+    assert (
+        json.loads(json.dumps(Redaction.of({"A_KEY": "12345678"}).plain(value), allow_nan=False)) is not ...
+    )

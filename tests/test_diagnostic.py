@@ -1,0 +1,80 @@
+"""Suggestions, and how many findings of a kind there are."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from llmdo import checks, project
+from llmdo.diagnostic import MANY, nearest, only_match, shown
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "near", "only"),
+    [
+        ("filesytem", {"filesystem", "shell"}, "filesystem", "filesystem"),
+        ("fs.wrte", {"fs.read", "fs.write"}, "fs.write", "fs.write"),
+        ("ab", {"abc", "abd"}, "abd", None),
+        ("x", {"filesystem"}, None, None),
+        ("", {"a"}, None, None),
+    ],
+)
+def test_a_name_is_suggested_where_it_is_near_and_certain_where_no_other_is(
+    name: str, known: set[str], near: str | None, only: str | None
+) -> None:
+    assert (nearest(name, known), only_match(name, known)) == (near, only)
+
+
+def test_a_near_name_is_found_among_very_many_and_in_time() -> None:
+    known = {f"worker_{number}_{'x' * (number % 40)}" for number in range(20_000)} | {"pitch_evaluator"}
+    assert only_match("pitch_evalutor", known) == "pitch_evaluator"
+    start = time.process_time()
+    for number in range(100):
+        nearest(f"wroker_{number}", known)
+    assert time.process_time() - start < 10
+
+
+def test_among_too_many_that_are_alike_none_is_meant() -> None:
+    assert nearest("worker_000", {f"worker_{number:03}x" for number in range(MANY + 1)}) is None
+
+
+@pytest.mark.parametrize(
+    "character", ["\x00", "\x1b", "\x7f", "\u202e", "\u200b", "\u3164", "\ud800", "\ue000", "\n"]
+)
+def test_what_cannot_be_seen_is_spelled_out(character: str) -> None:
+    assert shown(f"a{character}b") == f"a\\u{{{ord(character):x}}}b"
+
+
+def manifest(root: Path, entries: int, accept: str = "") -> None:
+    text = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n'
+    for number in range(entries):
+        text += f'[entries.e{number:04}]\nworker = "main"\nmay = []\n'
+    (root / "llmdo.toml").write_text(text + accept, encoding="utf-8")
+
+
+def test_of_very_many_findings_of_a_kind_the_first_are_shown_and_the_last_says_that_there_are_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "MAX_OF_A_KIND", 5)
+    manifest(tmp_path, 9)
+    found = [one for one in checks.check(project.read(tmp_path)) if one.code == "LDO203"]
+    assert len(found) == 6
+    assert ["more findings of this kind" in one.message for one in found] == [False] * 5 + [True]
+
+
+def test_what_is_accepted_hides_nothing_that_comes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "MAX_OF_A_KIND", 5)
+    (tmp_path / "main.worker").write_text(
+        "---\nname: main\ntoolsets: [filesystem]\n---\nGo.\n", encoding="utf-8"
+    )
+    accepted = "".join(
+        f'[[check.accept]]\ncode = "LDO501"\nentry = "e{number:04}"\nreason = "x"\n' for number in range(8)
+    )
+    manifest(tmp_path, 9, accepted)
+    found = [one for one in checks.check(project.read(tmp_path)) if one.code == "LDO501"]
+    assert found
+    assert {one.subject for one in found} == {"e0008"}

@@ -1,0 +1,29 @@
+"""Every attempt of `tests/bypasses.py` ends as its table says, and does no harm."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests import bypasses
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+
+EXPECTED = dict(bypasses.ATTEMPTS.keys())
+
+
+def wrong(mode: bypasses.IsolationMode, of_a_hostile_repository: bypasses.Outcome) -> list[bypasses.Result]:
+    expected = {**EXPECTED, "a hostile repository": of_a_hostile_repository}
+    found = list(bypasses.results(mode))
+    assert len(found) > 200
+    return [one for one in found if one.harm or one.outcome != expected[one.kind]]
+
+
+def test_no_attempt_gets_past_the_rules_without_isolation() -> None:
+    assert wrong("off", "asks") == []
+
+
+@pytest.mark.needs_bwrap
+def test_no_attempt_gets_past_the_rules_or_out_of_bubblewrap() -> None:
+    assert wrong("require", "ran") == []

@@ -1,0 +1,400 @@
+"""Commands, really run: what limits them, what isolates them, and that nothing of them stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from llmdo.authority import Authority, Capability, Ceiling, Rule, base_rules
+from llmdo.diagnostic import LlmdoError
+from llmdo.shell import CommandRefused, ShellLimits, ShellSettings
+from llmdo.toolsets import exposure
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.machine import Grants, Machine
+from llmdo.toolsets.processes import Finished
+from llmdo.toolsets.programs import Programs, environment
+
+CANARY = "CANARY-77a2"
+SYSTEM = "/usr/bin:/bin"
+
+both = pytest.mark.parametrize("isolation", ["off", pytest.param("require", marks=pytest.mark.needs_bwrap)])
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    root = tmp_path / "workspace"
+    (root / "out").mkdir(parents=True)
+    (root / "README.md").write_text("hello\n")
+    return root
+
+
+@pytest.fixture
+def machine(workspace):
+    with closing(Root.open(workspace)) as files:
+
+        def make(isolation="off", governing=(), env=(), **limits):
+            settings = ShellSettings(isolation=isolation, env=env, limits=ShellLimits(**limits))
+            environ = {
+                "PATH": SYSTEM,
+                "HOME": "/home/somebody",
+                "SECRET_TOKEN": CANARY,
+                "LD_PRELOAD": "/x.so",
+            }
+            return Machine.prepare(workspace, files, settings, governing, environ)
+
+        yield make
+
+
+def run(machine: Machine, *command: str, seconds: float = 5.0, **grants) -> Finished:
+    finished, _ = asyncio.run(machine.run(command, Grants(**grants), seconds))
+    return finished
+
+
+def out(finished: Finished) -> str:
+    return finished.stdout.kept.decode() + finished.stderr.kept.decode()
+
+
+def running(word: str) -> list[int]:
+    """The processes with this word in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def gone(word: str) -> bool:
+    deadline = time.monotonic() + 3
+    while running(word):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@both
+def test_a_program_runs_in_the_workspace(machine, isolation) -> None:
+    finished = run(machine(isolation), "cat", "README.md")
+    assert (finished.status, out(finished)) == (0, "hello\n")
+
+
+@both
+def test_its_input_is_empty(machine, isolation) -> None:
+    assert run(machine(isolation), "cat").status == 0
+
+
+@both
+def test_a_background_process_is_ended_with_its_command(machine, isolation) -> None:
+    finished = run(machine(isolation), "sh", "-c", "sleep 311.1 > /dev/null 2>&1 & echo started")
+    assert out(finished) == "started\n"
+    assert gone("311.1")
+
+
+@pytest.mark.needs_bwrap
+def test_a_daemon_is_ended_with_its_command(machine) -> None:
+    line = "setsid sh -c 'setsid sleep 312.2 < /dev/null > /dev/null 2>&1 &'; echo started"
+    assert out(run(machine("require"), "sh", "-c", line)) == "started\n"
+    assert gone("312.2")
+
+
+@both
+def test_a_process_that_holds_the_output_does_not_hold_the_command(machine, isolation) -> None:
+    start = time.monotonic()
+    finished = run(machine(isolation), "sh", "-c", "sleep 313.3 & echo started", seconds=20)
+    assert time.monotonic() - start < 10
+    assert out(finished) == "started\n"
+    assert finished.left_behind or isolation == "require"
+    assert gone("313.3")
+
+
+@both
+def test_a_command_that_ignores_signals_is_ended_in_time(machine, isolation) -> None:
+    start = time.monotonic()
+    line = "trap '' TERM INT HUP; echo waiting; sleep 314.4; sleep 314.4"
+    finished = run(machine(isolation), "sh", "-c", line, seconds=0.7)
+    assert time.monotonic() - start < 10
+    assert finished.timed_out
+    assert out(finished) == "waiting\n"
+    assert gone("314.4")
+
+
+@both
+def test_a_flood_is_read_and_dropped(machine, isolation) -> None:
+    finished = run(machine(isolation, output_bytes=1000), "yes", seconds=0.5)
+    assert finished.timed_out
+    assert len(finished.stdout.kept) == 1000
+    assert finished.stdout.dropped > 100_000
+
+
+@both
+def test_a_file_cannot_grow_beyond_its_limit(machine, isolation, workspace) -> None:
+    words = ("dd", "if=/dev/zero", "of=out/big", "bs=1M", "count=1024")
+    finished = run(machine(isolation, file_mb=2), *words, write=("out/**",))
+    assert finished.status != 0
+    assert (workspace / "out/big").stat().st_size <= 2 * 1024 * 1024
+
+
+@both
+def test_memory_is_limited(machine, isolation) -> None:
+    finished = run(
+        machine(isolation, memory_mb=200), "dd", "if=/dev/zero", "of=/dev/null", "bs=1G", "count=1"
+    )
+    assert finished.status != 0
+    assert "memory" in out(finished)
+
+
+@both
+def test_what_forks_without_end_is_ended_as_a_whole(machine, isolation) -> None:
+    line = "while :; do sleep 315.5 & done"
+    assert run(machine(isolation, processes=50), "sh", "-c", line, seconds=0.5).timed_out
+    assert gone("315.5")
+
+
+@both
+def test_a_cancelled_command_is_ended(machine, isolation) -> None:
+    async def cancel() -> None:
+        task = asyncio.create_task(machine(isolation).run(("sleep", "316.6"), Grants(), 30))
+        await asyncio.sleep(0.5)
+        assert running("316.6")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert gone("316.6")
+
+
+def test_commands_run_at_the_same_time(machine) -> None:
+    async def together() -> None:
+        one = machine()
+        await asyncio.gather(*(one.run(("sleep", "0.5"), Grants(), 5) for _ in range(6)))
+
+    start = time.monotonic()
+    asyncio.run(together())
+    assert time.monotonic() - start < 2.0
+
+
+@both
+def test_a_command_sees_nothing_of_our_environment(machine, isolation) -> None:
+    said = out(run(machine(isolation, env=("LD_PRELOAD", "MISSING")), "env"))
+    assert CANARY not in said
+    names = {line.partition("=")[0] for line in said.splitlines()}
+    assert names <= {"PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "PWD"}
+
+
+@both
+def test_a_command_is_given_what_was_declared(machine, isolation) -> None:
+    assert f"SECRET_TOKEN={CANARY}" in out(run(machine(isolation, env=("SECRET_TOKEN",)), "env"))
+
+
+@pytest.mark.needs_bwrap
+def test_the_processes_of_the_machine_are_not_to_be_seen(machine, monkeypatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", CANARY)
+    said = out(run(machine("require"), "sh", "-c", "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline"))
+    assert CANARY not in said
+    assert "python" not in said
+
+
+HIDING = """
+import os, subprocess
+from llmdo.toolsets.processes import hide_from_children
+hide_from_children()
+path = f"/proc/{os.getpid()}/environ"
+done = subprocess.run(["cat", path], capture_output=True, text=True)
+print(done.returncode, os.geteuid(), "CANARY" in done.stdout)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
+def test_a_child_cannot_read_the_environment_of_a_process_that_hides() -> None:
+    script = (
+        HIDING if os.geteuid() else f"import os\nimport llmdo.toolsets.processes\nos.setuid(65534)\n{HIDING}"
+    )
+    env = {**os.environ, "SECRET_TOKEN": CANARY}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    assert done.stderr == ""
+    status, user, seen = done.stdout.split()
+    assert (status, seen) == ("1", "False")
+    assert user != "0"
+
+
+def listening() -> socket.socket:
+    server = socket.create_server(("127.0.0.1", 0))
+    server.settimeout(5)
+    return server
+
+
+@pytest.mark.needs_bwrap
+def test_there_is_no_network_unless_it_is_granted(machine) -> None:
+    with listening() as server:
+        line = f"echo hello > /dev/tcp/127.0.0.1/{server.getsockname()[1]}"
+        assert run(machine("require"), "bash", "-c", line).status != 0
+        assert run(machine("require"), "bash", "-c", line, network=True).status == 0
+        server.accept()[0].close()
+
+
+@pytest.mark.needs_bwrap
+def test_the_workspace_is_written_only_where_that_is_granted(machine, workspace) -> None:
+    line = "echo x > README.md; echo x > new; echo x > out/new"
+    assert out(run(machine("require"), "sh", "-c", line)).count("Read-only") == 3
+    run(machine("require"), "sh", "-c", line, write=("out/**",))
+    assert (workspace / "out/new").read_text() == "x\n"
+    assert (workspace / "README.md").read_text() == "hello\n"
+    run(machine("require"), "sh", "-c", line, write=("README.md",))
+    assert (workspace / "README.md").read_text() == "x\n"
+    assert not (workspace / "new").exists()
+
+
+@pytest.mark.needs_bwrap
+def test_all_of_the_workspace_is_all_but_what_governs_it(machine, workspace) -> None:
+    (workspace / "tools").mkdir()
+    for path in ("llmdo.toml", "tools/calc.py"):
+        (workspace / path).write_text("original")
+    line = "for one in README.md llmdo.toml llmdo.lock tools/calc.py tools/new.py .git out/a; do echo x > $one; done"
+    run(machine("require", governing=("tools/calc.py",)), "sh", "-c", line, write=("**",))
+    written = {path.relative_to(workspace).as_posix() for path in workspace.rglob("*") if path.is_file()}
+    assert written == {"README.md", "llmdo.toml", "tools/calc.py", "out/a"}
+    assert (workspace / "tools/calc.py").read_text() == (workspace / "llmdo.toml").read_text() == "original"
+    assert (workspace / "README.md").read_text() == "x\n"
+
+
+@pytest.mark.needs_bwrap
+def test_a_protected_file_deep_in_a_folder_cannot_be_swapped(machine, workspace) -> None:
+    (workspace / "out/a/.git").mkdir(parents=True)
+    (workspace / "out/a/.git/config").write_text("original")
+    line = (
+        "echo x > out/a/.git/config; mv out/a out/b; mv out/a/.git out/git; rm -rf out/a; mkdir -p out/a/.git"
+    )
+    run(machine("require"), "sh", "-c", line, write=("out/**",))
+    assert (workspace / "out/a/.git/config").read_text() == "original"
+
+
+@pytest.mark.needs_bwrap
+def test_a_protected_file_that_a_command_makes_is_set_aside(machine, workspace) -> None:
+    line = "mkdir -p out/x/.git/hooks; echo x > out/conftest.py; ln -s /etc out/.env; echo x > out/fine"
+    _, removed = asyncio.run(machine("require").run(("sh", "-c", line), Grants(write=("out/**",)), 5))
+    assert removed == ("out/.env", "out/conftest.py", "out/x/.git")
+    assert sorted(path.name for path in (workspace / "out").iterdir()) == ["fine", "x"]
+    assert len(list((workspace / exposure.REMOVED).iterdir())) == 3
+
+
+@pytest.mark.needs_bwrap
+def test_a_link_opens_nothing_outside(machine, workspace) -> None:
+    (workspace.parent / "outside").mkdir()
+    (workspace / "out/link").symlink_to(workspace.parent / "outside")
+    run(machine("require"), "sh", "-c", "echo x > out/link/x", write=("out/**", "out/link/**"))
+    assert not list((workspace.parent / "outside").iterdir())
+
+
+@pytest.mark.needs_bwrap
+def test_the_home_folder_is_hidden(tmp_path, workspace) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/token").write_text(CANARY)
+    environ = {"PATH": SYSTEM, "HOME": str(tmp_path / "home")}
+    with closing(Root.open(workspace)) as files:
+        one = Machine.prepare(workspace, files, ShellSettings(isolation="require"), environ=environ)
+        assert CANARY not in out(run(one, "cat", str(tmp_path / "home/token")))
+
+
+def test_too_much_to_watch_over_is_not_opened(machine, workspace, monkeypatch) -> None:
+    monkeypatch.setattr(exposure, "MAX_SCANNED", 3)
+    for number in range(5):
+        (workspace / f"out/{number}").write_text("")
+    with Root.open(workspace) as files, pytest.raises(LlmdoError, match="too many"):
+        exposure.expose(files, workspace, ["out/**"], frozenset())
+
+
+def test_a_missing_path_opens_the_folder_it_would_be_made_in(workspace) -> None:
+    with Root.open(workspace) as files:
+        assert exposure.expose(files, workspace, ["out/a/b"], frozenset()).writable == ("out",)
+        assert exposure.expose(files, workspace, ["new"], frozenset()).writable == ("README.md", "out")
+        assert exposure.expose(files, workspace, [".git/x"], frozenset()).writable == ("README.md", "out")
+        assert exposure.expose(files, workspace, ["out/**", "out/x"], frozenset()).writable == ("out",)
+
+
+def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace, monkeypatch) -> None:
+    monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: None)
+    with Root.open(workspace) as files:
+        isolation = Machine.prepare(workspace, files, ShellSettings(), environ={"PATH": SYSTEM}).isolation
+        assert isolation.name == "none"
+        assert "there is no `bwrap` here" in str(isolation)
+        assert "the network" in isolation.lacks
+        with pytest.raises(LlmdoError, match="cannot be isolated, which the manifest requires"):
+            Machine.prepare(workspace, files, ShellSettings(isolation="require"), environ={"PATH": SYSTEM})
+
+
+def test_a_bubblewrap_that_does_not_work_counts_as_none(workspace, monkeypatch) -> None:
+    monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: Path("/usr/bin/false"))
+    with Root.open(workspace) as files:
+        one = Machine.prepare(workspace, files, ShellSettings(), environ={"PATH": SYSTEM})
+        assert not one.isolated
+        assert "does not work here" in one.isolation.reason
+
+
+@pytest.mark.needs_bwrap
+def test_bubblewrap_says_what_it_covers(machine) -> None:
+    isolation = machine("auto").isolation
+    assert isolation.name == "bubblewrap"
+    assert "the home folder" in isolation.covers
+    assert "memory, which is limited for each process alone" in isolation.lacks
+
+
+def test_a_program_that_is_not_there_is_refused(machine) -> None:
+    with pytest.raises(CommandRefused, match="there is no program `no-such-program` here"):
+        run(machine(), "no-such-program")
+
+
+def test_programs_are_looked_for_only_where_nobody_else_can_put_one(tmp_path) -> None:
+    root = tmp_path / "workspace"
+    folders = {name: tmp_path / name for name in ("good", "open", "workspace/bin")}
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+        (folder / "tool").write_text("#!/bin/sh\n")
+        (folder / "tool").chmod(0o755)
+    folders["open"].chmod(0o777)
+    (tmp_path / "link").symlink_to(root / "bin")
+    (folders["good"] / "inside").symlink_to(root / "bin/tool")
+    (folders["good"] / "writable").write_text("")
+    (folders["good"] / "writable").chmod(0o777)
+    (folders["good"] / "plain").write_text("")
+    path = os.pathsep.join(
+        [".", "", "bin", str(root / "bin"), str(tmp_path / "link"), *map(str, folders.values())]
+    )
+    programs = Programs.of(path, root)
+    assert programs.folders == (folders["good"],)
+    assert programs.find("tool") == folders["good"] / "tool"
+    for name in ("inside", "writable", "plain", "missing"):
+        with pytest.raises(CommandRefused):
+            programs.find(name)
+    assert environment(programs, "/h", (), {})["PATH"] == str(folders["good"])
+
+
+RULES = {
+    "fs.write:out/**": "allowed",
+    "fs.write:out/final/**": "blocked",
+    "net.connect": "allowed",
+    "fs.write:a": "allowed",
+}
+
+
+def test_what_is_granted_is_what_no_question_would_be_asked_about() -> None:
+    rules = tuple(Rule(Capability.parse(text), decision, "llmdo.toml") for text, decision in RULES.items())
+    base = base_rules(rules)
+    assert Grants.of(Authority(base=base)) == Grants(network=True, write=("a",))
+    assert Grants.of(Authority(base=base_rules(rules[:1]))) == Grants(write=("out/**",))
+    assert Grants.of(Authority(base=base_rules(()))) == Grants()
+    tight = Ceiling((Capability("fs.write", "a"),), "entry `x`")
+    assert Grants.of(Authority(base=base, ceilings=(tight,))) == Grants(write=("a",))
+    asks = (Rule(Capability("net"), "needs_approval", "worker `w`"),)
+    assert not Grants.of(Authority(base=base, layers=asks)).network
