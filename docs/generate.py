@@ -48,13 +48,11 @@ def table(schema: dict[str, Any], part: dict[str, Any], at: str, bracket: str, s
         value, description = resolved(schema, value)
         mark = " (required)" if key in required else ""
         rows.append(f"| `{key}` | {kind(value)} | {description}{mark} |\n")
-        inner, _ = (
-            resolved(schema, value.get("additionalProperties") or {})
-            if "properties" not in value
-            else (value, "")
-        )
-        if "properties" in inner:
-            below.append((inner, f"{at}.{key}" if at else key, inner is not value))
+        if "properties" in value:
+            below.append((value, f"{at}.{key}" if at else key, False))
+        others, _ = resolved(schema, value.get("additionalProperties") or {})
+        if "properties" in others:
+            below.append((others, f"{at}.{key}" if at else key, True))
         items, _ = resolved(schema, value.get("items") or {})
         if "properties" in items:
             below.append((items, f"{at}.{key}" if at else key, False))

@@ -28,7 +28,7 @@ The modules, each importing only from those below it:
     selectors.py    which workers `+planner` or `cap:proc.exec` means
     suggest.py      the smallest ceiling and rules under which an entry can do what it does
     paths.py        every call path to a capability
-    reach.py        Graph -> what each entry can reach, by which path, behind which gate
+    reach/          Graph -> what each entry can reach, by which path, behind which gate
     bounds.py       what could be reached at most, cheaply: where it is little, nobody looks for paths
     shapes.py       the calls that workers can make, as few as stand for all there can be
     inventory.py    every tool that a worker has, with what it declares: for reach and for the gate

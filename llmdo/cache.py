@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """What was looked at: path to facts. Of what was missing, the folder in which it would be."""
 
 VERSION = 1
-_ON = ("", "0", "false")
+_UNSET = ("", "0", "false")
 _FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanoseconds is coarser
 _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
 
@@ -40,7 +40,7 @@ def facts(found: os.stat_result) -> tuple[int, ...]:
 
 def is_off(environ: Mapping[str, str]) -> bool:
     """Whether the environment says that nothing be remembered."""
-    return environ.get("LLMDO_NO_CACHE", "").lower() not in _ON
+    return environ.get("LLMDO_NO_CACHE", "").lower() not in _UNSET
 
 
 def question(*, locked: bool, strict: bool, form: str) -> str:
@@ -82,9 +82,9 @@ def keep(
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
         if not _is_own(os.lstat(folder)):
             return
-        known: tuple[Any, ...] = (_head(root), {}, tuple(ourselves.items()), tuple(sight.seen.items()))
-        known[1].update(_answers(path, known))
-        known[1][asked] = text
+        seen = tuple(sight.seen.items())
+        answers, before = _answers(path, _head(root), seen)
+        known = (_head(root), {**answers, asked: text}, (*{**before, **ourselves}.items(),), seen)
         _write(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer
@@ -129,13 +129,15 @@ def _is_same(before: Iterable[tuple[str, tuple[int, ...]]], base: str) -> bool:
     return True
 
 
-def _answers(path: str, known: tuple[Any, ...]) -> dict[str, str]:
-    """The answers to other questions that the same sight gave."""
+def _answers(path: str, head: object, seen: object) -> tuple[dict[str, str], Seen]:
+    """The answers to other questions that the same sight gave, and the code that gave them."""
     try:
-        head, answers, code, seen = _known(path)
+        known = _known(path)
+        if known[0] == head and known[3] == seen and _is_same(known[2], ""):
+            return dict(known[1]), dict(known[2])
     except _MISSES:
-        return {}
-    return answers if (head, code, seen) == (known[0], known[2], known[3]) else {}
+        pass
+    return {}, {}
 
 
 def _write(path: str, content: bytes) -> None:

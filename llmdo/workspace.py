@@ -278,7 +278,8 @@ class _Reader:
 
     def packages(self, manifest: ManifestFile) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""
-        for table in manifest.get("toolsets", {}).values():
+        tables: Any = manifest.get("toolsets", {})
+        for table in tables.values():
             reference = table.get("python", "")
             if reference and not python_file(reference):
                 for path in package_files(reference):
@@ -367,7 +368,8 @@ def _references(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
 
 
 def _manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
-    for name, table in manifest.get("toolsets", {}).items():
+    tables: Any = manifest.get("toolsets", {})
+    for name, table in tables.items():
         if path := python_file(table.get("python", "")):
             yield path, Place(document, ("toolsets", name, "python"))
     for name, entry in manifest.get("entries", {}).items():

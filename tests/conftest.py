@@ -28,5 +28,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CI", "NO_COLOR", "LLMDO_LOCKED", "LLMDO_MODEL", "LLMDO_PROJECT"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LLMDO_NO_CACHE", "1")
     for name in ("CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)

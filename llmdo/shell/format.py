@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 from llmdo.fields import STRICT, Doc, Matches, Positive
 
 PlainWord = Annotated[
-    str, Matches(r"^[^*?\[\]\x00-\x20\x7f]+$", "one plain word, without blanks, `*`, `?`, `[` and `]`")
+    str, Matches(r"^[^*?\[\]\x00-\x20\x7f]+$", "a plain word (without blanks, `*`, `?`, `[` and `]`)")
 ]
 Flag = Annotated[
     str,
     Matches(
-        r"^-[^*?\[\]\x00-\x20\x7f]*$", "an option in one word: `-n`, `--name` or, with any value, `--name=`"
+        r"^-[^*?\[\]\x00-\x20\x7f]*$", "an option as one word (`-n`, `--name` or, with any value, `--name=`)"
     ),
 ]
 Variable = Annotated[str, Matches(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$", "the name of an environment variable")]

@@ -193,26 +193,25 @@ def _described(bubblewrap: Bubblewrap) -> Isolation:
     return Isolation("bubblewrap", covers=_CONTAINED, lacks=tuple(lacks))
 
 
-def offline(words: Sequence[str], *, writable: Path, programs: Programs) -> list[str]:
-    """The words that run `words` without network and with nothing to write but `writable`.
+def offline(words: Sequence[str], *, writable: Iterable[Path], programs: Programs) -> list[str]:
+    """The words that run `words` without network, and with nothing to write but the folders `writable`.
 
     Where that does not work here, `words` as they are.
     """
     found = _bubblewrap(programs)
     if found is None:
         return list(words)
-    kept = (
-        "--die-with-parent",
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-ipc",
-        "--cap-drop",
-        "ALL",
-    )
-    folder = str(writable)
     shut = [
-        *(str(found), *kept, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
-        *("--bind", folder, folder, "--"),
+        *(
+            str(found),
+            "--die-with-parent",
+            "--unshare-user",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-ipc",
+        ),
+        *("--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
+        *(word for folder in writable for word in ("--bind", str(folder), str(folder))),
+        "--",
     ]
     return list(words) if _failure([*shut, TRUE]) else [*shut, *words]

@@ -17,7 +17,9 @@ from pydantic import ValidationError
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.source import Location, Span
+from llmdo.toolsets.bubblewrap import offline
 from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.programs import Programs
 from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found, Request
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def inspect_toolsets(
 ) -> Facts:
     """What is known of the toolsets in the files `modules` and of those that `references` name, sorted.
 
-    The workspace's code runs in a child process with an environment built from nothing; it is no sandbox.
+    The workspace's code runs in a child process with an environment built from nothing; where bubblewrap works,
+    it has no network and writes nothing outside the workspace, elsewhere it is no sandbox.
 
     Raises:
         LlmdoError: A module or a toolset is wrong, all of which are told at once; or the child did not end.
@@ -49,7 +52,10 @@ def inspect_toolsets(
         (folder / "tmp").mkdir()
         asked = Request(root=str(root.absolute()), modules=tuple(modules), references=references)
         request.write_bytes(REQUEST.dump_json(asked))
-        end = _run(command(request, report), environment(home, folder / "tmp"), cwd=root, timeout_s=timeout_s)
+        variables = environment(home, folder / "tmp")
+        programs = Programs.of(variables["PATH"], root)
+        words = offline(command(request, report), writable=(folder, root), programs=programs)
+        end = _run(words, variables, cwd=root, timeout_s=timeout_s)
         events = tuple(_events(report))
     problems = [_error(event) for event in events if isinstance(event, Failed)]
     if not any(isinstance(event, Ended) for event in events):
@@ -150,12 +156,15 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _told(status: int) -> str:
-    if status >= 0:
+    number = (
+        -status if status < 0 else status - 128
+    )  # what started the child for us tells a signal by its number
+    if number <= 0:
         return f"ended with status {status}"
     try:
-        return f"was killed by {signal.Signals(-status).name}"
+        return f"was killed by {signal.Signals(number).name}"
     except ValueError:
-        return f"was killed by signal {-status}"
+        return f"was killed by signal {number}"
 
 
 def _events(report: Path) -> Iterator[Event]:

@@ -243,17 +243,19 @@ def test_on_a_terminal_the_tree_is_drawn_gives_way_to_a_question_and_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    with terminal() as (stream, seen):
-        with Display(stream, detail=0, approvals="prompt", redaction=NOTHING) as display:
-            for event in begun("main"):
-                display(event)
-            display._live.refresh()
-            display(Asked(path="main/write#1", tool="write"))
-            stream.write("QUESTION\n")
-            stream.flush()
-            assert not display._live.is_started
-            display(RunFinished(path="go", run="r", status="completed", error=None))
-            assert display._live.is_started
+    with (
+        terminal() as (stream, seen),
+        Display(stream, detail=0, approvals="prompt", redaction=NOTHING) as display,
+    ):
+        for event in begun("main"):
+            display(event)
+        display._live.refresh()
+        display(Asked(path="main/write#1", tool="write"))
+        stream.write("QUESTION\n")
+        stream.flush()
+        assert not display._live.is_started
+        display(RunFinished(path="go", run="r", status="completed", error=None))
+        assert display._live.is_started
     screen = b"".join(seen).decode()
     before, _, after = screen.partition("QUESTION")
     assert "waits for openai:gpt-5" in before

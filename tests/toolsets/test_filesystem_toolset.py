@@ -348,7 +348,6 @@ def test_an_edit_replaces_the_one_place_that_has_the_text(make, workspace):
         ("x\n  def f():\n", "def f( ):", "the text is not in it; read the file"),
         ("x\n  def f():\n\tpass\n", "def  f():\n    pass", "line 2 begins like it; blanks count"),
         ("x", "", "the text to replace is empty"),
-        ("x", "\ud800", "not valid Unicode"),
     ],
 )
 def test_an_edit_that_is_not_clear_changes_nothing_and_says_what_is_there(

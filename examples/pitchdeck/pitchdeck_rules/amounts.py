@@ -66,6 +66,7 @@ def _pattern(number: str) -> re.Pattern[str]:
 
 
 _AMOUNTS = {False: _pattern(_PLAIN), True: _pattern(_SPACED)}
+_DIGIT = re.compile(r"\d")
 _NUMBER_WORD = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _DATE = re.compile(
     r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}\.\d{1,2}\.\d{2,4}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}/\d{4}\b"
@@ -115,7 +116,7 @@ def uses_decimal_comma(text: str) -> bool:
 
 def read_amounts(text: str, *, decimal_comma: bool) -> tuple[Amount, ...]:
     """The amounts in `text`, in order; dates, versions and names with digits are left out."""
-    if not any(character.isdigit() for character in text):
+    if not _DIGIT.search(text):
         matches: list[re.Match[str]] = []
     else:
         dates = [found.span() for found in _DATE.finditer(text)]

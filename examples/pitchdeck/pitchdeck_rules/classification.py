@@ -33,12 +33,13 @@ _FOUNDED_BY = re.compile(r"\bfounded (?:in \S+ )?by\s*$", re.IGNORECASE)
 _OWN = compiled(r"""
     \b(?:we|our|us|paying|active|signed|live|already|today|wir|unsere?n?|haben|zahlende?|bereits)\b
 """)
-_OUTLOOK = compiled(r"""
+_OUTLOOK = compiled(rf"""
     \b(?:project(?:ed|ions?)|expect\w*|forecast\w*|will|plan(?:s|ned)?|target\w*|goal|prognos\w+|geplant|erwart\w+)\b
+    \b(?:get|take|bring)s? us to\b | {COUNT} (?:months|monate) (?:to|bis)\b
 """)
 _HOLDERS = one_of(r"""
     customers | users | clients | subscribers | pilots? | downloads | sign-?ups | kunden | nutzer\w* | pilotkunden
-    abonnenten
+    abonnenten | backers
 """)
 _WE = r"(?:we|i|wir|ich)"
 _THEY = r"\b(?!we\b|our\b|competitors\b|incumbents\b)[a-z-]{3,}s"
@@ -63,7 +64,9 @@ _ASKED = compiled(rf"""
     ^\W*(?:want(?:ed)?|need(?:ed)?|seeking|raising|looking for|asking for|gesucht|suchen)\W{{1,3}}(?:{_ABOUT} )*{MONEY}
     \b{_WE}\b[^.;]{{0,20}}\bsuchen?\b[^.;]{{0,30}}{MONEY} | \bsuchen wir\b[^.;]{{0,30}}{MONEY}
 """)
-_SPENT_BY = rf"\b(?!we\b|us\b)[\w-]+ spends? (?:\w+ ){{0,2}}{MONEY} (?:an?|per|each|every) {_PERIODS}"
+_SPENT_BY = re.compile(
+    rf"\b(?!we\b|us\b)[\w-]+ spends? (?:\w+ ){{0,2}}{MONEY} (?:an?|per|each|every) {_PERIODS}"
+)
 """What buyers spend: the size of a market, not the price of the company."""
 _NOT_ASKED = re.compile(rf"{MONEY} (?:(?:in|of|an) )?(?:[\w-]+ )?(?:(?:/|per|a|pro|im) ?{_PERIODS}|{_SALES})")
 """Money that is needed each month, or sales that are looked for."""
@@ -101,7 +104,7 @@ _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
         \b(?:market|markt)\b[^.{MONEY[1:-1]}]{{0,40}}{MONEY} | \bcompetitors?\b | \bcompetition\b
         \bwettbewerber\b | \bkonkurrenz\b | ^\W*vs\b | ^\W*{COUNT} [a-z-]+ {_REGIONS}\W*$
         ^\W*(?!we\b|wir\b)[\w-]+ (?:(?:and|und) [\w-]+ )?(?:sells?|offers?|biete[nt])\b[^.;]*\b(?:but|only|nur|aber)\b
-        {_SPENT_BY}
+        {_SPENT_BY.pattern}
         \bthere are (?:[\w-]+ ){{0,2}}{COUNT} (?:[\w-]+ ){{1,4}}(?:in|across) (?:the )?{_REGIONS}\b
         {COUNT} (?:[\w-]+ ){{1,4}}(?:in|across) (?:the )?{_REGIONS}\b[^.;]{{0,20}}(?:\(|\bbuy\b|\bspend\b|\bpay\b)
         \bin (?:the )?{_REGIONS}\b[^.;]{{0,15}}(?:there are|gibt es)[^.;]{{0,15}}{COUNT}
@@ -109,13 +112,15 @@ _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
     """),
     "traction": compiled(rf"""
         {COUNT} (?:[\w-]+ ){{0,3}}{_HOLDERS}\b | \bmrr\b | \barr\b | \bletters? of intent\b | \bwait-?list\b
-        {COUNT} (?:[\w-]+ ){{1,2}}(?:ordered|bought|booked|subscribed|renewed|signed up|backers)\b
+        {COUNT} (?:[\w-]+ ){{1,2}}(?:ordered|bought|booked|subscribed|renewed|signed up)\b
+        \bwe (?:made|earned|billed|invoiced|turned over) {MONEY}
         {_SALES}[^.;]{{0,30}}{MONEY} | {MONEY}[^.;{MONEY[1:-1]}]{{0,20}}{_SALES}
         ^\W*(?:[\w-]+ ){{0,2}}(?:customers|users|active|orders|retention|churn)\b[^|]*\|(?:[^|]*{AMOUNT}[^|]*\|){{2}}
     """),
     "finances": compiled(rf"""
         \bgross margin | \bcac\b | \bltv\b | \bburn(?:ing| rate)?\b | \brunway\b | \bbreak-?even\b | \bdeckungsbeitrag\b
         ^\W*(?:[\w-]+ ){{0,2}}(?:revenues?|turnover|umsatz)\b[^.;]{{0,30}}{MONEY} | \bgm\W{{1,3}}{PERCENT}
+        \bwe (?:made|earned|billed|invoiced|turned over) {MONEY} | \bbom\W{{1,3}}{MONEY}
         {PERCENT} (?:take rate|commission) | {PERCENT} (?:[\w-]+ )?margins?\b | \bmargins?\b[^.;]{{0,15}}{PERCENT}
         {MONEY} ?(?:/|per|a|pro|im|je) ?{_PERIODS} | {MONEY} (?:each|apiece|pro stück)\b
         \b(?:pays?|paid) (?:us )?{MONEY}
@@ -129,7 +134,7 @@ _CLEAR: Mapping[Dimension, re.Pattern[str]] = {
 _FOREIGN: Mapping[Dimension, frozenset[Topic]] = {
     "ask": frozenset({"problem", "market", "competition"}),
     "finances": frozenset({"problem", "market", "competition", "team", "use of funds"}),
-    "market": frozenset({"finances", "traction", "ask", "use of funds", "projection"}),
+    "market": frozenset({"problem", "finances", "traction", "ask", "use of funds", "projection"}),
     "traction": frozenset({"problem", "market", "competition", "plan", "projection", "ask", "use of funds"}),
 }
 """Sections whose numbers are of others or of the future, so that clear words are not enough there."""
@@ -146,24 +151,20 @@ class Classification:
 
 def classify(text: str, masked: str, topics: tuple[Topic, ...]) -> Classification:
     """What a statement of a section about `topics` speaks of."""
+    clear = frozenset(name for name in DIMENSIONS if _is_clear(name, masked))
     unmistakable = frozenset(_unmistakable_dimensions(text, masked, topics))
     own = list(dict.fromkeys(DIMENSION_BY_TOPIC[topic] for topic in topics if topic in DIMENSION_BY_TOPIC))
-    if (
-        unmistakable
-        and own
-        and not unmistakable & set(own)
-        and not any(_weight(name, masked) for name in own)
-    ):
-        clear = frozenset(_clear_dimensions(masked, frozenset())) - frozenset(own)
-        return Classification(dimensions=unmistakable | clear, topics=())
+    weights = {name: _weight(name, masked, clear) for name in own or DIMENSIONS}
+    if own and unmistakable and not unmistakable & set(own) and not any(weights.values()):
+        return Classification(dimensions=unmistakable | (clear - set(own)), topics=())
+    most = max(weights.values())
+    heaviest = [name for name in weights if most and weights[name] == most]
     if len(own) > 1:
-        weights = {name: _weight(name, masked) for name in own}
-        most = max(weights.values())
-        own = [name for name in own if most and weights[name] == most] or own[:1]
+        own = heaviest or own[:1]
     elif not own and not set(topics) & {"plan", "past"}:
-        own = list(unmistakable or _cue_dimensions(masked))
-    clear = frozenset(_clear_dimensions(masked, frozenset(topics)))
-    return Classification(dimensions=frozenset(own) | clear | unmistakable, topics=topics)
+        own = list(unmistakable) or heaviest[:2]
+    allowed = (name for name in clear if _is_allowed(name, masked, frozenset(topics)))
+    return Classification(dimensions=frozenset((*own, *allowed, *unmistakable)), topics=topics)
 
 
 def _unmistakable_dimensions(text: str, masked: str, topics: tuple[Topic, ...]) -> Iterator[Dimension]:
@@ -183,13 +184,6 @@ def _unmistakable_dimensions(text: str, masked: str, topics: tuple[Topic, ...]) 
         yield name
 
 
-def _cue_dimensions(masked: str) -> tuple[Dimension, ...]:
-    """The dimensions that a sentence speaks of most, by its words; at most two."""
-    weights = {name: _weight(name, masked) for name in DIMENSIONS}
-    most = max(weights.values())
-    return tuple(name for name in DIMENSIONS if most and weights[name] == most)[:2]
-
-
 def names_somebody(text: str) -> bool:
     """Whether a person is named: a name that stands alone, or beside a role, or before a mark as in a list."""
     if _INTRODUCED.search(text):
@@ -206,20 +200,22 @@ def names_somebody(text: str) -> bool:
     )
 
 
-def _weight(dimension: Dimension, masked: str) -> int:
-    return len(set(CUES[dimension].findall(masked))) + 2 * (_CLEAR[dimension].search(masked) is not None)
+def _weight(dimension: Dimension, masked: str, clear: frozenset[Dimension]) -> int:
+    return len(set(CUES[dimension].findall(masked))) + 2 * (dimension in clear)
 
 
-def _clear_dimensions(masked: str, topics: frozenset[Topic]) -> Iterator[Dimension]:
-    for name in DIMENSIONS:
-        if not _CLEAR[name].search(masked) or (name in {"problem", "solution"} and topics):
-            continue
-        if name == "traction" and _OUTLOOK.search(masked):
-            continue
-        if (name == "finances" and re.search(_SPENT_BY, masked)) or (
-            name == "market" and topics & {"problem"}
-        ):
-            continue
-        if topics & _FOREIGN.get(name, frozenset()) and not (name == "traction" and _OWN.search(masked)):
-            continue
-        yield name
+def _is_clear(dimension: Dimension, masked: str) -> bool:
+    if (dimension == "finances" and _SPENT_BY.search(masked)) or (
+        dimension == "traction" and _OUTLOOK.search(masked)
+    ):
+        return False
+    return _CLEAR[dimension].search(masked) is not None
+
+
+def _is_allowed(dimension: Dimension, masked: str, topics: frozenset[Topic]) -> bool:
+    """Whether clear words are enough in a section about `topics`."""
+    if dimension in {"problem", "solution"} and topics:
+        return False
+    if topics & _FOREIGN.get(dimension, frozenset()):
+        return dimension == "traction" and _OWN.search(masked) is not None
+    return True

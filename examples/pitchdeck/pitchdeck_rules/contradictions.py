@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pitchdeck_rules.statements import Statement
     from pitchdeck_rules.words import Dimension
 
+MOST_COMPARED = 100  # values of one quantity; each is compared with each
 _MOST_SHARES = 12
 _TOLERANCE = 0.05  # of the larger value: decks round
 _DIMENSION: dict[str, Dimension] = {
@@ -57,14 +58,8 @@ def find_contradictions(statements: Sequence[Statement], figures: Sequence[Figur
 
 
 def _different_values(figures: Sequence[Figure]) -> Iterator[Flag]:
-    groups: dict[tuple[str, str, str, str], dict[tuple[float, float, str], Figure]] = {}
-    for figure in figures:
-        if figure.tense == "now" or (figure.tense == "plan" and re.search(r"\d{4}", figure.period)):
-            key = (figure.subject, figure.qualifier, figure.scope, figure.period)
-            group = groups.setdefault(key, {})
-            group.setdefault((figure.low, figure.high, figure.unit), figure)
-    for (subject, qualifier, scope, period), group in groups.items():
-        pair = next((pair for pair in combinations(group.values(), 2) if _exclude(*pair)), None)
+    for (subject, qualifier, scope, period), values in _stated_values(figures).items():
+        pair = next((pair for pair in combinations(values[:MOST_COMPARED], 2) if _exclude(*pair)), None)
         if pair:
             label = " ".join(
                 word
@@ -77,6 +72,21 @@ def _different_values(figures: Sequence[Figure]) -> Iterator[Flag]:
                 f"{first.amount.text} in one place, {second.amount.text} in another.",
                 pair,
             )
+
+
+def has_uncompared_values(figures: Sequence[Figure]) -> bool:
+    """Whether the deck states one quantity in more ways than are compared with each other."""
+    return any(len(values) > MOST_COMPARED for values in _stated_values(figures).values())
+
+
+def _stated_values(figures: Sequence[Figure]) -> dict[tuple[str, str, str, str], list[Figure]]:
+    """The different values of each quantity, by subject, qualifier, scope and period."""
+    groups: dict[tuple[str, str, str, str], dict[tuple[float, float, str], Figure]] = {}
+    for figure in figures:
+        if figure.tense == "now" or (figure.tense == "plan" and re.search(r"\d{4}", figure.period)):
+            key = (figure.subject, figure.qualifier, figure.scope, figure.period)
+            groups.setdefault(key, {}).setdefault((figure.low, figure.high, figure.unit), figure)
+    return {key: list(group.values()) for key, group in groups.items()}
 
 
 def _exclude(first: Figure, second: Figure) -> bool:

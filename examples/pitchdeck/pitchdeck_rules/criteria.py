@@ -11,7 +11,7 @@ from pitchdeck_rules.classification import names_somebody
 from pitchdeck_rules.contradictions import is_share_of_funds
 from pitchdeck_rules.figures import SALES
 from pitchdeck_rules.flags import claims_no_competitor, is_calculation, is_hype
-from pitchdeck_rules.growth import growth_claims, has_base
+from pitchdeck_rules.growth import judged_claims
 from pitchdeck_rules.patterns import compiled
 from pitchdeck_rules.statements import cells
 from pitchdeck_rules.words import DIMENSIONS
@@ -84,7 +84,8 @@ _BUSINESS = compiled(r"""
     \boperations\b | \bvertrieb\b | \bgeschäftsführ\w+ | \bbetriebswirt\w*
 """)
 _TECHNICAL = compiled(r"""
-    \bchief techn | \bcto\b | \bengineer\w* | \bdevelop\w* | \btechnical\b | \bsoftware\b | \bscien\w+ | \bhardware\b | \bcpo\b
+    \bchief techn | \bcto\b | \bengineer\w* | \bdevelop\w* | \btechnical\b | \bsoftware\b | \bscien\w+ | \bhardware\b
+    \bcpo\b
     \bmachine learning\b | \bproduct\b | \bphysic\w+ | \bentwickl\w+ | \btechni\w+ | \binformati\w+
 """)
 _TIME = compiled(rf"""
@@ -101,7 +102,8 @@ _NAMED = re.compile(
     r"[:\s]+(?:the )?[A-Z\u00c0-\u00de][\w&'\u2019-]+"
     r"|[A-Z\u00c0-\u00de]\w+(?: (?:&|and|und) [A-Z]\w+)* (?:pay|pays|paid|uses?|buys?|bought|signed|orders?)\b"
 )
-_PAYS_US = re.compile(rf"\bpa(?:y|ys|id) (?:us )?{MONEY}|\b(?:pays?|paid) us\b|\bzahl(?:t|en) {MONEY}"
+_PAYS_US = re.compile(
+    rf"\bpa(?:y|ys|id) (?:us )?{MONEY}|\b(?:pays?|paid) us\b|\bzahl(?:t|en) {MONEY}"
     rf"|{COUNT} (?:[\w-]+ ){{1,2}}(?:ordered|bought|paid)\b"
 )
 _RIVALS = compiled(r"""
@@ -305,8 +307,8 @@ def measured(facts: Facts) -> Statement | None:
 def growth(facts: Facts) -> Statement | None:
     """Growth with what it started from or came to."""
     course = first((each for each in facts.about("traction") if not is_outlook(each)), _COURSE)
-    claims = growth_claims(facts.statements)
-    based = next((claim for claim in claims if has_base(claim, facts.statements, facts.figures)), None)
+    claims = judged_claims(facts.statements, facts.figures)
+    based = next((claim for claim, is_based in claims if is_based), None)
     return course or based or _series(facts)
 
 
@@ -350,7 +352,7 @@ _CHARGED = compiled(r"""
     \bpric\w+ | \bper\b | / ?(?:month|mo|year|seat|user)\b | \ba (?:month|year|day|week|night)\b(?! ago)
     \brevenues?\b | \bmrr\b
     \barr\b | \bsales\b | \bfees?\b | \bcharge\w* | \bsubscri\w+ | \bcommission\b | \btake rate\b | \blicen[cs]e\w*
-    \bpays?\b | \bpaid\b | \beach\b
+    \bpays?\b | \bpaid\b | \beach\b | \bwe (?:made|earned|billed|invoiced|turned over)\b
     \bturnover\b | \bcosts? (?:a|the|each)\b | \bumsatz\w* | \bumsätze\b | \bpreis\w* | \bpro\b | \babo\w*
     \berlös\w* | \bkostet\b | \bzahl(?:t|en)\b | \bim (?:monat|jahr)\b
 """)

@@ -31,6 +31,7 @@ _LABEL = re.compile(
 )
 _FRONT_MATTER_LINE = re.compile(r"\s*$|\s*[\w-]+\s*:|\s+\S|\s*-\s|\s*#")
 _LABEL_WORD = re.compile("slide|folie|page|seite|diapo", re.IGNORECASE)
+_MOST_LINES = 8_000  # different ones; repeated lines cost little
 _LONGEST_LINE = 1000  # characters; a longer line is text, whatever marks it holds
 _LONGEST_HEADING = 70  # characters; a longer bare line is a sentence
 
@@ -65,12 +66,25 @@ class Deck:
 
 
 def read_deck(content: str, name: str, notes: tuple[str, ...] = ()) -> Deck:
-    """The deck written in `content`; every line of the file is one of its lines."""
-    texts = re.split(r"\r\n|\r|\n", content)
+    """The deck written in `content`; every line of the file, up to a limit, is one of its lines."""
+    all_texts = re.split(r"\r\n|\r|\n", content)
+    texts = all_texts[: _readable(all_texts)]
+    if len(texts) < len(all_texts):
+        notes = (*notes, f"only the first {len(texts):,} of {len(all_texts):,} lines were read")
     hidden = _hidden_lines(texts)
     slide_by_line = _slides(texts, hidden)
     lines = tuple(_line(texts, index, hidden, slide_by_line.get(index)) for index in range(len(texts)))
     return Deck(name=name, lines=lines, slides=len(set(slide_by_line.values())), notes=notes)
+
+
+def _readable(texts: Sequence[str]) -> int:
+    """How many lines to read: all, unless the file holds more different ones than any deck does."""
+    seen: set[str] = set()
+    for index, text in enumerate(texts):
+        seen.add(text)
+        if len(seen) > _MOST_LINES:
+            return index
+    return len(texts)
 
 
 def _hidden_lines(texts: Sequence[str]) -> frozenset[int]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pitchdeck_rules.contradictions import find_contradictions
+from pitchdeck_rules.contradictions import MOST_COMPARED, find_contradictions, has_uncompared_values
 from pitchdeck_rules.criteria import gather_facts, has_digits, is_table_row
 from pitchdeck_rules.figures import read_figures
 from pitchdeck_rules.flags import Flag, find_flags, instructions, missing_sections
@@ -87,6 +87,8 @@ class Evaluation:
     doubts: tuple[Flag, ...]
     """The other red flags, without those that concern the evaluator alone."""
     instructions: tuple[Flag, ...]
+    notes: tuple[str, ...]
+    """What was not looked at."""
     verdict: Verdict
     reasons: tuple[str, ...]
 
@@ -98,8 +100,8 @@ class Evaluation:
 
 def evaluate(deck: Deck) -> Evaluation | None:
     """The evaluation of a deck; None where it says nothing at all."""
-    statements = read_statements(deck)
     company = company_name(deck)
+    statements = read_statements(deck, company.text if company else "")
     if not any(not statement.is_instruction for statement in statements):
         return None
     facts = gather_facts(statements, read_figures(statements))
@@ -117,6 +119,9 @@ def evaluate(deck: Deck) -> Evaluation | None:
         contradictions=contradictions,
         doubts=doubts,
         instructions=tuple(instructions((*statements, *read_hidden_statements(deck)))),
+        notes=(f"only the first {MOST_COMPARED} values of each quantity were compared",)
+        if has_uncompared_values(facts.figures)
+        else (),
         verdict=verdict,
         reasons=reasons,
     )

@@ -55,7 +55,9 @@ _NOT_OWN = compiled(r"""
     \b(?:new|neue|first|next|another|additional|more|lost|churned|per|each|every|average|avg)\b(?! than)
     \b(?:mögliche|potenzielle|weitere)\b(?! than)
 """)
-_SOME = re.compile(r"\s*(?:have |has )?(?:already |since )?(?:extended|renewed|left|churned|upgraded|cancel+ed)\b")
+_SOME = re.compile(
+    r"\s*(?:have |has )?(?:already |since )?(?:extended|renewed|left|churned|upgraded|cancel+ed)\b"
+)
 """What some customers did, so that their number is not that of all."""
 _OTHERS = re.compile(r"\b(?:competitors?|incumbents?|rivals?|wettbewerber|konkurren\w+)\b")
 _WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
@@ -295,7 +297,7 @@ def _qualifier(sighting: _Sighting) -> str:
     if sighting.subject == "payers":
         return "paying"
     if sighting.subject == "revenue":
-        if re.search(r"month|/ ?mo\b|monat", around):
+        if re.search(r"\bmonth(?:ly)?\b|/ ?mo\b|\bmonat(?:lich\w*)?\b", around):
             return "monthly"
         return "annual" if re.search(r"annual|per year|a year|p\. ?a\.|jahres|jährlich", around) else ""
     if sighting.subject == "market size":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pitchdeck_rules.amounts import COUNT, MONEY, PERCENT
 from pitchdeck_rules.figures import SALES
-from pitchdeck_rules.growth import growth_claims, has_base
+from pitchdeck_rules.growth import judged_claims
 from pitchdeck_rules.patterns import compiled
 from pitchdeck_rules.words import DIMENSIONS
 
@@ -154,9 +154,7 @@ def _each(
 
 def _growth_without_base(statements: Sequence[Statement], figures: Sequence[Figure]) -> Iterator[Flag]:
     quotes = tuple(
-        Quote(statement=claim)
-        for claim in growth_claims(statements)
-        if not has_base(claim, statements, figures)
+        Quote(statement=claim) for claim, is_based in judged_claims(statements, figures) if not is_based
     )
     if quotes:
         yield Flag(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pitchdeck_rules.amounts import AMOUNT, COUNT, MONEY, MULTIPLE, PERCENT
@@ -31,6 +32,7 @@ _CLAIM = compiled(rf"""
     \b{_METRIC}\b[^;.{AMOUNT[1:-1]}]{{0,30}}(?:{_ROSE}{_GAP}{{0,20}}{_RATE}|{_TIMES})
     {_TIMES}[^;.]{{0,30}}\b{_METRIC}\b
 """)
+_SALES_METRIC = re.compile(r"(?:mrr|arr|sales|turnover|umsatz|umsätze|erlöse|revenues?)$")
 _NOT_OURS = compiled(r"""
     \b(?:market|industry|sector|cagr|demand|category|segment|competitors?|their)\b | \b(?:markt\w*|branche|nachfrage)\b
 """)
@@ -55,24 +57,26 @@ def growth_claims(statements: Sequence[Statement]) -> Iterator[Statement]:
             yield statement
 
 
-def has_base(claim: Statement, statements: Sequence[Statement], figures: Sequence[Figure]) -> bool:
-    """Whether the deck gives, in the claim or elsewhere, an absolute number of what grew."""
-    if _BASE.search(claim.masked):
-        return True
-    metric = re.search(_METRIC, claim.masked)
+def judged_claims(
+    statements: Sequence[Statement], figures: Sequence[Figure]
+) -> Iterator[tuple[Statement, bool]]:
+    """Each claim, with whether the deck gives, in it or elsewhere, an absolute number of what grew."""
     today = [
         figure for figure in figures if figure.tense != "plan" and figure.subject not in {"ask", "team size"}
     ]
-    if metric is None:
-        return any(figure.subject in SALES or figure.statement.section == claim.section for figure in today)
-    if (
-        metric[0] in {"mrr", "arr", "sales", "turnover", "umsatz", "umsätze", "erlöse"}
-        or "revenue" in metric[0]
-    ):
-        return any(figure.subject in SALES for figure in today)
-    stem = re.escape(metric[0][:4])
+    has_sales = any(figure.subject in SALES for figure in today)
+    sections = {figure.statement.section for figure in today}
+    own = [each for each in statements if {"traction", "finances"} & each.dimensions]
+    is_stated = cache(lambda metric: has_sales if _SALES_METRIC.match(metric) else _is_stated(metric, own))
+    for claim in growth_claims(statements):
+        metric = re.search(_METRIC, claim.masked)
+        is_elsewhere = is_stated(metric[0]) if metric else has_sales or claim.section in sections
+        yield claim, is_elsewhere or _BASE.search(claim.masked) is not None
+
+
+def _is_stated(metric: str, statements: Sequence[Statement]) -> bool:
+    stem = re.escape(metric[:4])
     stated = re.compile(
         rf"(?:{MONEY}|{COUNT})[^;.{AMOUNT[1:-1]}]{{0,25}}\b{stem}|\b{stem}[^;.{AMOUNT[1:-1]}]{{0,25}}(?:{MONEY}|{COUNT})"
     )
-    own = (each for each in statements if {"traction", "finances"} & each.dimensions)
-    return any(stated.search(each.masked) for each in own)
+    return any(stated.search(each.masked) for each in statements)

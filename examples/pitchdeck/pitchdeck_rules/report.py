@@ -39,7 +39,7 @@ def write_report(evaluation: Evaluation, model_name: str) -> str:
     slides = f"{deck.slides} slides, " if deck.slides else "no slide marks, "
     size = f"{slides}{len(deck.lines)} lines"
     sections = (
-        _head(_title(evaluation), deck.name, (size, *deck.notes), model_name),
+        _head(_title(evaluation), deck.name, (size, *deck.notes, *evaluation.notes), model_name),
         _verdict(evaluation),
         _key_figures(evaluation),
         _scores(evaluation.scores),
@@ -100,7 +100,8 @@ def _key_figures(evaluation: Evaluation) -> list[str]:
         is_narrowed = label in {"Revenue", "Customers or users"}
         narrowed = f"{figure.qualifier} {figure.subject} {_region(figure.scope)}".strip()
         subject = narrowed if is_narrowed else figure.subject
-        details = (subject, figure.period, "planned" if figure.tense == "plan" else "", doubt)
+        period = figure.period if figure.subject != "ask" else ""
+        details = (subject, period, "planned" if figure.tense == "plan" else "", doubt)
         value = f'"{figure.amount.text}" ({", ".join(detail for detail in details if detail)})'
         piece = _piece_at(figure.statement, figure.amount.start)
         lines.append(f"| {label} | {value} | {_place(piece)} |")

@@ -41,7 +41,8 @@ _ROLE = compiled(r"""
     \bchief\b | \bdevelopers?\b | \bdesigner\b | \bmanager\b | \badvisors?\b | \bprofessor\b | \bgründer\w*
     \bruns? (?:operations|sales|engineering|product|marketing|finance|the)\b | \bin charge of\b
     \bresponsible for\b
-    \bgeschäftsführ\w+ | leiter(?:in)?\b | \bmitgründer\w* | \bentwickler\w* | \bfondat\w+ | \bpdg\b | \bdirecteur\b | \bdirectrice\b
+    \bgeschäftsführ\w+ | leiter(?:in)?\b | \bmitgründer\w* | \bentwickler\w* | \bfondat\w+ | \bpdg\b
+    \bdirecteur\b | \bdirectrice\b
 """)
 _EXPERIENCE = compiled(rf"""
     {COUNT} ?\+? (?:years|jahre|ans)\b | \b\w+ years (?:at|in|as|of|running)\b | \bex-\w+ | \bpreviously\b
@@ -61,7 +62,8 @@ _RETENTION = compiled(r"""
 """)
 _UNIT = compiled(r"""
     \bmargins?\b | \bcac\b | \bltv\b | \bclv\b | \bpayback\b | \bpays? (?:for itself|back)\b | \bpaid back\b
-    \bbom\b | \bcontribution\b | \bunit (?:cost|economics)\b | \bcogs\b | \barpu\b | \bacquisition costs?\b | \bdeckungsbeitrag\b
+    \bbom\b | \bcontribution\b | \bunit (?:cost|economics)\b | \bcogs\b | \barpu\b
+    \bacquisition costs?\b | \bdeckungsbeitrag\b
     \bmarge\b | \bamortis\w+
 """)
 _ASSUMED = compiled(r"""

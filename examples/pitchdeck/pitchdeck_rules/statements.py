@@ -124,8 +124,8 @@ class _Block:
     header: tuple[str, ...] = ()
 
 
-def read_statements(deck: Deck) -> tuple[Statement, ...]:
-    """Everything that the deck says, in its order, without its title, its structure and its placeholders."""
+def read_statements(deck: Deck, company: str = "") -> tuple[Statement, ...]:
+    """Everything that the deck of `company` says, in order, without its title, its structure and its placeholders."""
     decimal_comma = uses_decimal_comma("\n".join(line.text for line in deck.lines if line.kind != "hidden"))
     judge = cache(partial(_judge, decimal_comma=decimal_comma))  # large decks repeat themselves
     return _with_section_dimensions(
@@ -134,12 +134,26 @@ def read_statements(deck: Deck) -> tuple[Statement, ...]:
             for block in _blocks(deck)
             for statement in _block_statements(block, judge)
             if not _PLACEHOLDER.match(statement.text) and not _is_bare_topic(statement)
-        ]
+        ],
+        company,
     )
 
 
-def _with_section_dimensions(statements: list[Statement]) -> tuple[Statement, ...]:
-    """Where a heading names no topic, a statement without clear words speaks of what most of its section does."""
+def _with_section_dimensions(statements: list[Statement], company: str) -> tuple[Statement, ...]:
+    """Where a heading names no topic, a statement without clear words speaks of what most of its section does.
+
+    One that begins with the company's name says what the company does.
+    """
+    names = re.compile(rf"{re.escape(company.split()[0])} [a-z\u00df-\u00ff]" if company else r"(?!)")
+    statements = [
+        replace(statement, dimensions=frozenset({"solution"}))
+        if not statement.topics
+        and not statement.dimensions
+        and not statement.is_instruction
+        and names.match(statement.text)
+        else statement
+        for statement in statements
+    ]
     counts: dict[int, Counter[Dimension]] = {}
     for statement in statements:
         if not statement.topics:

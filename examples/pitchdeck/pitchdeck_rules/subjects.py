@@ -116,7 +116,12 @@ SUBJECTS = (
     ),
     _subject("burn", "money", rf"\bburn(?:ing| rate)?{_NEAR}", r"(?:[\w/]+ ){0,2}?burn"),
     _subject("ask", "money", rf"\b{_RAISING}{_NEAR}", rf"(?:[\w-]+ ){{0,2}}?{_ROUND}"),
-    _subject("revenue", "money", rf"(?:{_SALES}{_FAR}|\bwe (?:made|earned|billed|invoiced|turned over)\s*)", rf"(?:(?:a|per) (?:month|year) )?{_LINK}{_SALES}"),
+    _subject(
+        "revenue",
+        "money",
+        rf"(?:{_SALES}{_FAR}|\bwe (?:made|earned|billed|invoiced|turned over)\s*)",
+        rf"(?:(?:a|per) (?:month|year) )?{_LINK}{_SALES}",
+    ),
     _subject(
         "team size",
         "count",

@@ -1,0 +1,194 @@
+"""A graph prepared for questions about reach."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from llmdo import inventory, topology
+from llmdo.authority import Authority, Ceiling, base_rules, decide
+from llmdo.bounds import Bounds
+from llmdo.reach.walk import Walk, rows_of, shown
+from llmdo.shapes import Shape, Shapes, written_names, written_scopes
+from llmdo.values import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.authority import Capability, Rule, Verdict
+    from llmdo.graph import Entry, Graph, Reference
+    from llmdo.reach.rows import Row
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A graph prepared for questions about reach; what several entries need is worked out once."""
+
+    graph: Graph
+    policy: tuple[Rule, ...] = ()
+    """Rules of the person's `policy.toml`."""
+    also: tuple[Capability, ...] | None = None
+    """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
+    _answers: dict[tuple[str, str, bool], tuple[Row, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _verdicts: dict[tuple[Rule, ...], dict[Shape, Verdict]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _inside: dict[tuple[Capability, ...], dict[frozenset[Capability], bool]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _cuts: dict[frozenset[Capability], frozenset[str]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @cached_property
+    def base(self) -> tuple[Rule, ...]:
+        """The base rules of the workspace."""
+        return base_rules(self.graph.rules)
+
+    @cached_property
+    def _base_by_name(self) -> Mapping[str, Sequence[tuple[int, Rule]]]:
+        """The base rules by the name in them, each with its position."""
+        found: dict[str, list[tuple[int, Rule]]] = {}
+        for position, rule in enumerate(self.base):
+            found.setdefault(rule.capability.name, []).append((position, rule))
+        return found
+
+    @cached_property
+    def ceilings(self) -> Mapping[str, Ceiling]:
+        """The ceiling of each worker that has one."""
+        return {
+            name: Ceiling(worker.may, f"worker `{name}`", worker.may_at)
+            for name, worker in self.graph.workers.items()
+            if worker.may is not None
+        }
+
+    @cached_property
+    def _ceilings_alike(self) -> Sequence[tuple[Ceiling, Sequence[str]]]:
+        """The ceilings that differ, each with the workers that have such a one."""
+        names: dict[tuple[Capability, ...], list[str]] = {}
+        for name, ceiling in self.ceilings.items():
+            names.setdefault(ceiling.capabilities, []).append(name)
+        return [(self.ceilings[alike[0]], alike) for alike in names.values()]
+
+    @cached_property
+    def edges(self) -> Mapping[str, tuple[str, ...]]:
+        """The delegates of each worker, sorted."""
+        workers = self.graph.workers
+        return {
+            name: tuple([use.name for use in worker.uses if use.name in workers])
+            for name, worker in workers.items()
+        }
+
+    @cached_property
+    def written(self) -> tuple[Capability, ...]:
+        """Every capability with a scope that a rule or a ceiling names, sorted."""
+        return written_scopes(self.graph, self.policy, self.also or ())
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """The calls that the workers can make."""
+        named = written_names(self.graph, (*self.base, *self.policy), self.also or ())
+        return Shapes(self.graph, self.written, named, self.also is not None)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What could be reached at most."""
+        return Bounds(self.edges, self.shapes)
+
+    @cached_property
+    def height(self) -> int | None:
+        """How many delegations the longest chain of all takes; None where chains run in circles."""
+        heights: dict[str, int] = {}
+        for name in topology.ends_first(self.edges, frozenset()):
+            if not all(other in heights for other in self.edges[name]):
+                return None
+            heights[name] = max([heights[other] + 1 for other in self.edges[name]], default=0)
+        return max(heights.values(), default=0)
+
+    def may_reach(self, entry: Entry, rows: int) -> bool:
+        """Whether `entry` may reach one of these rows, by the bounds; no is certain."""
+        # What a function does itself is in no bound.
+        return entry.function is not None or bool(self.bounds.of(starts_of(self.graph, entry)) & rows)
+
+    def of(self, entry: Entry, *, ceiling: bool = True) -> tuple[Row, ...]:
+        """The reach of `entry`, sorted by capability and scope; without its own ceiling if `ceiling` is false."""
+        question = ("entry", entry.name, ceiling)
+        if question not in self._answers:
+            own = entry_ceiling(entry) if ceiling else None
+            walk = Walk(self, starts_of(self.graph, entry), entry.approvals, own, None)
+            calls = self._calls(entry) if entry.function else ()
+            self._answers[question] = rows_of(walk, calls)
+        return self._answers[question]
+
+    def of_worker(self, name: str) -> tuple[Row, ...]:
+        """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry."""
+        question = ("worker", name, False)
+        if question not in self._answers:
+            self._answers[question] = rows_of(Walk(self, (name,), (), None, name))
+        return self._answers[question]
+
+    def authority(self, layers: tuple[Rule, ...], ceilings: tuple[Ceiling, ...]) -> Authority:
+        """What has a say over a call, given the layers and the ceilings on its path."""
+        default = self.graph.settings.default
+        return Authority(base=self.base, default=default, layers=(*layers, *self.policy), ceilings=ceilings)
+
+    def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
+        """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
+        known = self._verdicts.setdefault(layers, {})
+        if (verdict := known.get(shape)) is None:
+            # Only rules for the name or for what is above it can have a say.
+            base = [
+                positioned
+                for name in {label for raised in shape.raised for label in _prefixes(raised.name)}
+                for positioned in self._base_by_name.get(name, ())
+            ]
+            base.sort(key=itemgetter(0))
+            authority = replace(self.authority(layers, ()), base=tuple([rule for _, rule in base]))
+            verdict = known[shape] = shown(decide(shape.raised, shape.declared, authority), shape)
+        return verdict
+
+    def admits(self, ceiling: Ceiling, raised: frozenset[Capability]) -> bool:
+        """Whether a call that raises this lies inside `ceiling`."""
+        known = self._inside.setdefault(ceiling.capabilities, {})
+        if (inside := known.get(raised)) is None:
+            inside = known[raised] = all(map(ceiling.admits, raised))
+        return inside
+
+    def cut(self, raised: frozenset[Capability]) -> frozenset[str]:
+        """The workers whose ceilings do not admit a call that raises this."""
+        if (known := self._cuts.get(raised)) is None:
+            known = self._cuts[raised] = frozenset(
+                name
+                for ceiling, names in self._ceilings_alike
+                if not self.admits(ceiling, raised)
+                for name in names
+            )
+        return known
+
+    def _calls(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
+        """What the function of `entry` itself can raise: by calling workers, and by handing files to them."""
+        for called in entry.calls:
+            if callee := self.graph.workers.get(called.name):
+                tool = inventory.delegation(self.graph, None, callee)
+                for row, raised, declared in self.shapes.of_tool(tool, delegation=True):
+                    yield Shape(row, raised, declared, callee.name, callee.name, "enforced"), called
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    """The dotted name and all names above it."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+
+
+def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:
+    """The workers of the graph that `entry` calls itself, sorted."""
+    return tuple(sorted({start.name for start in entry.starts if start.name in graph.workers}))
+
+
+def entry_ceiling(entry: Entry) -> Ceiling | None:
+    """The ceiling that `entry` declares; None where it declares none."""
+    return None if entry.may is None else Ceiling(entry.may, f"entry `{entry.name}`", entry.may_at)

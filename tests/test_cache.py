@@ -1,0 +1,319 @@
+"""What a check remembers never makes it say anything else than a check would."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import marshal
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from llmdo import cache, lock, locking, project
+from llmdo.cli import check, quick
+
+FILES = {
+    "llmdo.toml": (
+        'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["workers/*.worker", "more/**/*.worker"]\n'
+        'toolset-modules = ["tools/*.py"]\nmodel = "openai:gpt-5"\n\n[paths]\n"deck.md" = "input/deck.md"\n\n'
+        '[entries.go]\nworker = "main"\ninput = "Read deck.md."\nmay = ["fs.read", "fs.list", "x"]\n'
+    ),
+    "input/deck.md": "# Deck\n",
+    "more/deep/other.worker": "---\nname: other\ntoolsets:\n  kit: {}\n---\nGo.\n",
+    "tools/kit.py": (
+        "try:\n    import helper\nexcept ImportError:\n    helper = None\nfrom pydantic_ai.toolsets import FunctionToolset\n\nkit = FunctionToolset()\n\n\n"
+        "@kit.tool_plain\ndef look(name: str) -> str:\n    return name\n"
+    ),
+    "workers/main.worker": "---\nname: main\ntoolsets:\n  filesystem: {}\n  other: {}\n---\nGo on.\n",
+}
+
+AGE = 0.12  # seconds: what changed later than this before a check is not remembered
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean workspace with a lock."""
+    folder = tmp_path_factory.mktemp("made")
+    for path, text in FILES.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    lock.write(folder, locking.derive(project.read(folder)))
+    return folder
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, and a cache folder."""
+    monkeypatch.delenv("LLMDO_NO_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Path(shutil.copytree(made, tmp_path / "w"))
+
+
+def checked(root: Path, *words: str) -> tuple[int, str]:
+    """What a check says, without asking the memory; it may write there."""
+    options = check.parse(["--project", str(root), *words])
+    assert options is not None
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = check.run(options)
+    return code, out.getvalue()
+
+
+def remembered(root: Path, *words: str) -> str | None:
+    found = quick.options(["--project", str(root), *words])
+    assert found is not None
+    return quick.remembered(found, os.environ)
+
+
+def memory(tmp_path: Path) -> Path:
+    (file,) = (tmp_path / "cache" / "llmdo" / "check").iterdir()
+    return file
+
+
+def test_a_clean_check_is_remembered_as_long_as_nothing_changes(root: Path) -> None:
+    time.sleep(AGE)
+    assert remembered(root, "--locked") is None
+    assert checked(root, "--locked") == (0, "no findings\n")
+    assert remembered(root, "--locked") == "no findings\n"
+    (root / "workers" / "main.worker").touch()
+    assert remembered(root, "--locked") is None
+
+
+def test_another_question_is_another_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    time.sleep(AGE)
+    checked(root)
+    checked(root, "--locked", "--format", "json")
+    assert remembered(root) == "no findings\n"
+    assert remembered(root, "--locked") is None
+    assert '"status": "clean"' in (remembered(root, "--locked", "--format=json") or "")
+    monkeypatch.setenv("CI", "true")
+    assert remembered(root) is None
+    assert '"status": "clean"' in (remembered(root, "--format=json") or "")
+
+
+def test_only_a_clean_check_is_remembered(root: Path) -> None:
+    (root / "workers" / "main.worker").write_text("---\nname: main\n---\nGo.\n", encoding="utf-8")
+    time.sleep(AGE)
+    code, out = checked(root)
+    assert code == 0
+    assert "warning" in out
+    assert remembered(root) is None
+
+
+def test_what_has_just_changed_is_not_remembered(root: Path) -> None:
+    (root / "workers" / "main.worker").touch()
+    assert checked(root, "--locked")[0] == 0
+    assert remembered(root, "--locked") is None
+
+
+@pytest.mark.parametrize("switch", ["--no-cache", "LLMDO_NO_CACHE", "--fix"])
+def test_it_can_be_switched_off(root: Path, switch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    time.sleep(AGE)
+    if switch.startswith("--"):
+        checked(root, "--no-cache")
+        assert remembered(root) is None
+        checked(root)
+        assert remembered(root) is not None
+        assert remembered(root, switch) is None
+    else:
+        checked(root)
+        assert remembered(root) is not None
+        monkeypatch.setenv(switch, "1")
+        assert remembered(root) is None
+
+
+def test_a_damaged_memory_is_none(root: Path, tmp_path: Path) -> None:
+    time.sleep(AGE)
+    checked(root, "--locked")
+    file = memory(tmp_path)
+    whole = file.read_bytes()
+    dice = random.Random(1)
+    for _ in range(200):
+        cut = whole[: dice.randrange(len(whole))]
+        file.write_bytes(cut)
+        assert remembered(root, "--locked") is None
+    for odd in (b"", b"x", marshal.dumps(None), marshal.dumps(("x",) * 4), marshal.dumps([[1]] * 4)):
+        file.write_bytes(odd)
+        assert remembered(root, "--locked") is None
+    assert checked(root, "--locked")[0] == 0
+    assert remembered(root, "--locked") == "no findings\n"
+
+
+def test_a_memory_that_others_could_write_to_is_none(root: Path, tmp_path: Path) -> None:
+    time.sleep(AGE)
+    checked(root, "--locked")
+    file = memory(tmp_path)
+    file.chmod(0o622)
+    assert remembered(root, "--locked") is None
+    file.chmod(0o600)
+    assert remembered(root, "--locked") is not None
+    file.parent.chmod(0o777)
+    file.unlink()
+    checked(root, "--locked")
+    assert list(file.parent.iterdir()) == []
+
+
+def test_nothing_is_remembered_inside_the_workspace(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    time.sleep(AGE)
+    for place in (root / "cache", root / "input"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+        checked(root, "--locked")
+        assert remembered(root, "--locked") is None
+    assert not (root / "cache").exists()
+    assert sorted(path.name for path in (root / "input").iterdir()) == ["deck.md"]
+
+
+def test_a_cache_folder_that_cannot_be_made_is_no_trouble(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(AGE)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert checked(root, "--locked") == (0, "no findings\n")
+    assert remembered(root, "--locked") is None
+
+
+def test_another_llmdo_remembers_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    time.sleep(AGE)
+    checked(root, "--locked")
+    monkeypatch.setattr(cache, "__version__", "99.0")
+    assert remembered(root, "--locked") is None
+
+
+def test_what_is_remembered_of_one_workspace_is_not_believed_of_another(root: Path, tmp_path: Path) -> None:
+    time.sleep(AGE)
+    checked(root, "--locked")
+    copy = tmp_path / "copy"
+    shutil.copytree(root, copy)
+    assert remembered(copy, "--locked") is None
+    root.rename(tmp_path / "away")
+    copy.rename(root)
+    assert remembered(root, "--locked") is None
+
+
+def worker(root: Path) -> Path:
+    return root / "workers" / "main.worker"
+
+
+def rewritten_with_its_old_time(root: Path) -> None:
+    before = worker(root).stat()
+    text = worker(root).read_text(encoding="utf-8")
+    worker(root).write_text(text.replace("other: {}", "ohter: {}"), encoding="utf-8")
+    os.utime(worker(root), ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replaced_by_a_link(root: Path) -> None:
+    worker(root).rename(root.parent / "outside")
+    worker(root).symlink_to(root.parent / "outside")
+
+
+def folder_replaced_by_a_link(root: Path) -> None:
+    (root / "workers").rename(root.parent / "workers")
+    (root / "workers").symlink_to(root.parent / "workers")
+
+
+def appended(path: str, text: str) -> Callable[[Path], object]:
+    def append(root: Path) -> None:
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    return append
+
+
+def removed(path: str) -> Callable[[Path], object]:
+    return lambda root: (root / path).unlink()
+
+
+EDITS: dict[str, Callable[[Path], object]] = {
+    "a prompt edited": appended("workers/main.worker", "More.\n"),
+    "rewritten with its old time": rewritten_with_its_old_time,
+    "replaced by a link": replaced_by_a_link,
+    "its folder replaced by a link": folder_replaced_by_a_link,
+    "a worker added": appended("workers/new.worker", "---\nname: new\n---\nGo.\n"),
+    "a worker added far below": appended("more/deep/deeper/new.worker", "---\nname: new\n---\nGo.\n"),
+    "a worker renamed": lambda root: worker(root).rename(root / "workers" / "other.txt"),
+    "a worker removed": removed("more/deep/other.worker"),
+    "a module edited": appended("tools/kit.py", "# more\n"),
+    "a module added": appended("tools/second.py", "x = 1\n"),
+    "an imported module that was missing": appended("helper.py", "x = 1\n"),
+    "an imported package that was missing": appended("helper/__init__.py", "x = 1\n"),
+    "the lock edited": appended("llmdo.lock", "x = 1\n"),
+    "the lock removed": removed("llmdo.lock"),
+    "the manifest edited": appended("llmdo.toml", "[approvals]\n"),
+    "a path map's target removed": removed("input/deck.md"),
+    "files ignored": appended(".gitignore", "workers/*\n"),
+    "a case collision": appended("workers/MAIN.worker", "---\nname: second\n---\nGo.\n"),
+    "a folder in the place of a file": lambda root: (
+        (root / "input" / "deck.md").unlink(),
+        (root / "input" / "deck.md").mkdir(),
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_whatever_could_change_the_answer_is_noticed(root: Path, edit: Callable[[Path], object]) -> None:
+    time.sleep(AGE)
+    assert checked(root, "--locked") == (0, "no findings\n")
+    assert remembered(root, "--locked") is not None
+    edit(root)
+    assert remembered(root, "--locked") is None
+
+
+def random_edits(root: Path, dice: random.Random, count: int) -> Iterator[str]:
+    """Applies edits, one at a time, and mostly takes them back; the name of each."""
+    saved = root.parent / "saved"
+    shutil.copytree(root, saved, symlinks=True)
+    while count:
+        name = dice.choice(["taken back", dice.choice([*EDITS, "touched", "chmod"])])
+        if name == "taken back":
+            shutil.rmtree(root)
+            shutil.copytree(saved, root, symlinks=True)
+        else:
+            files = sorted(path for path in root.rglob("*") if path.is_file())
+            with contextlib.suppress(OSError):
+                if name == "touched":
+                    dice.choice(files).touch()
+                elif name == "chmod":
+                    dice.choice(files).chmod(dice.choice([0o600, 0o644, 0o000]))
+                else:
+                    EDITS[name](root)
+        for left in ("outside", "workers"):
+            found = root.parent / left
+            if found.is_dir() and not (root / "workers").is_symlink():
+                shutil.rmtree(found)
+        yield name
+        count -= 1
+
+
+def hold_against_checks(root: Path, seed: int, count: int) -> int:
+    """How often the memory gave the answer, each time the one that a check gives."""
+    answered = 0
+    for _ in random_edits(root, random.Random(seed), count):
+        for _ in range(2):
+            text = remembered(root, "--locked")
+            code, out = checked(root, "--locked", "--no-cache")
+            if text is not None:
+                answered += 1
+                assert (code, out) == (0, text)
+            time.sleep(AGE)
+            checked(root, "--locked")
+    return answered
+
+
+def test_after_random_edits_the_memory_says_what_a_check_says(root: Path) -> None:
+    assert hold_against_checks(root, 1, 12) > 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(4))
+def test_after_many_random_edits_the_memory_says_what_a_check_says(root: Path, seed: int) -> None:
+    assert hold_against_checks(root, seed + 2, 150) > 10
