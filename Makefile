@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint test test-long schemas clean
+.PHONY: demo install install-dev lint test test-long bench schemas clean
 
 demo: install
 	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
@@ -19,6 +19,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $@
+
 install: $(VENV)/.installed
 
 install-dev: $(VENV)/.installed-dev
@@ -33,6 +37,10 @@ test: install-dev
 
 test-long: install-dev
 	$(BIN)/python -m pytest -m long --timeout 600
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m bench.check
+	$(BIN)/python -m bench.reach
 
 schemas: install-dev
 	$(BIN)/python -m llmdo.schema --write

@@ -141,7 +141,8 @@ def _manifest(shape: Shape) -> str:
     ceiling = json.dumps(["fs.read", "fs.list", "fs.write:reports/**", "x"])
     entries = "".join(
         f'\n[entries.entry_{number:02}]\nworker = "{_name(number)}"\n'
-        f'input = "Work on path/to/brief.md and on all of briefs/."\nmay = {ceiling}\nlimits = {{ requests = 60, seconds = 900 }}\n'
+        f'input = "Work on path/to/brief.md and on all of briefs/."\nmay = {ceiling}\n'
+        "limits = { requests = 60, seconds = 900 }\n"
         for number in range(shape.entries)
     )
     return (
@@ -171,8 +172,10 @@ def _module(number: int) -> str:
 def _worker(shape: Shape, number: int, delegates: list[int], dice: random.Random) -> str:
     lines = [
         f"name: {_name(number)}",
-        f"description: It {dice.choice(_VERBS)} {dice.choice(_NOUNS)} and {dice.choice(_VERBS)} "
-        f"{dice.choice(_NOUNS)} for its caller.",
+        (
+            f"description: It {dice.choice(_VERBS)} {dice.choice(_NOUNS)} and {dice.choice(_VERBS)} "
+            f"{dice.choice(_NOUNS)} for its caller."
+        ),
     ]
     if dice.random() < 0.5:
         lines.append(f"model: {dice.choice(['fast', 'strong', 'openai:gpt-5'])}")

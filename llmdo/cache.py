@@ -84,7 +84,8 @@ def keep(
             return
         seen = tuple(sight.seen.items())
         answers, before = _answers(path, _head(root), seen)
-        known = (_head(root), {**answers, asked: text}, (*{**before, **ourselves}.items(),), seen)
+        code_seen = tuple({**before, **ourselves}.items())
+        known: Any = (_head(root), {**answers, asked: text}, code_seen, seen)
         _write(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer

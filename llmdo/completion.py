@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove entry": ("--project",),
     "remove path": ("--project",),
     "remove rule": ("--project",),
-    "check": ("--project", "--locked", "--strict", "--fix", "--format"),
+    "check": ("--project", "--locked", "--strict", "--fix", "--no-cache", "--format"),
     "lock": ("--project", "--check", "--allow-downgrade"),
     "diff": ("--locks", "--fail-on", "--format", "--project"),
     "explain": (),
@@ -58,7 +58,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 """Every command and its long options, without `--help`."""
 
 FLAGS = frozenset(
-    {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--fix", "--check"}
+    {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--fix", "--no-cache", "--check"}
     | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade"}
     | {"--verbose", "--trace-content", "--trace-binary"}
 )

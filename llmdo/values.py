@@ -20,7 +20,7 @@ else:
     class _Field:
         __slots__ = ("annotation", "compare", "default", "default_factory", "name", "repr")
 
-        def __init__(self, default, default_factory, compare, repr):  # noqa: A002
+        def __init__(self, default, default_factory, *, compare, repr):  # noqa: A002
             self.default = default
             self.default_factory = default_factory
             self.compare = compare
@@ -28,7 +28,7 @@ else:
 
     def field(*, default=_MISSING, default_factory=_MISSING, compare=True, repr=True):  # noqa: A002
         """What a field is beyond its name and its type."""
-        return _Field(default, default_factory, compare, repr)
+        return _Field(default, default_factory, compare=compare, repr=repr)
 
     def fields(value):
         """The fields of a class or of a value of it."""
@@ -66,11 +66,14 @@ else:
 
     def _own_fields(cls):
         found = {}
-        for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+        annotations = cls.__dict__.get("__annotations__", {})  # noqa: RUF063  # `inspect` costs more than all this
+        for name, annotation in annotations.items():
             if str(annotation).startswith("ClassVar"):
                 continue
             default = cls.__dict__.get(name, _MISSING)
-            one = default if isinstance(default, _Field) else _Field(default, _MISSING, True, True)
+            one = (
+                default if isinstance(default, _Field) else _Field(default, _MISSING, compare=True, repr=True)
+            )
             one.name = name
             one.annotation = annotation
             found[name] = one
@@ -120,8 +123,8 @@ else:
             return key(self) >= key(other) if other.__class__ is self.__class__ else NotImplemented
 
         __eq__.key = key
-        compared = {"__eq__": __eq__}
-        return compared | {"__lt__": __lt__, "__le__": __le__, "__gt__": __gt__, "__ge__": __ge__} if order else compared
+        ordered = {"__lt__": __lt__, "__le__": __le__, "__gt__": __gt__, "__ge__": __ge__} if order else {}
+        return {"__eq__": __eq__, **ordered}
 
     def _with_slots(cls, own, members):
         kept = {
@@ -167,10 +170,10 @@ else:
         shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr)
         return f"{self.__class__.__qualname__}({shown})"
 
-    def _refuse_to_set(self, name, value):
+    def _refuse_to_set(_self, name, _value):
         raise AttributeError(f"cannot assign to field {name!r}")
 
-    def _refuse_to_delete(self, name):
+    def _refuse_to_delete(_self, name):
         raise AttributeError(f"cannot delete field {name!r}")
 
     def _state(self):

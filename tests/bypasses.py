@@ -1,4 +1,5 @@
-"""Attempts to get more out of `shell` than its rules say, each really made: `python -m tests.bypasses` prints a table.
+"""Attempts to get more out of `shell` than its rules say, each really made. `python -m tests.bypasses` prints a table of
+them and writes it into `docs/security.md`.
 
 The workspace is hostile: programs and links of the attacker lie in it, its folders are first in `PATH`, and its git
 configuration starts programs. Rules: both presets, and `proc.exec.read` is allowed. Nobody answers questions.
@@ -254,5 +255,17 @@ def table() -> Iterator[str]:
         yield f"| {row[0].kind} | `` {shown.replace('|', chr(92) + '|')} `` | {outcomes[0]} | {outcomes[1]} | {harm} |"
 
 
+PAGE = Path(__file__).parent.parent / "docs/security.md"
+BEGIN, END = "<!-- begin: python -m tests.bypasses -->", "<!-- end -->"
+
+
+def page() -> str:
+    """The page of the docs with the table as it comes out now."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    lines = "\n".join(table())
+    return f"{before}{BEGIN}\n\n{lines}\n\n{END}{rest.partition(END)[2]}"
+
+
 if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
     print(*table(), sep="\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -145,7 +146,10 @@ def loaded_by(words: list[str], workspace: Path) -> set[str]:
     return {name.split(".")[0] for name in done.stderr.split("\n")}
 
 
-HEAVY = {"pydantic_ai", "pydantic", "typer", "rich", "tomlkit", "asyncio", "subprocess"}
+HEAVY = {
+    "asyncio", "dataclasses", "inspect", "jsonschema", "pydantic", "pydantic_ai", "rich", "subprocess", "tomlkit",
+    "typer", "yaml",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("words", [["check"], ["--version"], ["__complete", "run", ""]])
@@ -155,6 +159,19 @@ def test_the_clean_path_loads_nothing_heavy(words: list[str], tmp_path: Path) ->
     )
     (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\n---\nGo.\n", encoding="utf-8")
     assert not loaded_by(words, tmp_path) & HEAVY
+
+
+def test_an_answer_from_memory_loads_next_to_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LLMDO_NO_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\n', encoding="utf-8")
+    (root / "llmdo.lock").write_text("", encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "llmdo", "lock"], cwd=root, check=True, capture_output=True)
+    time.sleep(0.15)  # what has just changed is not remembered
+    assert "hashlib" in loaded_by(["check"], root)
+    assert not loaded_by(["check"], root) & {*HEAVY, "hashlib", "json", "pathlib", "re", "tomllib", "typing"}
 
 
 def test_check_works_where_fcntl_and_resource_do_not_exist(tmp_path: Path) -> None:

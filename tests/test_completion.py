@@ -68,7 +68,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("--v", ["--version"]),
         ("add ", ["entry", "path", "rule", "toolset", "worker"]),
         ("add w", ["worker"]),
-        ("check --", ["--fix", "--format", "--help", "--locked", "--project", "--strict"]),
+        ("check --", ["--fix", "--format", "--help", "--locked", "--no-cache", "--project", "--strict"]),
         ("lock --c", ["--check"]),
         ("add entry --w", ["--worker"]),
         ("run --format ", ["json", "text"]),

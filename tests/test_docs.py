@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo import checks, project
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
 
@@ -31,3 +33,13 @@ def test_every_link_in_the_docs_leads_somewhere(page: Path) -> None:
 def test_no_page_tells_anyone_to_install_another_package_of_our_name(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"(?:pip|pipx|uv|uvx)[\w \-]*install[\w \-]* '?llmdo(?!-workspace)\b", text)
+
+
+def test_the_manifest_in_the_page_about_the_shell_is_right(tmp_path: Path) -> None:
+    text = (ROOT / "docs/shell.md").read_text(encoding="utf-8")
+    block = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0]
+    head = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n'
+    (tmp_path / "llmdo.toml").write_text(head + block, encoding="utf-8")
+    (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\ntoolsets: [shell]\n---\nGo.\n")
+    found = checks.check(project.read(tmp_path))
+    assert [one.code for one in found] == ["LDO402"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from llmdo import topology
 from llmdo.authority import (
     STRICTNESS,
     VOCABULARY,
@@ -127,3 +128,52 @@ def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
     after = {row.capability: row for row in Analysis(deeper).of(deeper.entries["e"])}
     for capability, row in before.items():
         assert STRICTNESS[after[capability].mildest] <= STRICTNESS[row.mildest]
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs())
+def test_nothing_is_reached_that_lies_outside_the_bound(graph) -> None:
+    analysis = Analysis(graph)
+    for name in graph.workers:
+        inside = analysis.bounds.of([name])
+        for row in analysis.of_worker(name):
+            assert inside & analysis.bounds.rows_where(lambda one, row=row: one == row.capability)
+    for row in analysis.of(graph.entries["e"], ceiling=False):
+        assert analysis.may_reach(
+            graph.entries["e"], analysis.bounds.rows_where(lambda one, row=row: one == row.capability)
+        )
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=3), min_size=6),
+    st.lists(st.integers(0, 63), min_size=6, max_size=6),
+)
+def test_every_name_gathers_what_all_names_below_it_have(edges, bits) -> None:
+    own = dict(zip(sorted(edges), bits, strict=True))
+    found = topology.gathered(edges, own)
+    for name in edges:
+        below, waiting, expected = set(), [name], 0
+        while waiting:
+            at = waiting.pop()
+            if at not in below:
+                below.add(at)
+                expected |= own[at]
+                waiting.extend(edges[at])
+        assert found[name] == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs())
+def test_the_height_is_the_longest_chain_of_all(graph) -> None:
+    analysis = Analysis(graph)
+
+    def longest(path):
+        below = analysis.edges[path[-1]]
+        if any(other in path for other in below):
+            return None
+        lengths = [longest((*path, other)) for other in below]
+        return None if None in lengths else max([len(path) - 1, *lengths])
+
+    chains = [longest((name,)) for name in graph.workers]
+    assert analysis.height == (None if None in chains else max(chains))

@@ -155,11 +155,16 @@ def check(
             "--fix", help="Mend misspelt keys and names, and a stale lock, which imports toolset modules."
         ),
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither use nor keep what the last clean check saw.")
+    ] = False,
     format: Annotated[CheckFormat, typer.Option(help="How findings are printed.")] = CheckFormat.text,  # noqa: A002
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
     return check_command.run(
-        check_command.Options(project=project, locked=locked, format=format.value, strict=strict, fix=fix)
+        check_command.Options(
+            project=project, locked=locked, format=format.value, strict=strict, fix=fix, no_cache=no_cache
+        )
     )
 
 

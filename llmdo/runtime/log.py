@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -66,9 +67,8 @@ def open_for_append(path: Path, *, new: bool = False) -> int:
     try:
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
-        raise LlmdoError(
-            f"cannot write `{path}`: {error.strerror}", hint="it must be a file, and not a link"
-        ) from error
+        hint = "it is a link; name the file itself" if error.errno == errno.ELOOP else None
+        raise LlmdoError(f"cannot write `{path}`: {error.strerror}", hint=hint) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise LlmdoError(f"cannot write `{path}`: it is not a file")

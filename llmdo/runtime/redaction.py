@@ -14,8 +14,6 @@ from math import isfinite
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from pydantic import BaseModel
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -93,8 +91,11 @@ class Redaction:
         return value if isfinite(value) and self.text(written) == written else self.text(written)
 
     def _object(self, value: object, depth: int) -> object:
-        if isinstance(value, BaseModel):
-            parts = {name: getattr(value, name) for name in type(value).model_fields}
+        of_model = getattr(
+            type(value), "__pydantic_fields__", None
+        )  # `isinstance` of one asks every model class
+        if of_model is not None:
+            parts = {name: getattr(value, name, None) for name in of_model}
         elif is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
             parts = {field.name: getattr(value, field.name, None) for field in fields(value)}
         else:

@@ -120,7 +120,7 @@ def test_a_log_that_cannot_be_opened_stops_before_anything_runs(llmdo: Llmdo, wo
     call = "write_file:out/a.txt:text"
     done = llmdo("run", "--approve-all", "--log-events", "missing/x.jsonl", "--input", call, cwd=workspace)
     assert done.code == 2
-    assert done.err.startswith("error: cannot write `missing/x.jsonl`")
+    assert "error: cannot write `missing/x.jsonl`: No such file or directory\n" in done.err
     assert not (workspace / "out").exists()
 
 

@@ -14,13 +14,35 @@ from llmdo.shell import CommandRefused, program_of, words
 BASH = shutil.which("bash")
 MARK = "<line>"
 
-PIECES = [
-    *"abz019", *"abz019", *"._-+=:,/@%^!~#]", " ", " ", "  ", "\t", "'", '"', "\\", "{}", "{", "}", "$", "`", "*",
-    "?", "[", "|", "&", ";", "<", ">", "(", ")", "\n", "\r", "é", "\u00a0", "\u200b", "'a b'", '"a b"', '"\\$"', "\\ ",
-    "--x=", "a=~", "''", '""', "if", "time",
+PLAIN = [
+    *"abz019._-+=:,/@%^!#]~é", " ", "  ", "\t", "{}", "\\ ", "\\$", "\\'", "'a b'", '"a b"', '"\\$"', '"\\q"', "''", '""', "--x=",
+    "a=", "if", "time", "'$x'", "'*'", "\\~", "~a", "#a",
 ]  # fmt: skip
+SYNTAX = [
+    "'",
+    '"',
+    "\\",
+    "{",
+    "}",
+    "$",
+    "`",
+    "*",
+    "?",
+    "[",
+    "|",
+    "&",
+    ";",
+    "<",
+    ">",
+    "(",
+    ")",
+    "\n",
+    "\r",
+    "\u00a0",
+    "a=~",
+]
 
-lines = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+lines = st.lists(st.sampled_from([*PLAIN * 4, *SYNTAX]), max_size=12).map("".join)
 
 
 def accepted(line: str) -> tuple[str, ...] | None:
@@ -64,8 +86,8 @@ def test_the_words_of_an_accepted_line_are_those_of_bash(found: list[str]) -> No
 
 @pytest.mark.long
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(lines, min_size=20, max_size=40))
+@settings(max_examples=1200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(lines, min_size=30, max_size=60))
 def test_the_words_of_20000_accepted_lines_are_those_of_bash(found: list[str]) -> None:
     compare(found)
 

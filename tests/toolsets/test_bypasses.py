@@ -27,3 +27,8 @@ def test_no_attempt_gets_past_the_rules_without_isolation() -> None:
 @pytest.mark.needs_bwrap
 def test_no_attempt_gets_past_the_rules_or_out_of_bubblewrap() -> None:
     assert wrong("require", "ran") == []
+
+
+@pytest.mark.needs_bwrap
+def test_the_docs_say_what_happened() -> None:
+    assert bypasses.PAGE.read_text(encoding="utf-8") == bypasses.page(), "run python -m tests.bypasses"

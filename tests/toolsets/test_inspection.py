@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import fcntl
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -255,7 +256,7 @@ def test_the_child_gets_no_secret_no_shadow_and_no_way_to_our_output(tmp_path, m
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert seen["canary"] is False
     assert set(seen["environment"]) <= {
-        "PATH", "HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "PYTHONPATH", "LC_CTYPE"
+        "PATH", "HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "PYTHONPATH", "LC_CTYPE", "PWD"
     }  # fmt: skip
     assert (seen["home"], seen["stdin"], seen["here"]) == ([], "", str(tmp_path))
     assert seen["hash"] == hash_of_a_in_a_fresh_interpreter()
@@ -297,9 +298,9 @@ def test_a_flood_of_output_and_a_hang_end_at_the_time_limit_with_all_children(tm
     write(
         tmp_path,
         "a.py",
-        "import os, subprocess, sys\nfrom pathlib import Path\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "Path('child').write_text(str(child.pid))\n"
+        f"import os, subprocess, sys\n{HOLD}"
+        "words = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "child = subprocess.Popen(words, pass_fds=[held.fileno()])\n"
         "while True: os.write(1, b'x' * 65536)\n",
     )
     start = time.monotonic()
@@ -309,20 +310,23 @@ def test_a_flood_of_output_and_a_hang_end_at_the_time_limit_with_all_children(tm
         "the process that inspects toolsets did not end within 3 s while importing"
     )
     assert len(str(error.hint)) < 2_100
-    assert gone(int((tmp_path / "child").read_text()))
+    assert let_go(tmp_path)
 
 
-def gone(process: int) -> bool:
-    """Whether a process has ended within a second, be it only as a zombie that nobody collects."""
-    for _ in range(100):
-        try:
-            os.kill(process, 0)
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.01)
+HOLD = "import fcntl\nheld = open('held', 'w')\nfcntl.flock(held, fcntl.LOCK_EX)\n"
+"""A module holds a lock for as long as its process or one that inherited the file lives, whatever their numbers."""
+
+
+def let_go(folder: Path) -> bool:
+    """Whether nobody holds the lock of a module in `folder` any more within a second."""
+    with (folder / "held").open() as file:
+        for _ in range(100):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+            else:
+                return True
     return False
 
 
@@ -330,8 +334,7 @@ def test_ctrl_c_kills_the_child_and_goes_through(tmp_path):
     write(
         tmp_path,
         "a.py",
-        "import os, time\nfrom pathlib import Path\nPath('child').write_text(str(os.getpid()))\n"
-        "Path('child').rename('ready')\ntime.sleep(600)\n",
+        f"import time\nfrom pathlib import Path\n{HOLD}Path('ready').touch()\ntime.sleep(600)\n",
     )
     program = (
         "import sys\nfrom pathlib import Path\nfrom llmdo.toolsets.isolation import inspect_toolsets\n"
@@ -342,11 +345,30 @@ def test_ctrl_c_kills_the_child_and_goes_through(tmp_path):
     deadline = time.monotonic() + 20
     while not ready.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    child = int(ready.read_text())
+    assert ready.exists()
     parent.send_signal(signal.SIGINT)
     _, told = parent.communicate(timeout=10)
     assert b"KeyboardInterrupt" in told
-    assert gone(child)
+    assert let_go(tmp_path)
+
+
+@pytest.mark.needs_bwrap
+def test_a_module_has_no_network_and_writes_nothing_outside_the_workspace(tmp_path):
+    (tmp_path / "workspace").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        write(
+            tmp_path / "workspace",
+            "a.py",
+            "import socket\nfrom pathlib import Path\nfrom pydantic_ai import FunctionToolset\n"
+            "tools = FunctionToolset()\n"
+            "def tried(what):\n    try: what()\n    except OSError as error: return type(error).__name__\n"
+            "Path('seen').write_text(str([\n"
+            f"    tried(lambda: socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 2)),\n"
+            "    tried(lambda: Path('../outside').write_text('x')),\n"
+            "    tried(lambda: Path.home().joinpath('x').write_text('x')),\n]))\n",
+        )
+        assert list(inspect_toolsets(tmp_path / "workspace", ["a.py"], {})) == ["a.py:tools"]
+    assert (tmp_path / "workspace/seen").read_text() == "['ConnectionRefusedError', 'OSError', None]"
 
 
 def test_threads_that_a_module_leaves_behind_keep_nothing_up(tmp_path):

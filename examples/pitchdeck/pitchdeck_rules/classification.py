@@ -77,7 +77,7 @@ _UNMISTAKABLE: Mapping[Dimension, re.Pattern[str]] = {
         \b(?:tell|told) us\b[^.;]{{0,60}}\b(?:too|never|cannot|can't)\b
     """),
     "team": compiled(rf"""
-        ^\W*(?:we are )?(?:a )?team of {COUNT} | \bwe are {COUNT} (?:people|engineers|founders)\b | \bwir sind {COUNT}\b
+        ^\W*(?:we are a )?team of {COUNT} | \bwe are {COUNT} (?:people|engineers|founders)\b | \bwir sind {COUNT}\b
     """),
     "traction": compiled(rf"""
         \b{_WE} (?:are|sind) (?:[\w-]+ )?(?:in|at|bei) {COUNT} | {COUNT} (?:[\w-]+ ){{1,3}}(?:pay|paid) us\b

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pitchdeck_rules.amounts import AMOUNT, MONEY
@@ -64,13 +64,14 @@ _WE = re.compile(r"\b(?:we|our|us|team|have|signed|wir|unsere?|haben)\b")
 _RAISING = re.compile(
     r"\b(?:rais(?:e|es|ing)|seek(?:s|ing)?|ask|round|seed|series [a-d]|such(?:en|t)|einwerben|kapitalbedarf"
     r"|finanzierungs\w+)\b"
-    r"|\b(?:we|i|wir|ich)\b[^;.]{0,30}\b(?:need|want|require|looking for|asking for|brauchen?|benötigen)\b"
-    r"|^\W*(?:wants?|wanted|needs?|needed|looking for|asking for)\b"
+    r"|\b(?:we|i|wir|ich)\b[^;.]{0,30}\b(?:looking for|asking for)\b|^\W*(?:looking for|asking for)\b"
 )
+_NEEDING = re.compile(r"(?:^\W*|\b(?:we|i|wir|ich)\b[^;.]{0,30}\b)(?:need|want|require|brauch|benötig)")
 _OF_SALES = re.compile(r"\s*(?:(?:in|of) )?(?:[\w-]+ )?(?:revenues?|sales|gmv|arr|mrr|umsatz)\b")
 _BARE_ASK = re.compile(
     rf"^\W*(?:(?:amount|total|size|target|volume|sum|round|betrag|summe|volumen)\W+)?({MONEY})"
-    r"\s*(?:$|[.,;:(\u2013\u2014-]|(?:at|on|for|to|over|in exchange|as|via|by|with|zu|für|um|bei|auf|von|als)\b)"
+    r"\s*(?:$|[.,;:(\u2013\u2014-]|(?:now|(?:in )?total|insgesamt|of which|at|on|for"
+    r"|to|over|in exchange|as|via|by|with|zu|für|um|bei|auf|von|als)\b)"
 )
 """Money with which a line of an ask section begins, so that it needs no verb: "€6M at €20M pre"."""
 _OTHER_ROUND = re.compile(
@@ -150,7 +151,10 @@ def read_figures(statements: Iterable[Statement]) -> tuple[Figure, ...]:
     figures = tuple(
         _figure(sighting) for statement in told for sighting in _sightings(statement) if _is_own(sighting)
     )
-    return figures if any(figure.subject == "ask" for figure in figures) else (*figures, *_bare_ask(told))
+    asked = [figure for figure in figures if figure.subject == "ask"]
+    needed = [replace(figure, subject="ask") for figure in figures if figure.subject == "need"][:1]
+    stated = (figure for figure in figures if figure.subject != "need")
+    return tuple(stated) if asked else (*stated, *(list(_bare_ask(told)) or needed))
 
 
 def _bare_ask(statements: list[Statement]) -> Iterator[Figure]:
@@ -212,21 +216,27 @@ def _is_own(sighting: _Sighting) -> bool:
         return sighting.words[0].isalpha() or "market" in topics
     if "competition" in topics or topics == {"problem"} or _OTHERS.search(statement.masked):
         return False
-    if sighting.subject == "ask":
-        is_clear = statement.is_home("ask") or _RAISING.search(f"{near} {sighting.words}") is not None
-        is_other = _OTHER_ROUND.search(near) or _ALREADY.match(sighting.after)
-        return (
-            is_clear
-            and not is_other
-            and not _RATE.match(sighting.after)
-            and not _OF_SALES.match(sighting.after)
-        )
+    if sighting.subject in {"ask", "need"}:
+        return _is_asked(sighting)
     if sighting.subject in {*SALES, "burn"}:
         is_per_unit = _PER_UNIT.search(sighting.words) or _PER_HEAD.match(sighting.after)
         return "market" not in topics and not _EACH.search(near) and not is_per_unit
     if sighting.subject in {"holders", "payers", "team size"}:
         return _is_own_count(sighting, topics)
     return True
+
+
+def _is_asked(sighting: _Sighting) -> bool:
+    """Whether the money is for this round: not for another one, not each month, and no sales that are looked for."""
+    near = sighting.before[-60:]
+    if _OTHER_ROUND.search(near) or _ALREADY.match(sighting.after):
+        return False
+    if _RATE.match(sighting.after) or _OF_SALES.match(sighting.after):
+        return False
+    if re.match(r"\s*in 20\d\d\b", sighting.after) and re.search(r"\b(?:want|plan|intend|will|hope)", near):
+        return False
+    pattern = _NEEDING if sighting.subject == "need" else _RAISING
+    return sighting.statement.is_home("ask") or pattern.search(f"{near} {sighting.words}") is not None
 
 
 def _is_own_count(sighting: _Sighting, topics: set[Topic]) -> bool:
@@ -312,6 +322,8 @@ def _words_after(sighting: _Sighting) -> str:
 
 
 def _scope(sighting: _Sighting) -> str:
+    if sighting.subject == "payers":
+        return re.split(r"\b(?:pay|paid|zahlen)\b", sighting.words)[0].strip()
     if sighting.subject != "holders":
         return ""
     after = _words_after(sighting)

@@ -15,10 +15,11 @@ _FAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,40}}"
 _NEAR = rf"[^;,.{AMOUNT[1:-1]}]{{0,25}}"
 _LINK = r"(?:(?:in|of|as|the|our|total|current|a|an|im)\s+)?(?:[\w-]+ ){0,2}?"
 _RAISING = (
-    r"(?:raise|raises|raising|seeks?|seeking|wants?|ask(?:s|ing)?(?: for| is)?|looking for|needs?|requires?"
-    r"|round(?: size)?|investment(?: of)?|suchen|sucht|brauchen|benötig(?:en|t)|einwerben|aufnehmen|kapitalbedarf"
+    r"(?:raise|raises|raising|seeks?|seeking|ask(?:s|ing)?(?: for| is)?|looking for"
+    r"|round(?: size)?|investment(?: of)?|suchen|sucht|einwerben|aufnehmen|kapitalbedarf"
     r"|finanzierungsbedarf|finanzierungsrunde|runde|levons|cherchons|buscamos)"
 )
+_NEEDING = r"(?:needs?|needed|wants?|wanted|requires?|brauchen?|benötig(?:en|t))"
 _ROUND = r"(?:pre-?seed|seed|series [a-d]|round|investment|funding|finanzierung\w*|runde|convertible|safe\b)"
 _MONTHLY = r"(?:monthly recurring revenue|\bmrr\b|monatlich wiederkehrende\w* (?:umsätze|erlöse|umsatz))"
 _ANNUAL = r"(?:annual(?:ly)? recurring revenue|annual(?:ised|ized) (?:recurring )?revenue|\barr\b)"
@@ -116,6 +117,7 @@ SUBJECTS = (
     ),
     _subject("burn", "money", rf"\bburn(?:ing| rate)?{_NEAR}", r"(?:[\w/]+ ){0,2}?burn"),
     _subject("ask", "money", rf"\b{_RAISING}{_NEAR}", rf"(?:[\w-]+ ){{0,2}}?{_ROUND}"),
+    _subject("need", "money", rf"\b{_NEEDING}{_NEAR}"),
     _subject(
         "revenue",
         "money",

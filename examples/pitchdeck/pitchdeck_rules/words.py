@@ -175,10 +175,9 @@ def topics_of_label(label: str) -> tuple[Topic, ...]:
 
 
 def _share_of_topics(title: str) -> float:
-    words = title.split()
-    covered = sum(len(match[0].split()) for match in _HEADING.finditer(title))
-    small = sum(_SMALL.match(word) is not None for word in words)
-    return (covered + small) / len(words) if covered else 0
+    rest, found = _HEADING.subn(" ", title)
+    others = sum(_SMALL.match(word) is None for word in rest.split())
+    return 1 - others / len(title.split()) if found else 0
 
 
 def _from_word_start(words: str) -> re.Pattern[str]:

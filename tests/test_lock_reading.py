@@ -1,0 +1,115 @@
+"""The quick ways to read a lock say what the thorough one says."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from llmdo import lock
+from llmdo.lock.layout import layout
+from llmdo.lock.reading import read
+from llmdo.source import Source
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+LOCKS = sorted(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*/llmdo.lock"))
+
+texts = st.text("ab\"\\\n\t'=[]#. é\x00\x7f\u2028🔴", max_size=6)
+keys = st.sampled_from(["a", "b", "a-b", "1", "a.b", "a b", 'a"b', "é", "a = b", ""]) | texts
+plain = (
+    texts | st.booleans() | st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False)
+)
+values = plain | st.lists(texts, max_size=3)
+tables = st.recursive(
+    st.dictionaries(keys, values, max_size=3),
+    lambda below: st.dictionaries(keys, values | below, max_size=3),
+    max_leaves=6,
+)
+locks = st.builds(
+    lambda table, items: {**table, **({"accept": items} if items else {})},
+    tables,
+    st.lists(st.dictionaries(keys, plain, min_size=1, max_size=2), max_size=2),
+)
+
+
+def in_toml(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+@settings(max_examples=500, deadline=None)
+@given(locks)
+def test_what_is_laid_out_is_toml_and_read_as_toml_reads_it(data: dict[str, Any]) -> None:
+    text = layout(data)
+    found = read(text)
+    assert found is None or repr(found) == repr(tomllib.loads(text))
+
+
+@pytest.mark.parametrize("text", LOCKS)
+def test_a_lock_as_we_write_it_is_read_line_by_line(text: str) -> None:
+    assert repr(read(text)) == repr(tomllib.loads(text))
+
+
+ODD = [
+    "", "\n", "]", "[", "[[", "x", "x = 1", 'x = "a"', "[x]", "[[accept]]", "[worker.main]", "[worker]", "    \"a\",",
+    "x = [", "x = []", "x = 01", "x = 1.0", "x = 1e5", "x = inf", 'x = "\\u00e9"', 'x = "\\ud800"', 'x = "\\q"', "x.y = 1",
+    'path = "again"', "# note", "x = 1 # note", "x = {}", "x = 'a'", "\t", "[a.b.c.d.e.f.g.h.i]", "[settings.x]", '["a"]',
+    'x = """', "version = 2", "[accept]", "accept = []", "x = 2026-01-01", "x =1", "x= 1", " x = 1", "x = 1 ", "x = -0",
+]  # fmt: skip
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A lock with a few lines taken out, doubled, moved or replaced."""
+    lines = draw(st.sampled_from(LOCKS)).split("\n")
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(lines) - 1))
+        match draw(st.sampled_from(["insert", "insert", "remove", "double", "move", "cut"])):
+            case "insert":
+                lines.insert(at, draw(st.sampled_from(ODD)))
+            case "remove":
+                del lines[at]
+            case "double":
+                lines.insert(at, lines[at])
+            case "move":
+                lines.insert(draw(st.integers(0, len(lines) - 1)), lines.pop(at))
+            case _:
+                lines[at] = lines[at][: draw(st.integers(0, len(lines[at])))]
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+fuzzing = settings(max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@fuzzing
+@given(damaged())
+def test_a_damaged_lock_is_read_as_toml_reads_it_or_not_at_all(text: str) -> None:
+    found = read(text)
+    assert found is None or repr(found) == repr(in_toml(text))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@settings(fuzzing, max_examples=20_000)
+@given(damaged())
+def test_twenty_thousand_damaged_locks_are_read_as_toml_reads_them_or_not_at_all(text: str) -> None:
+    found = read(text)
+    assert found is None or repr(found) == repr(in_toml(text))
+
+
+@pytest.mark.parametrize("text", LOCKS)
+def test_a_lock_says_what_it_was_written_of_and_nothing_else(text: str) -> None:
+    source = Source("llmdo.lock", text)
+    graph = lock.read(source).graph
+    assert graph is not None
+    assert lock.says(source, graph)
+    for other in (text + "\n", text[:-1], text.replace("sha256:", "sha256:0", 1), ""):
+        assert not lock.says(Source("llmdo.lock", other), graph)
+    assert not lock.says(None, graph)
