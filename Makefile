@@ -33,7 +33,7 @@ lint: install-dev
 	$(BIN)/mypy
 
 test: install-dev
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long" -n auto --dist worksteal
 
 test-long: install-dev
 	$(BIN)/python -m pytest -m long --timeout 600

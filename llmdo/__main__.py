@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_BRIEF = frozenset(
+    {"check", "diff", "explain", "graph", "reach", "schema", "suggest", "why", "--version", "__complete"}
+)
+"""The commands that only read."""
+
+
 def main() -> int:
     """Runs the command line and returns its exit code.
 
@@ -74,7 +80,7 @@ def _dispatch(words: Sequence[str]) -> int:
 
 def script() -> None:
     """Runs the command line as a program of its own, and ends it."""
-    if sys.argv[1:2] not in (["check"], ["--version"], ["__complete"]):
+    if not {*sys.argv[1:2]} & _BRIEF:
         sys.exit(main())
     # These end soon and make hardly a cycle, so what Python would tidy up, in between and at the end, the system
     # does in no time.

@@ -258,7 +258,12 @@ PATTERNS = sorted(
 
 
 @settings(max_examples=500, deadline=None)
-@given(written=st.text(st.sampled_from("aZ0_-./~*:,>= \\[\n\x00\x7fé\u202e") | st.characters(exclude_categories=["Cs"]), max_size=8))
+@given(
+    written=st.text(
+        st.sampled_from("aZ0_-./~*:,>= \\[\n\x00\x7fé\u202e") | st.characters(exclude_categories=["Cs"]),
+        max_size=8,
+    )
+)
 def test_a_pattern_matches_the_same_texts_in_both(written: str) -> None:
     for pattern, of_type in zip(PATTERNS, pattern_types(), strict=True):
         assert (re.fullmatch(pattern, written) is not None) == of_type(written), pattern

@@ -18,7 +18,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 QUESTIONS = {
     "factorial": re.compile(r"(\d+)\s*!|factorial of (\d+)", re.IGNORECASE),
-    "fibonacci": re.compile(r"(\d+)(?:st|nd|rd|th) fibonacci|fibonacci(?: number)? (?:of )?(\d+)", re.IGNORECASE),
+    "fibonacci": re.compile(
+        r"(\d+)(?:st|nd|rd|th) fibonacci|fibonacci(?: number)? (?:of )?(\d+)", re.IGNORECASE
+    ),
     "prime_factors": re.compile(r"prime factors of (\d+)|factori[sz]e (\d+)", re.IGNORECASE),
 }
 """Tool to the ways in which a question may ask for it."""
@@ -65,7 +67,9 @@ def prompt(messages: list[ModelMessage]) -> str:
     """What the user wrote."""
     parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
     content = parts[0].content if parts else ""
-    return content if isinstance(content, str) else " ".join(item for item in content if isinstance(item, str))
+    return (
+        content if isinstance(content, str) else " ".join(item for item in content if isinstance(item, str))
+    )
 
 
 @cache

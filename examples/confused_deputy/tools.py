@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic_ai.toolsets import FunctionToolset
 
 
-
 class Publishing(FunctionToolset):
     """A stand-in for a shell: as one would, it says for each call what that call does."""
 

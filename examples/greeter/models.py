@@ -24,7 +24,9 @@ def prompt(messages: list[ModelMessage]) -> str:
     """What the user wrote last."""
     parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
     content = parts[-1].content if parts else ""
-    return content if isinstance(content, str) else " ".join(item for item in content if isinstance(item, str))
+    return (
+        content if isinstance(content, str) else " ".join(item for item in content if isinstance(item, str))
+    )
 
 
 @cache

@@ -13,9 +13,9 @@ from llmdo import project as projects
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.cli.check import rendered
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
-from llmdo.cli.quick import is_locked
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report
+from llmdo.cli.quick import is_locked
 from llmdo.cli.watch import WatchOptions, watching
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern

@@ -222,6 +222,7 @@ class Walk:
         is_free = True
         level = list(parent)
         most = self.analysis.graph.settings.max_depth
+        usual, special = self._gate(()), self.analysis.shapes.approvals
         for depth in range(most + 1):
             found: list[str] = []
             for name in level:
@@ -231,7 +232,8 @@ class Walk:
                     first.update(dict.fromkeys(sorted(new), name))
                 if depth == most or not edges[name]:
                     continue
-                if (gate := self.gate(name)) != "allowed":
+                gate = self.gate(name) if name in special else usual
+                if gate != "allowed":
                     is_free = free
                     if gate == "blocked" or free:
                         continue
@@ -244,7 +246,9 @@ class Walk:
 
     def gate(self, name: str) -> Decision:
         """The decision over a delegation by the worker `name`."""
-        approvals = self.analysis.shapes.approvals.get(name, ())
+        return self._gate(self.analysis.shapes.approvals.get(name, ()))
+
+    def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
         if (known := self._gates.get(approvals)) is None:
             authority = self.analysis.authority((*self.layers, *approvals), ())
             known = decide([inventory.DELEGATE], [inventory.DELEGATE], authority).decision

@@ -89,8 +89,9 @@ class Bubblewrap:
             *("--cap-drop", "ALL"),
             *_system(),
             *(_read_only(Path(one) for one in _RESOLVERS if network)),
-            *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME),  # noqa: S108
+            *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108
             *self._hidden_home(),
+            *("--dir", HOME),
             *_read_only([*self.folders, *also]),
             *("--ro-bind", root, root),
             *(word for mount in mounts for word in mount.words(self.root)),
@@ -98,8 +99,9 @@ class Bubblewrap:
         ]
 
     def _hidden_home(self) -> tuple[str, ...]:
-        # A home that holds the whole system, or none, cannot be covered and holds no secrets of a person.
-        return () if self.home == Path("/") else ("--tmpfs", str(self.home))
+        # The root as home, as for some services, cannot be covered; what is in it is not a person's.
+        is_hidden = self.home.is_absolute() and self.home != Path("/")
+        return ("--tmpfs", str(self.home)) if is_hidden else ()
 
 
 def _system() -> Iterator[str]:

@@ -100,7 +100,8 @@ class Machine:
             )
         environ = os.environ if environ is None else environ
         found = programs.Programs.of(environ.get("PATH", os.defpath), root)
-        prefix = processes.limited([], settings.limits, _prlimit(found), settings.limits.processes)
+        limits, prlimit = settings.limits, _prlimit(found)
+        prefix = [] if prlimit is None else processes.limited([], limits, prlimit, limits.processes)
         isolation, sandbox = bubblewrap.isolate(settings.isolation, root, found, prefix, environ)
         return cls(
             root=root.resolve(),
