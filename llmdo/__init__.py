@@ -17,8 +17,8 @@ The modules, each importing only from those below it:
     cli/            the commands: parse, one library call, render, exit code
     mending.py      `check --fix`: the safe edits that findings offer
     locking.py      the facts that only importing the workspace's code can tell, from a child process
-    runtime/        Graph -> an answer: agents, the gate, approvals, attachments, models, events
-    render/         findings -> text, JSON and the formats of CI services
+    render/         findings -> text, JSON and the formats of CI services; the live display of a run
+    runtime/        Graph -> an answer: agents, the gate, approvals, attachments, models, events, log, trace
     scaffold/       `init`, `add`, `remove`
     completion.py   what shell completion answers
     toolsets/       filesystem and its confinement; how Python toolsets are found and made

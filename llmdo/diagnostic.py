@@ -38,6 +38,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO207": ("unknown-capability", "error"),
     "LDO208": ("unknown-tool", "error"),
     "LDO209": ("unknown-check", "error"),
+    "LDO210": ("incompatible-model", "warning"),
     # 3xx: graph
     "LDO301": ("delegation-cycle", "error"),
     "LDO302": ("depth-exceeded", "error"),

@@ -76,8 +76,11 @@ def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = No
             if not stat.S_ISREG(found.st_mode):
                 return _NOT_A_FILE
             content = os.read(descriptor, min(found.st_size, limit) + 1)
-            # Most files come at once; one that just grows, or a system that gives less, needs another look.
-            while len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content))):
+            # Most files come at once; one that grows meanwhile, or is longer than it says, needs more looks.
+            while len(content) != found.st_size and len(content) <= limit:
+                more = os.read(descriptor, limit + 1 - len(content))
+                if not more:
+                    break
                 content += more
         finally:
             os.close(descriptor)

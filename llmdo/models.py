@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection, Container, Iterable
 
 PROVIDERS = frozenset(
     {
@@ -51,3 +52,8 @@ def python_reference(reference: str) -> str | None:
     """The FILE.py:NAME of a model that the workspace's own code makes; None for every other reference."""
     attribute = reference.removeprefix(_PYTHON)
     return attribute if attribute != reference and _ATTRIBUTE.fullmatch(attribute) else None
+
+
+def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:
+    """The first model of `chain` that none of `patterns` matches; None where all fit."""
+    return next((one for one in chain if not any(fnmatchcase(one, pattern) for pattern in patterns)), None)

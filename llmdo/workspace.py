@@ -42,8 +42,13 @@ class WorkerFile:
 
     document: Document
     header: WorkerHeader
-    prompt: str
-    """The body, with LF line ends."""
+    start: int
+    """Where in the text the prompt begins."""
+
+    @property
+    def prompt(self) -> str:
+        """The body, with LF line ends."""
+        return self.document.source.text[self.start :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +237,7 @@ class _Reader:
         judged = judge(text.document, "worker")
         self.problems.extend(judged.problems)
         header: Any = judged.data
-        return WorkerFile(document=judged.document, header=header, prompt=text.body) if header else None
+        return WorkerFile(document=judged.document, header=header, start=text.start) if header else None
 
     def modules(self, paths: Iterable[str], references: Iterable[tuple[str, Place]]) -> Mapping[str, Module]:
         """Those Python files, the referenced ones, and the workspace's own files that they import."""

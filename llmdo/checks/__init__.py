@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.checks import authority, delegation, files, lock, names, shell
+from llmdo.checks import authority, delegation, files, lock, models, names, shell
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import reported, unknown_check
 from llmdo.diagnostic import CODES
@@ -41,6 +41,7 @@ ALL: tuple[Check, ...] = (
     names.unknown_capability,
     names.unknown_tool,
     unknown_check,
+    models.incompatible_model,
     delegation.delegation_cycle,
     delegation.depth_exceeded,
     delegation.unreachable_worker,

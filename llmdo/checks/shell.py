@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import excerpt, finding
 from llmdo.shell.programs import is_launcher, steers_programs
-from llmdo.shell.rules import breaks_example, parse_rule
-from llmdo.shell.words import is_program
+from llmdo.shell.rules import breaks_example, is_program, parse_rule
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:

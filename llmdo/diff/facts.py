@@ -25,6 +25,9 @@ _NAMED = frozenset({"model", "python-model", "schema-source", "module", "entry",
 _LAYOUT = frozenset({"version", "revision"})
 """Facts about the file, not about the workspace."""
 
+ISOLATIONS = ("require", "auto", "off")
+"""From the strongest to the weakest."""
+
 
 def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
@@ -82,6 +85,13 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
             return replace(change, effect=_choice(before, after))
         case ("worker", _, "attachments", _):
             return replace(change, effect=_amount(before, after))
+        case ("shell", "rules" | "env"):
+            return replace(change, effect=_more(before, after))
+        case ("shell", "isolation"):
+            weaker = ISOLATIONS.index(after or "auto") > ISOLATIONS.index(before or "auto")
+            return replace(change, effect="widens" if weaker else "narrows")
+        case ("shell", *_, str()):
+            return replace(change, effect=_amount(before, after))
         case ("toolset", _, "tool", _, "capabilities" | "hook") if change.entries and _says_less(change):
             return replace(change, effect="widens")
     return change
@@ -108,6 +118,11 @@ def raised_ceiling(before: Any, after: Any) -> tuple[Capability, ...] | None:
 def _amount(before: Any, after: Any) -> Effect:
     """The effect of a limit that changed; without one there is no limit."""
     return "widens" if after is None or (before is not None and after > before) else "narrows"
+
+
+def _more(before: Any, after: Any) -> Effect:
+    """The effect of a list of what is vouched for that changed; without one nothing is."""
+    return "widens" if {*(after or ())} - {*(before or ())} else "narrows"
 
 
 def _choice(before: Any, after: Any) -> Effect:

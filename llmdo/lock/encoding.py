@@ -96,7 +96,7 @@ def _worker(graph: Graph, worker: Worker) -> dict[str, Any]:
             "schema-in": _name(worker.schema_in),
             "schema-out": _name(worker.schema_out),
             "compatible-models": None if worker.compatible_models is None else list(worker.compatible_models),
-            "model-settings": dict(worker.model_settings) or None,
+            "model-settings": dict(sorted(worker.model_settings.items())) or None,
             "delegates": delegates or None,
             "toolsets": toolsets or None,
             "may": _texts(worker.may),

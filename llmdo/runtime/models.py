@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.fallback import FallbackModel
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.models import problem_of, python_reference
+from llmdo.models import first_unfit, problem_of, python_reference
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
@@ -49,17 +48,6 @@ def choose(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice) -> str
         *in_files,
     )
     return next((candidate for candidate in candidates if candidate), None)
-
-
-def incompatible(worker: Worker, chain: Iterable[str]) -> str | None:
-    """The first model of `chain` that `worker` says it does not work with; None where there is none."""
-    if worker.compatible_models is None:
-        return None
-    return next((one for one in chain if not _matches(one, worker.compatible_models)), None)
-
-
-def _matches(model: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(model, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +144,8 @@ def _model_of(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice, sou
             f"worker `{worker.name}` has no model",
             hint="name one with --model, or as `model` of [workspace] in llmdo.toml",
         )
-    if unfit := incompatible(worker, source.chain(reference)):
-        accepted = ", ".join(f"`{pattern}`" for pattern in worker.compatible_models or ())
+    patterns = worker.compatible_models
+    if patterns is not None and (unfit := first_unfit(source.chain(reference), patterns)) is not None:
+        accepted = ", ".join(f"`{pattern}`" for pattern in patterns) or "no model"
         raise LlmdoError(f"worker `{worker.name}` does not work with `{unfit}`, only with {accepted}")
     return source.make(reference)

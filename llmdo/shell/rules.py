@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.authority import Capability
@@ -23,7 +22,7 @@ UNLISTED = Capability("proc.exec.unlisted")
 
 EVERYWHERE = "**"
 
-_ELSEWHERE = re.compile(r"$|[-+@/~:]|[A-Za-z]:/|.*://")
+_NOT_A_PATH = frozenset("-+@/~:")
 """How a word begins that is not plainly a path below the current folder."""
 
 
@@ -265,10 +264,18 @@ def scope_in_text(word: str) -> str | None:
     some programs take as a file of arguments or as a pattern of their own.
     """
     portable = word.replace("\\", "/")
-    if not word.isprintable() or _ELSEWHERE.match(portable) or ".." in portable.split("/"):
+    if not word.isprintable() or portable[:1] in _NOT_A_PATH or not word or "://" in word:
+        return None
+    if portable[1:3] == ":/" or ".." in portable.split("/"):  # a drive of Windows, or the way up
         return None
     parts = [part for part in word.split("/") if part not in ("", ".")]
     return f"{'/'.join(parts)}/**" if parts else EVERYWHERE
+
+
+def is_program(word: str) -> bool:
+    """Whether `word` is the bare name of a program."""
+    plain = word.replace(".", "").replace("_", "").replace("+", "").replace("-", "")
+    return word.isascii() and word[:1].isalnum() and plain.isalnum()
 
 
 def breaks_example(rule: ShellRule, command: Iterable[str]) -> bool:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from llmdo.diagnostic import LlmdoError, shown
+from llmdo.shell.rules import is_program
 
 MAX_LINE = 8192  # characters: longer is a file, not a command
 MAX_WORDS = 1024
@@ -24,8 +25,6 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 """What a line may consist of; whatever matches no piece is shell syntax."""
-
-_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 _QUOTE = "put it in single quotes if the program is to see it"
 _INSTEAD = {
@@ -125,14 +124,9 @@ def program_of(command: tuple[str, ...]) -> str:
             raise CommandRefused(
                 "a word of the command has a NUL or is too long", hint="write a file instead"
             )
-    if not _PROGRAM.fullmatch(command[0]):
+    if not is_program(command[0]):
         raise CommandRefused(
             f"`{shown(command[0][:80])}` is not the bare name of a program",
             hint="name it without a path, such as `git`, and without setting variables",
         )
     return command[0]
-
-
-def is_program(word: str) -> bool:
-    """Whether `word` is the bare name of a program."""
-    return _PROGRAM.fullmatch(word) is not None

@@ -29,8 +29,13 @@ class WorkerText:
 
     document: Document
     """The header."""
-    body: str
-    """The prompt, unchanged; empty where the header has no beginning or no end."""
+    start: int
+    """Where in the text the prompt begins: its end where the header has no beginning or no end."""
+
+    @property
+    def body(self) -> str:
+        """The prompt, unchanged."""
+        return self.document.source.text[self.start :]
 
 
 def parse(source: Source) -> WorkerText:
@@ -43,26 +48,26 @@ def parse(source: Source) -> WorkerText:
         end = len(text) - len(FENCE) - 1
     if end < 0:
         return _without_header(source, _no_end(source))
-    start = len(FENCE) + 1
-    return WorkerText(_document(source, text[start : end + 1]), text[end + len(FENCE) + 2 :])
+    return WorkerText(_document(source, end + 1), end + len(FENCE) + 2)
 
 
-def _document(source: Source, header: str) -> Document:
+def _document(source: Source, end: int) -> Document:
+    header = source.text[len(FENCE) + 1 : end]
     if data := plain.read(header):
-        return Document(source, data, partial(_places, source, header))
+        return Document(source, data, partial(_places, source, end))
     from llmdo.syntax import header as in_yaml  # slow to load, and most headers are plain
 
     return in_yaml.parse(source, header)
 
 
-def _places(source: Source, header: str) -> Mapping[Route, tuple[Span, Span]]:
+def _places(source: Source, end: int) -> Mapping[Route, tuple[Span, Span]]:
     from llmdo.syntax import header as in_yaml
 
-    return in_yaml.places(source, header)
+    return in_yaml.places(source, source.text[len(FENCE) + 1 : end])
 
 
 def _without_header(source: Source, problem: Diagnostic) -> WorkerText:
-    return WorkerText(Document(source, {}, dict, (problem,)), "")
+    return WorkerText(Document(source, {}, dict, (problem,)), len(source.text))
 
 
 def _no_header(source: Source) -> Diagnostic:

@@ -7,6 +7,7 @@ is found, no places: those are looked up in the YAML when somebody asks.
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import Any
 
 MOST = 4_096  # characters: longer headers are rare, and the limits of `header` are far beyond them
@@ -51,7 +52,8 @@ def read(header: str) -> dict[str, Any] | None:
             if word:
                 if word in WORDS:
                     return None
-                blocks.pair(word, rest.rstrip(" "), len(indent))
+                # The same few words in every header: one text for all of them.
+                blocks.pair(intern(word), rest.rstrip(" "), len(indent))
             elif dash:
                 blocks.item(rest.rstrip(" "), len(indent))
             elif quoted:

@@ -420,3 +420,31 @@ def test_a_check_that_finds_nothing_does_not_load_diff(team: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=team, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ("", 'presets = ["read-only"]', "widened"),
+        ('presets = ["read-only"]', "", "narrowed"),
+        ('isolation = "require"', 'isolation = "off"', "widened"),
+        ('env = ["A_NAME"]', 'env = ["A_NAME", "B_NAME"]', "widened"),
+    ],
+)
+def test_a_shell_that_may_run_more_is_widened(
+    llmdo: Llmdo, tmp_path: Path, before: str, after: str, verdict: str
+) -> None:
+    locks = []
+    for number, line in enumerate((before, after)):
+        root = tmp_path / f"w{number}"
+        root.mkdir()
+        (root / "llmdo.toml").write_text(
+            f'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n\n[toolsets.shell]\n{line}\n\n'
+            '[entries.main]\nworker = "main"\n',
+            encoding="utf-8",
+        )
+        (root / "main.worker").write_text("---\nname: main\ntoolsets: [shell]\n---\nGo.\n", encoding="utf-8")
+        assert llmdo("lock", cwd=root).code == 0
+        locks.append(str(root / "llmdo.lock"))
+    document = json.loads(llmdo("diff", "--locks", *locks, "--format", "json").out)
+    assert document["verdict"] == verdict

@@ -181,6 +181,31 @@ def test_on_a_terminal_the_tree_lives_and_the_cursor_comes_back(
     assert ("\x1b[36m" in text) == ("NO_COLOR" not in environment)
 
 
+def test_a_question_stands_alone_on_the_terminal_and_the_tree_comes_back(workspace: Path) -> None:
+    person, program = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "--input", "write_file:out/a.txt:text"], cwd=workspace, stdin=program, stdout=program,
+        stderr=program, env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(program)
+    screen = b""
+    while b"[no]: " not in screen:
+        screen += os.read(person, 65536)
+    time.sleep(0.5)  # as long as the tree takes for two refreshes
+    before = len(screen)
+    os.write(person, b"once\n")
+    while True:
+        try:
+            screen += os.read(person, 65536)
+        except OSError:
+            break
+    os.close(person)
+    assert process.wait(20) == 0
+    assert screen[before:].startswith(b"once")
+    assert (workspace / "out/a.txt").read_text() == "text"
+    assert screen.count(b"\x1b[?25l") == screen.count(b"\x1b[?25h") == 2
+
+
 def test_the_first_ctrl_c_stops_cleanly_and_keeps_everything(slow: Path) -> None:
     process = started(slow, "--log-events", "events.jsonl", "--format", "json")
     process.send_signal(signal.SIGINT)

@@ -16,7 +16,8 @@ import pytest
 
 from llmdo.authority import Authority, Capability, Ceiling, Rule, base_rules
 from llmdo.diagnostic import LlmdoError
-from llmdo.shell import CommandRefused, ShellLimits, ShellSettings
+from llmdo.shell import ShellLimits, ShellSettings
+from llmdo.shell.words import CommandRefused
 from llmdo.toolsets import exposure
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Grants, Machine
