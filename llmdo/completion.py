@@ -31,9 +31,13 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove entry": ("--project",),
     "remove path": ("--project",),
     "remove rule": ("--project",),
-    "check": ("--project", "--locked", "--strict", "--fix", "--no-cache", "--format"),
+    "check": ("--project", "--locked", "--strict", "--fix", "--no-cache", "--select", "--base", "--format"),
     "lock": ("--project", "--check", "--allow-downgrade"),
     "diff": ("--locks", "--fail-on", "--format", "--project"),
+    "reach": ("--select", "--base", "--format", "--project"),
+    "why": ("--all", "--project"),
+    "graph": ("--select", "--base", "--format", "--project"),
+    "suggest": ("--project",),
     "explain": (),
     "run": (
         "--project",
@@ -58,7 +62,18 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 """Every command and its long options, without `--help`."""
 
 FLAGS = frozenset(
-    {"--help", "--version", "--force", "--entry", "--locked", "--strict", "--fix", "--no-cache", "--check"}
+    {
+        "--help",
+        "--version",
+        "--force",
+        "--entry",
+        "--locked",
+        "--strict",
+        "--fix",
+        "--no-cache",
+        "--check",
+        "--all",
+    }
     | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade"}
     | {"--verbose", "--trace-content", "--trace-binary"}
 )
@@ -67,6 +82,8 @@ FLAGS = frozenset(
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "check": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
     "diff": ("text", "json", "markdown"),
+    "reach": ("text", "json", "markdown"),
+    "graph": ("text", "mermaid", "dot", "json"),
 }
 """What `--format` may be for a command, where that is not just text or JSON."""
 

@@ -64,11 +64,11 @@ def complete(line: str, cwd: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("re", ["remove"]),
+        ("re", ["reach", "remove"]),
         ("--v", ["--version"]),
         ("add ", ["entry", "path", "rule", "toolset", "worker"]),
         ("add w", ["worker"]),
-        ("check --", ["--fix", "--format", "--help", "--locked", "--no-cache", "--project", "--strict"]),
+        ("check --f", ["--fix", "--format"]),
         ("lock --c", ["--check"]),
         ("add entry --w", ["--worker"]),
         ("run --format ", ["json", "text"]),

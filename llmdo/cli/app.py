@@ -158,12 +158,21 @@ def check(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither use nor keep what the last clean check saw.")
     ] = False,
+    select: graph.Select = None,
+    base: graph.Base = "HEAD",
     format: Annotated[CheckFormat, typer.Option(help="How findings are printed.")] = CheckFormat.text,  # noqa: A002
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
     return check_command.run(
         check_command.Options(
-            project=project, locked=locked, format=format.value, strict=strict, fix=fix, no_cache=no_cache
+            project=project,
+            locked=locked,
+            format=format.value,
+            strict=strict,
+            fix=fix,
+            no_cache=no_cache,
+            select=tuple(select or ()),
+            base=base,
         )
     )
 

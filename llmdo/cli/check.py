@@ -19,9 +19,10 @@ from llmdo.values import dataclass
 from llmdo.workspace import LOCK, MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from llmdo.diagnostic import Diagnostic
+    from llmdo.project import Project
 
 _OURS = frozenset({"llmdo", "pathspec", "yaml"})
 """The packages whose code decides about the answer."""
@@ -37,6 +38,10 @@ class Options:
     strict: bool = False
     fix: bool = False
     no_cache: bool = False
+    select: tuple[str, ...] = ()
+    """Selectors: only findings about these workers, and about the entries that reach them."""
+    base: str = "HEAD"
+    """What `state:modified` compares with."""
 
 
 def parse(words: Sequence[str]) -> Options | None:
@@ -61,8 +66,9 @@ def run(options: Options) -> int:
         if options.format not in FOR_PEOPLE:
             _print(Report(error=error), options.format)
         raise
+    findings = checks.reported(read, found)
     report = Report(
-        findings=checks.reported(read, found),
+        findings=_selected(read, findings, options) if options.select else findings,
         lines=source_lines(root),
         files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
         folder=repository_folder(root, os.environ),
@@ -70,10 +76,24 @@ def run(options: Options) -> int:
         colour=has_colour(sys.stdout),
     )
     text = _print(report, options.format)
-    if not report.findings and options.format in quick.REMEMBERED and not options.no_cache:
+    if (
+        not report.findings
+        and options.format in quick.REMEMBERED
+        and not (options.no_cache or options.select)
+    ):
         asked = cache.question(locked=locked, strict=options.strict, form=options.format)
         _remember(root, asked, text, sight)
     return FINDINGS if any(map(report.fails, report.findings)) else FINE
+
+
+def _selected(read: Project, findings: Iterable[Diagnostic], options: Options) -> tuple[Diagnostic, ...]:
+    from llmdo import selectors
+    from llmdo.cli.graph import selected
+
+    workers = selected(read, options.select, options.base)
+    paths = {read.graph.workers[name].path for name in workers}
+    entries = selectors.entries_of(read.graph, workers, read.analysis)
+    return tuple(one for one in findings if one.at.path in paths or one.subject in entries)
 
 
 def _mend(root: Path) -> None:

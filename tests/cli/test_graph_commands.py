@@ -201,3 +201,15 @@ def test_state_modified_compares_with_a_revision(llmdo: Llmdo, deputy: Path) -> 
     worker.write_text(worker.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
     document = json.loads(llmdo("reach", "--select", "state:modified", "--format", "json").out)
     assert [entry["name"] for entry in document["entries"]] == ["triage"]
+
+
+def test_check_tells_only_of_what_is_selected(llmdo: Llmdo, deputy: Path) -> None:
+    (deputy / "workers/lonely.worker").write_text("---\nname: lonely\n---\nGo.\n", encoding="utf-8")
+
+    def codes(*words: str) -> set[str]:
+        return {one["code"] for one in json.loads(llmdo("check", *words, "--format", "json").out)["findings"]}
+
+    assert codes() == {"LDO303", "LDO402", "LDO502"}
+    assert codes("--select", "lonely") == {"LDO303"}
+    assert codes("--select", "triage") == {"LDO502"}
+    assert llmdo("check", "--select", "nobody").code == 2
