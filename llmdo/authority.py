@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from llmdo.syntax.document import Place
 
@@ -83,6 +83,17 @@ class Capability:
     def __str__(self) -> str:
         return self.name if self.scope is None else f"{self.name}:{self.scope}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and every name above it: those under which a rule, a ceiling or a row may cover it."""
+        labels = self.name.split(".")
+        return tuple([".".join(labels[:length]) for length in range(len(labels), 0, -1)])
+
+    @property
+    def around(self) -> Iterator[Capability]:
+        """Every capability that contains it, itself included."""
+        return (Capability(name, scope) for name in self.names for scope in scopes_around(self.scope))
+
     def covers_name(self, name: str) -> bool:
         """Whether `name` is this capability or one below it."""
         return name == self.name or name.startswith(self.name + ".")
@@ -107,6 +118,15 @@ def scope_contains(outer: str | None, inner: str | None) -> bool:
     if not outer.endswith("/**"):
         return False
     return inner == outer[:-3] or inner.startswith(outer[:-2])
+
+
+def scopes_around(scope: str | None) -> tuple[str | None, ...]:
+    """Every scope that contains `scope`, itself included."""
+    if scope is None or scope == "**":
+        return None, "**"
+    names = scope.removesuffix("/**").split("/")
+    folders = ["/".join(names[:length]) + "/**" for length in range(1, len(names) + 1)]
+    return (None, "**", *folders) if scope.endswith("/**") else (None, "**", scope, *folders)
 
 
 def scope_order(scope: str | None) -> tuple[list[str], bool]:

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 NAMES = frozenset({"filesystem", "shell"})
 """Names that a worker or a toolset of the workspace cannot have."""
 
+PROVIDER_SIDE = "(provider)"
+"""The line of a worker's uses that holds its `native_tools`; nothing else can have this name."""
+
+_PROVIDER_SIDE = {
+    "code_execution": ("net.connect",),
+    "web_fetch": ("data.untrusted", "net.connect"),
+    "web_search": ("data.untrusted", "net.search"),
+    "x_search": ("data.untrusted", "net.search"),
+}
+"""What each provider-side tool raises. Its calls are made where no gate stands, so one that is offered is called."""
 
 _NO_SHELL = ShellSettings()
 
@@ -26,7 +36,10 @@ def tools(name: str, config: Mapping[str, object], shell: ShellSettings = _NO_SH
 
     `shell` is what the manifest says about the toolset of that name.
     """
-    offered = _filesystem(config) if name == "filesystem" else (_shell(config, shell),)
+    if name == PROVIDER_SIDE:
+        offered = _provider_side(config)
+    else:
+        offered = _filesystem(config) if name == "filesystem" else (_shell(config, shell),)
     return {tool.name: tool for tool in offered if tool.capabilities}
 
 
@@ -52,6 +65,11 @@ def _shell(config: Mapping[str, object], settings: ShellSettings) -> Tool:
     """It raises what the rules that hold for this use may raise, and what no rule vouches for."""
     declared = Vouching.of(settings, config).declared(settings.isolation)
     return Tool(name="shell", capabilities=tuple(sorted(declared, key=str)), hook=True)
+
+
+def _provider_side(config: Mapping[str, object]) -> tuple[Tool, ...]:
+    names = cast("Iterable[str]", config["tools"])
+    return tuple(Tool(name=name, capabilities=tuple(map(Capability, _PROVIDER_SIDE[name]))) for name in names)
 
 
 def _tool(name: str, capabilities: Iterable[str], scopes: Iterable[str]) -> Tool:

@@ -70,6 +70,12 @@ NAME = Matches(
     r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
 )
 Name = Annotated[str, NAME]
+ToolsetName = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,63}(?:\.tools)?$", "the name of a toolset, or of an agent with `.tools`"
+    ),
+]
 Path = Annotated[str, Matches(rf"^{_PATH}$", "a path inside the workspace")]
 PathOrFolder = Annotated[str, Matches(rf"^{_PATH}/?$", "a path inside the workspace")]
 Scope = Annotated[str, Matches(rf"^{_SCOPE}$", "a path inside the workspace or `folder/**`")]
@@ -90,8 +96,21 @@ Attribute = Annotated[
         "of the form FILE.py:NAME, inside the workspace, or package.module:NAME",
     ),
 ]
+Prefix = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", "a prefix (a letter, then up to 31 letters, digits, `_` and `-`)"
+    ),
+]
 Text = Annotated[str, MinLen(1)]
 Positive = Annotated[int, Ge(1)]
 Decision = Literal["allowed", "needs_approval", "blocked"]
+StricterDecision = Literal["needs_approval", "blocked"]
 Digest = Annotated[str, Matches(r"^sha256:[0-9a-f]{64}$", "a digest")]
+ToolName = Annotated[
+    str,
+    Matches(r"^[A-Za-z][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_.-]{0,127}$", "of the form TOOLSET.TOOL"),
+]
+NativeTool = Literal["code_execution", "web_fetch", "web_search", "x_search"]
+"""The provider-side tools that need no configuration and answer in words."""
 Chain = str | Annotated[list[str], MinLen(1)]

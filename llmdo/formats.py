@@ -16,7 +16,6 @@ from typing_extensions import TypedDict
 from llmdo.fields import (
     NAME,
     STRICT,
-    Attribute,
     Chain,
     Decision,
     Digest,
@@ -25,14 +24,19 @@ from llmdo.fields import (
     Keys,
     Matches,
     Name,
+    NativeTool,
     Path,
     PathOrFolder,
     Positive,
-    Scope,
     ScopedCapability,
+    StricterDecision,
     Text,
+    ToolName,
+    ToolsetName,
 )
-from llmdo.shell.format import LockedShell, ShellConfig, ShellTable
+from llmdo.shell.format import LockedShell, ShellTable
+from llmdo.toolset_format import LockedToolset, ToolsetTable
+from llmdo.worker_format import AgentTable, AttachmentLimits, FilesystemConfig, WorkerToolsets
 
 WorkspaceTable = TypedDict(
     "WorkspaceTable",
@@ -68,35 +72,6 @@ WorkspaceTable = TypedDict(
         ],
         "max-depth": NotRequired[
             Annotated[int, Ge(0), Doc("The longest chain of delegations; 5 where left out.")]
-        ],
-    },
-)
-
-McpServer = TypedDict(
-    "McpServer",
-    {
-        "command": NotRequired[Annotated[Text, Doc("The program that is the server.")]],
-        "args": NotRequired[Annotated[list[str], Doc("Its arguments.")]],
-        "env": NotRequired[Annotated[list[Text], Doc("Names of environment variables that it is given.")]],
-        "url": NotRequired[Annotated[Text, Doc("The address of a remote server, instead of a command.")]],
-    },
-)
-
-ToolsetTable = TypedDict(
-    "ToolsetTable",
-    {
-        "python": NotRequired[
-            Annotated[
-                Attribute,
-                Doc("FILE.py:ATTRIBUTE or package.module:ATTRIBUTE; a toolset, or a class of one."),
-            ]
-        ],
-        "mcp": NotRequired[Annotated[McpServer, Doc("An MCP server as a toolset.")]],
-        "capabilities": NotRequired[
-            Annotated[
-                dict[Text, list[ScopedCapability]],
-                Doc('The capabilities that each tool raises; "*" stands for every tool not named.'),
-            ]
         ],
     },
 )
@@ -153,7 +128,12 @@ EntryTable = TypedDict(
                 FileAttribute, Doc("FILE.py:NAME, an async function (runtime, input) that calls workers.")
             ]
         ],
-        "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function may call.")]],
+        "tool": NotRequired[
+            Annotated[
+                ToolName, Doc("TOOLSET.TOOL, one call of one tool; the input is its arguments as JSON.")
+            ]
+        ],
+        "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function or tool may call.")]],
         "input": NotRequired[Annotated[str, Doc("The input where `llmdo run` is given none.")]],
         "model": NotRequired[Annotated[str, Doc("The model for workers of this entry that name none.")]],
         "may": NotRequired[
@@ -182,7 +162,9 @@ Acceptance = TypedDict(
                 Doc("The code of the finding that is accepted."),
             ]
         ],
-        "capability": NotRequired[Annotated[ScopedCapability, Doc("The widening that is accepted.")]],
+        "capability": NotRequired[
+            Annotated[ScopedCapability, Doc("The widening, or what is outside a ceiling, that is accepted.")]
+        ],
         "entry": NotRequired[Annotated[Name, Doc("The entry that it is accepted for.")]],
         "gated": NotRequired[
             Annotated[bool, Doc("Whether it holds only as long as a person is asked on the way.")]
@@ -223,6 +205,9 @@ ManifestFile = TypedDict(
         "toolsets": NotRequired[
             Annotated[ManifestToolsets, Keys(Name), Doc("What globs cannot say about toolsets.")]
         ],
+        "workers": NotRequired[
+            Annotated[dict[Name, AgentTable], Doc("Existing pydantic-ai agents as workers.")]
+        ],
         "approvals": NotRequired[Annotated[ApprovalsTable, Doc("The rules of this workspace.")]],
         "paths": NotRequired[
             Annotated[
@@ -236,47 +221,6 @@ ManifestFile = TypedDict(
     },
 )
 """`llmdo.toml`."""
-
-FilesystemConfig = TypedDict(
-    "FilesystemConfig",
-    {
-        "read": NotRequired[
-            Annotated[
-                list[Scope],
-                Doc("The files it may read and list: paths or folder/**. Left out, the whole workspace."),
-            ]
-        ],
-        "write": NotRequired[
-            Annotated[list[Scope], Doc("The files it may write: paths or folder/**. Left out, none.")]
-        ],
-    },
-)
-
-AttachmentLimits = TypedDict(
-    "AttachmentLimits",
-    {
-        "max": NotRequired[Annotated[int, Ge(0), Doc("How many files one call may hand over.")]],
-        "max-bytes": NotRequired[Annotated[Positive, Doc("The largest file, in bytes.")]],
-        "suffixes": NotRequired[
-            Annotated[
-                list[Annotated[str, Matches(r"^\.[A-Za-z0-9]+$", "a file name ending such as .pdf")]],
-                Doc("Which file name endings are accepted, such as .pdf."),
-            ]
-        ],
-    },
-)
-
-WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_items yet
-    "WorkerToolsets",
-    {
-        "filesystem": NotRequired[
-            Annotated[FilesystemConfig, Doc("The built-in tools for files of the workspace.")]
-        ],
-        "shell": NotRequired[Annotated[ShellConfig, Doc("The built-in tool that runs commands.")]],
-    },
-    extra_items=dict[str, Any],
-)
-WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
 
 ModelSettings = TypedDict(
     "ModelSettings",
@@ -338,6 +282,11 @@ WorkerHeader = TypedDict(
                 Doc("Toolsets and workers that it may use: name to configuration, or a plain list of names."),
             ]
         ],
+        "native_tools": NotRequired[
+            Annotated[
+                list[NativeTool], Doc("Tools that its model's provider runs; offered where rules allow them.")
+            ]
+        ],
         "may": NotRequired[
             Annotated[list[ScopedCapability], Doc("The ceiling of this worker and of everything below it.")]
         ],
@@ -362,6 +311,30 @@ WorkerHeader = TypedDict(
     },
 )
 """The YAML header of a `.worker` file."""
+
+PolicyApprovals = TypedDict(
+    "PolicyApprovals",
+    {
+        "approve-all": NotRequired[
+            Annotated[bool, Doc("Whether --approve-all may be used; true where left out.")]
+        ],
+        "rules": NotRequired[
+            Annotated[
+                dict[ScopedCapability, StricterDecision],
+                Doc("Capability, perhaps with :scope, to decision. They tighten every run on this machine."),
+            ]
+        ],
+    },
+)
+
+PolicyFile = TypedDict(
+    "PolicyFile",
+    {
+        "schema": Annotated[int, Ge(1), Le(1), Doc("The version of this file's format.")],
+        "approvals": NotRequired[Annotated[PolicyApprovals, Doc("What this person allows less of.")]],
+    },
+)
+"""A person's own `policy.toml`."""
 
 LockedSettings = TypedDict(
     "LockedSettings",
@@ -389,10 +362,11 @@ LockedEntry = TypedDict(
     {
         "worker": NotRequired[Annotated[Name, Doc("The worker that it starts.")]],
         "function": NotRequired[Annotated[FileAttribute, Doc("The function that it runs.")]],
+        "tool": NotRequired[Annotated[ToolName, Doc("The tool that it calls.")]],
         "source": NotRequired[Annotated[Digest, Doc("Of the function's file and what it imports.")]],
         "input": NotRequired[Annotated[str, Doc("The input where none is given.")]],
         "model": NotRequired[Annotated[str, Doc("The model of its workers that name none.")]],
-        "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function may call.")]],
+        "calls": NotRequired[Annotated[list[Name], Doc("The workers that the function or tool may call.")]],
         "may": NotRequired[Annotated[list[ScopedCapability], Doc("Its ceiling.")]],
         "approvals": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("Its rules.")]],
         "limits": NotRequired[Annotated[Limits, Doc("Its budgets.")]],
@@ -404,7 +378,9 @@ LockedWorker = TypedDict(
     {
         "path": Annotated[Path, Doc("The worker's file.")],
         "config": Annotated[Digest, Doc("Of the canonical header: what decides authority.")],
-        "prompt": Annotated[Digest, Doc("Of the prompt, with LF line ends.")],
+        "prompt": Annotated[Digest, Doc("Of the prompt, with LF line ends, or of the code that makes it.")],
+        "python": NotRequired[Annotated[FileAttribute, Doc("Where it is written in Python.")]],
+        "agent": NotRequired[Annotated[FileAttribute, Doc("The pydantic-ai agent that it is.")]],
         "description": NotRequired[Annotated[str, Doc("What its callers' models see.")]],
         "model": NotRequired[Annotated[str, Doc("The model that it names.")]],
         "entry": NotRequired[Annotated[bool, Doc("Whether it may be started by its own name.")]],
@@ -414,7 +390,10 @@ LockedWorker = TypedDict(
         "compatible-models": NotRequired[Annotated[list[str], Doc("The models that it works with.")]],
         "model-settings": NotRequired[Annotated[ModelSettings, Doc("How its model is asked.")]],
         "delegates": NotRequired[Annotated[list[Name], Doc("The workers that it may call.")]],
-        "toolsets": NotRequired[Annotated[list[Name], Doc("The toolsets that it has.")]],
+        "toolsets": NotRequired[Annotated[list[ToolsetName], Doc("The toolsets that it has.")]],
+        "native-tools": NotRequired[
+            Annotated[list[NativeTool], Doc("The tools that its model's provider runs.")]
+        ],
         "may": NotRequired[Annotated[list[ScopedCapability], Doc("Its ceiling.")]],
         "approvals": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("Its rules.")]],
         "attachments": NotRequired[Annotated[AttachmentLimits, Doc("The files that callers may hand over.")]],
@@ -422,39 +401,6 @@ LockedWorker = TypedDict(
         "configure": NotRequired[
             Annotated[dict[Name, str], Doc("Its configuration of other toolsets, as canonical JSON.")]
         ],
-    },
-)
-
-LockedTool = TypedDict(
-    "LockedTool",
-    {
-        "digest": NotRequired[
-            Annotated[
-                Digest,
-                Doc("Of the canonical JSON of name, description and parameter schema; none where not known."),
-            ]
-        ],
-        "hook": NotRequired[Annotated[bool, Doc("Whether get_capabilities narrows what a call raises.")]],
-        "capabilities": NotRequired[
-            Annotated[list[ScopedCapability], Doc("What a call may raise; left out, nothing.")]
-        ],
-        "metadata": NotRequired[
-            Annotated[list[ScopedCapability], Doc("The part of it that the tool's own metadata declares.")]
-        ],
-    },
-)
-
-LockedToolset = TypedDict(
-    "LockedToolset",
-    {
-        "python": NotRequired[Annotated[Attribute, Doc("The module and the attribute.")]],
-        "mcp": NotRequired[Annotated[McpServer, Doc("How the MCP server is reached.")]],
-        "source": NotRequired[
-            Annotated[Digest, Doc("Of the module and the workspace modules that it imports.")]
-        ],
-        "class": NotRequired[Annotated[bool, Doc("Whether it is a class, made anew for every call.")]],
-        "dynamic": NotRequired[Annotated[bool, Doc("Whether its tools are known only in a run.")]],
-        "tool": NotRequired[Annotated[dict[str, LockedTool], Doc("Its tools.")]],
     },
 )
 
@@ -480,7 +426,9 @@ LockFile = TypedDict(
         ],
         "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
         "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
-        "toolset": NotRequired[Annotated[dict[Name, LockedToolset], Doc("The Python toolsets.")]],
+        "toolset": NotRequired[
+            Annotated[dict[ToolsetName, LockedToolset], Doc("The Python toolsets and MCP servers.")]
+        ],
         "shell": NotRequired[Annotated[LockedShell, Doc("The built-in toolset that runs commands.")]],
         "accept": NotRequired[Annotated[list[Acceptance], Doc("What people have accepted.")]],
     },
@@ -488,8 +436,8 @@ LockFile = TypedDict(
 """`llmdo.lock`."""
 
 for _table in (
-    WorkspaceTable, McpServer, ToolsetTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable, ManifestFile,
-    FilesystemConfig, AttachmentLimits, ModelSettings, WorkerHeader, LockedSettings, LockedModel, LockedSource,
-    LockedEntry, LockedWorker, LockedTool, LockedToolset, LockFile,
+    WorkspaceTable, ApprovalsTable, Limits, EntryTable, Acceptance, CheckTable, ManifestFile,
+    PolicyApprovals, PolicyFile,
+    ModelSettings, WorkerHeader, LockedSettings, LockedModel, LockedSource, LockedEntry, LockedWorker, LockFile,
 ):  # fmt: skip
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

@@ -6,7 +6,8 @@ the same: places do not take part in comparison, so a graph read from a lock equ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.shell.rules import ShellSettings
 from llmdo.values import dataclass, field
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.authority import Capability, Decision, Rule
+    from llmdo.shell.rules import IsolationMode
     from llmdo.syntax.document import Place
 
 DEFAULT_MAX_DEPTH = 5
@@ -57,7 +59,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Something that `llmdo run NAME` can start: a worker, or a function that calls workers."""
+    """Something that `llmdo run NAME` can start: a worker, a function that calls workers, or one tool."""
 
     name: str
     at: Place = field(compare=False)
@@ -66,6 +68,8 @@ class Entry:
     worker: Reference | None = None
     function: Reference | None = None
     """FILE.py:NAME."""
+    tool: Reference | None = None
+    """TOOLSET.TOOL."""
     source: str | None = None
     """Digest of the function's file and the workspace modules that it imports."""
     calls: tuple[Reference, ...] = ()
@@ -80,6 +84,18 @@ class Entry:
     def starts(self) -> tuple[Reference, ...]:
         """The workers that this entry calls itself: its edges in the graph."""
         return (self.worker,) if self.worker else self.calls
+
+    @property
+    def use(self) -> Use | None:
+        """What the entry itself has of a toolset, of which it calls `tool_name` alone: without configuration."""
+        if self.tool is None:
+            return None
+        return Use(name=self.tool.name.partition(".")[0], config={}, at=self.tool.at)
+
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool that the entry calls; empty where it calls none."""
+        return self.tool.name.partition(".")[2] if self.tool else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +126,11 @@ class Worker:
     config: str
     """Digest of the canonical header."""
     prompt: str
-    """Digest of the prompt."""
+    """Digest of the prompt, or of the code that makes it."""
+    python: str | None = None
+    """FILE.py:NAME of a worker that is written in Python."""
+    agent: str | None = None
+    """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
     description: str | None = None
     model: Reference | None = None
     compatible_models: tuple[str, ...] | None = None
@@ -141,17 +161,57 @@ class Tool:
     """Of its name, description and parameter schema; None before anything was locked, and for built-in tools."""
     metadata: tuple[Capability, ...] | None = None
     """The part of `capabilities` that the tool's own metadata declares; None where it is silent."""
+    definition: Definition | None = None
+    """What an MCP server says of it; None for tools of Python, and before anything was locked."""
+    is_open: bool = False
+    """Whether it starts programs that nothing limits, in a format that llmdo does not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What an MCP server said of one of its tools when it was locked: what people reviewed, and what models see."""
+
+    title: str | None = None
+    description: str | None = None
+    input: str
+    """The schema of its arguments, as JSON with sorted keys, a key a line."""
+    output: str | None = None
+    """The schema of its result, in the same way."""
+    hints: tuple[str, ...] = ()
+    """The server's claims about it, such as `readOnlyHint: true`, sorted. Nothing obeys them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What an MCP server said of itself when it was locked."""
+
+    name: str = ""
+    version: str | None = None
+    instructions: str | None = None
+    """What it would tell the models of its clients; None where that is nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """How an MCP server is reached: a program to start, or an address."""
+    """How an MCP server is reached, a program to start or an address, and which of its tools are wanted.
+
+    In every text `${NAME}` stands for an environment variable, which is looked up when the server is started.
+    """
 
     command: str | None = None
     args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
-    """Names of the environment variables that it is given."""
+    """The environment variables that it is given, sorted: `NAME`, or `NAME=TEXT`."""
+    cwd: str | None = None
+    """The folder of the workspace that it is started in; None for the workspace itself."""
     url: str | None = None
+    headers: tuple[str, ...] = ()
+    """`NAME: TEXT` each, sorted."""
+    auth: str | None = None
+    """A bearer token."""
+    include: tuple[str, ...] | None = None
+    """Patterns of tools, of which no others are wanted; None for all."""
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,10 +226,21 @@ class Toolset:
     source: str | None = None
     """Digest of the module and the workspace modules that it imports."""
     server: Server | None = None
+    prefix: str | None = None
+    """Put before the name of each tool, with `_` between: what models, rules and people see."""
+    identity: Identity | None = None
+    """Of an MCP server; None before it was locked."""
+    timeout_s: float | None = None
+    """How long an MCP server may take for one answer; None for the default."""
+    instructions: bool = False
+    """Whether models are given the instructions of an MCP server."""
+    isolation: IsolationMode = "auto"
+    """Whether an MCP server that is a program is kept apart from the rest of the machine."""
     is_class: bool = False
     dynamic: bool = False
     """Whether its tools are known only in a run; what the lock does not name is then undeclared."""
     tools: Mapping[str, Tool] = field(default_factory=dict)
+    """By the names that the toolset itself gives them; `inventory.tools_of` has them as workers see them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +256,19 @@ class Acceptance:
     at: Place = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Lines = tuple[tuple[str, str], ...]
+"""Lines of a worker's `toolsets`, sorted: the name, and the configuration as text."""
+
+
+class _Resolved(NamedTuple):
+    """What every line of every worker's `toolsets` names."""
+
+    edges: Mapping[str, tuple[str, ...]]
+    lines: Mapping[str, Lines]
+    kinds: tuple[Lines, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph:
     """Everything that `reach`, `diff` and `run` need to know about a workspace. Mappings are in name order."""
 
@@ -212,3 +295,53 @@ class Graph:
     """Sorted."""
     code: tuple[str, ...] = field(default=(), compare=False)
     """Every Python file of the workspace that takes part, imported ones included; a lock does not say."""
+    read_from: str | None = None
+    """The format that it was read from, which llmdo does not run and so enforces nothing of; None for our own."""
+
+    @property
+    def edges(self) -> Mapping[str, tuple[str, ...]]:
+        """The delegates of each worker, sorted."""
+        return self._resolved.edges
+
+    @property
+    def lines(self) -> Mapping[str, Lines]:
+        """The other lines of each worker's `toolsets`; of workers where these are equal it is one object.
+
+        The configuration of a toolset of the workspace's own changes nothing about its tools, and is empty here.
+        """
+        return self._resolved.lines
+
+    @property
+    def kinds_of_lines(self) -> tuple[Lines, ...]:
+        """Those of the `lines` that differ."""
+        return self._resolved.kinds
+
+    def use(self, worker: str, name: str) -> Use:
+        """The line by which `worker` names a toolset or a delegate."""
+        return next(use for use in self.workers[worker].uses if use.name == name)
+
+    @cached_property
+    def _resolved(self) -> _Resolved:
+        """One pass over all lines: there are many, and much is asked about them."""
+        edges: dict[str, tuple[str, ...]] = {}
+        lines: dict[str, Lines] = {}
+        kinds: dict[Lines, Lines] = {}
+        texts: dict[int, str] = {}
+        workers, toolsets = self.workers, self.toolsets
+        for name, worker in workers.items():
+            delegates: list[str] = []
+            others: list[tuple[str, str]] = []
+            for use in worker.uses:
+                used = use.name
+                if used in workers:
+                    delegates.append(used)
+                elif not (config := use.config) or used in toolsets:
+                    others.append((used, ""))
+                else:
+                    if (text := texts.get(id(config))) is None:  # mostly, equal ones are one object
+                        text = texts[id(config)] = repr(config)
+                    others.append((used, text))
+            edges[name] = tuple(delegates)
+            mine = tuple(others)
+            lines[name] = kinds.setdefault(mine, mine)
+        return _Resolved(edges, lines, tuple(kinds))

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo import builtin
+from llmdo import builtin, servers
 from llmdo.authority import Capability
 from llmdo.graph import Tool
 from llmdo.models import python_reference
-from llmdo.values import dataclass
+from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
 
-    from llmdo.graph import Entry, Graph, Use, Worker
+    from llmdo.graph import Entry, Graph, Toolset, Use, Worker
 
 DELEGATE = Capability("agent.delegate")
 READ = Capability("fs.read")
@@ -69,29 +69,53 @@ def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool
         return {use.name: delegation(graph, worker, graph.workers[use.name])}
     if use.name in graph.toolsets:
         toolset = graph.toolsets[use.name]
-        return {**toolset.tools, **START} if toolset.kind == "mcp" else toolset.tools
-    return builtin.tools(use.name, use.config, graph.shell) if use.name in builtin.NAMES else NO_TOOLS
+        tools = _prefixed(toolset) if toolset.prefix else toolset.tools
+        return {**tools, **START} if toolset.kind == "mcp" else tools
+    if use.name in builtin.NAMES or use.name == builtin.PROVIDER_SIDE:
+        return builtin.tools(use.name, use.config, graph.shell)
+    return NO_TOOLS
 
 
-def delegates(graph: Graph, worker: Worker) -> frozenset[str]:
-    """The workers that `worker` may call."""
-    return frozenset(use.name for use in worker.uses if use.name in graph.workers)
+def _prefixed(toolset: Toolset) -> dict[str, Tool]:
+    names = {name: name if name == "*" else f"{toolset.prefix}_{name}" for name in toolset.tools}
+    return {names[name]: replace(tool, name=names[name]) for name, tool in toolset.tools.items()}
 
 
-def reachable(graph: Graph, entry: Entry) -> tuple[str, ...]:
-    """The workers that `entry` can reach by any chain of delegations, itself included, sorted."""
-    waiting = [start.name for start in entry.starts if start.name in graph.workers]
-    reached = set(waiting)
+def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tuple[str, ...]:
+    """The workers that `entry` can reach by any chain of delegations, itself included, sorted.
+
+    Not through those in `beyond`, which are left out.
+    """
+    reached = {start.name for start in entry.starts if start.name in graph.workers} - beyond
+    waiting = list(reached)
     while waiting:
-        for name in delegates(graph, graph.workers[waiting.pop()]) - reached:
-            reached.add(name)
-            waiting.append(name)
+        new = set(graph.edges[waiting.pop()]) - reached - beyond
+        reached |= new
+        waiting.extend(new)
     return tuple(sorted(reached))
 
 
+def own_tool(graph: Graph, entry: Entry) -> Tool | None:
+    """The tool that `entry` itself calls; None where it calls none, or one that nothing declares."""
+    return tools_of(graph, None, entry.use).get(entry.tool_name) if entry.use else None
+
+
 def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:
-    """Every tool that `entry` could call through any delegation, sorted by worker, toolset and tool."""
-    return tuple(
+    """Every tool that `entry` could call through any delegation, sorted by worker, toolset and tool; first its own."""
+    own = own_tool(graph, entry)
+    first = (
+        [Offer(worker=entry.name, toolset=entry.use.name, tool=own.name, capabilities=own.capabilities)]
+        if own and entry.use
+        else []
+    )
+    return (
+        *first,
+        *_tools_of_workers(graph, entry),
+    )
+
+
+def _tools_of_workers(graph: Graph, entry: Entry) -> Iterator[Offer]:
+    return (
         Offer(worker=name, toolset=use.name, tool=tool.name, capabilities=tool.capabilities)
         for name in reachable(graph, entry)
         for use in sorted(graph.workers[name].uses, key=lambda use: use.name)
@@ -111,6 +135,9 @@ def _governing_files(graph: Graph) -> Iterator[str]:
     yield from graph.schema_sources
     functions = (entry.function.name for entry in graph.entries.values() if entry.function)
     toolsets = (toolset.python for toolset in graph.toolsets.values() if toolset.python)
+    for toolset in graph.toolsets.values():
+        if toolset.server:
+            yield from servers.programs(toolset.server)
     models = (python_reference(name) or name for name in graph.python_models)
     for reference in (*functions, *toolsets, *models):
         path = reference.rpartition(":")[0]

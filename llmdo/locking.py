@@ -1,30 +1,134 @@
-"""The facts that only running a workspace's own code can tell, taken from a child process."""
+"""The facts that only running a workspace's own code, or asking its servers, can tell; each in a child process."""
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmdo import lock
+from llmdo import lock, servers
+from llmdo.diagnostic import LlmdoError
+from llmdo.facts import ToolsetFacts
+from llmdo.inventory import governing_files
 from llmdo.resolve import resolve
+from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.isolation import inspect_toolsets
+from llmdo.toolsets.problems import Problems
 
 if TYPE_CHECKING:
-    from llmdo.graph import Graph
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.facts import Facts
+    from llmdo.graph import Graph, Toolset
     from llmdo.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What a lock would say, and what a person should be told about how that is known."""
+
+    graph: Graph
+    notes: tuple[str, ...] = ()
 
 
 def derive(project: Project, *, anew: bool = False) -> Graph:
     """The graph of `project` with facts about all its Python toolsets.
 
     What the lock knows of a source that has not changed is kept, so that a lock after an edit of a prompt starts
-    nothing; with `anew` it is not believed.
+    nothing; with `anew` it is not believed. No MCP server is asked: what the lock knows of one is kept.
 
     Raises:
         LlmdoError: a toolset module cannot be imported; all such modules are named.
     """
+    return resolve(project.workspace, {**_of_servers(project), **_of_python(project, anew=anew)})
+
+
+def derive_with_servers(
+    project: Project, *, anew: bool = False, offline: bool = False, environ: Mapping[str, str] | None = None
+) -> Derived:
+    """What `derive` returns, with what the MCP servers say now.
+
+    Nothing but its server knows what a server says, so all are asked each time. With `offline` none is, and what
+    the lock knows is kept.
+
+    Raises:
+        LlmdoError: As above, or a server cannot be asked; of several, all are told.
+    """
+    known = {**_of_servers(project), **_of_python(project, anew=anew)}
+    toolsets = [one for one in project.graph.toolsets.values() if one.server]
+    if not toolsets:
+        return Derived(graph=resolve(project.workspace, known))
+    if offline:
+        return Derived(graph=resolve(project.workspace, known), notes=tuple(_kept(toolsets, known)))
+    found, problems = _asked(project, toolsets, os.environ if environ is None else environ)
+    if problems:
+        raise Problems(problems)
+    graph = resolve(project.workspace, {**known, **found})
+    return Derived(graph=graph, notes=tuple(proposals(graph)))
+
+
+def _asked(
+    project: Project, toolsets: Sequence[Toolset], environ: Mapping[str, str]
+) -> tuple[dict[str, ToolsetFacts], list[LlmdoError]]:
+    from llmdo.toolsets.launch import Launcher  # two seconds, for workspaces that have servers
+    from llmdo.toolsets.mcp import list_servers
+
+    root = project.workspace.root
+    with Root.open(root) as files:
+        launcher = Launcher(root=root, files=files, governing=governing_files(project.graph), environ=environ)
+        said = list_servers(toolsets, launcher)
+    found = {servers.key_of(name): facts for name, facts in said.items() if isinstance(facts, ToolsetFacts)}
+    problems = [
+        LlmdoError(
+            error.message, hint=error.hint or "`llmdo lock --offline` keeps what is known", at=error.at
+        )
+        for error in said.values()
+        if isinstance(error, LlmdoError)
+    ]
+    return found, problems
+
+
+def _kept(toolsets: Sequence[Toolset], known: Facts) -> Iterator[str]:
+    for toolset in toolsets:
+        facts = known.get(servers.key_of(toolset.name))
+        if facts is None:
+            yield f"the MCP server `{toolset.name}` was never asked: until `llmdo lock` asks it, none of its tools runs"
+        else:
+            yield f"the MCP server `{toolset.name}` was not asked: what it says is as it was locked"
+
+
+def proposals(graph: Graph) -> Iterator[str]:
+    """For each server whose tools the manifest says nothing about, what its hints would make of them.
+
+    They are its own claims: a person who believes them copies the line.
+    """
+    for toolset in graph.toolsets.values():
+        lines = [
+            f"{json.dumps(tool.name)} = {json.dumps(proposed)}"
+            for tool in toolset.tools.values()
+            if tool.definition and (proposed := servers.proposed(toolset, tool))
+        ]
+        if lines:
+            yield (
+                f"the MCP server `{toolset.name}` claims to only read with {_some(len(lines))}; who believes it writes "
+                f"in [toolsets.{toolset.name}]: capabilities = {{ {', '.join(lines)} }}"
+            )
+
+
+def _some(tools: int) -> str:
+    return f"{tools} tool{'s' if tools > 1 else ''}"
+
+
+def _of_servers(project: Project) -> Facts:
+    known = lock.facts(project.locked.graph, project.graph)
+    return {key: facts for key, facts in known.items() if facts.identity}
+
+
+def _of_python(project: Project, *, anew: bool) -> Facts:
     workspace = project.workspace
     before = None if anew else project.locked.graph
-    known = lock.facts(before, project.graph)
+    known = {key: facts for key, facts in lock.facts(before, project.graph).items() if not facts.identity}
     references = {
         toolset.name: toolset.python
         for toolset in project.graph.toolsets.values()
@@ -33,5 +137,5 @@ def derive(project: Project, *, anew: bool = False) -> Graph:
     unchanged = before.modules if before else {}
     modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
     if not references and not modules:
-        return resolve(workspace, known)
-    return resolve(workspace, {**known, **inspect_toolsets(workspace.root, modules, references)})
+        return known
+    return {**known, **inspect_toolsets(workspace.root, modules, references)}

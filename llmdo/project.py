@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo import lock
 from llmdo.reach import Analysis
 from llmdo.resolve import resolve, with_facts
-from llmdo.values import dataclass, field
+from llmdo.values import dataclass, field, replace
 from llmdo.workspace import load
 
 if TYPE_CHECKING:
@@ -38,8 +38,12 @@ class Project:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """Each worker's prompt by its name."""
-        return {file.header["name"]: file.prompt for file in reversed(self.workspace.workers)}
+        """Each worker's prompt by its name; those that code makes are left out."""
+        return {
+            file.header["name"]: file.prompt
+            for file in reversed(self.workspace.workers)
+            if file.prompt is not None
+        }
 
 
 def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -> Project:
@@ -58,4 +62,6 @@ def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -
         locked = lock.read(workspace.lock)
         known = lock.facts(locked.graph, outlined)
         graph = with_facts(outlined, workspace, known) if known else outlined
+    # What the lock says is known now, and its text may be the largest of all.
+    workspace = replace(workspace, lock=None)
     return Project(workspace=workspace, graph=graph, locked=locked, analysis=Analysis(graph))

@@ -5,11 +5,12 @@ What a name resolves to is a question to the graph, so an unknown one is still a
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo import digest
+from llmdo import digest, servers, topology
 from llmdo.authority import BUILT_IN_VERSION, Capability, Decision, Rule
+from llmdo.builtin import PROVIDER_SIDE
 from llmdo.facts import ToolFacts, ToolsetFacts
 from llmdo.graph import (
     DEFAULT_MAX_DEPTH,
@@ -19,7 +20,6 @@ from llmdo.graph import (
     Graph,
     Limits,
     Reference,
-    Server,
     Settings,
     Tool,
     Toolset,
@@ -29,15 +29,17 @@ from llmdo.graph import (
 from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.values import replace
+from llmdo.worker_file import own_toolset
 from llmdo.workspace import import_candidates, package_files, python_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.facts import Facts
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
-    from llmdo.workspace import WorkerFile, Workspace
+    from llmdo.worker_file import WorkerFile
+    from llmdo.workspace import Workspace
 
 
 def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
@@ -48,7 +50,8 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
     manifest: Any = workspace.manifest or {}
     document = workspace.document
     table = manifest.get("workspace", {})
-    workers = _workers(workspace)
+    sources = _sources(workspace)
+    workers = _workers(workspace, sources)
     settings = Settings(
         name=table.get("name", ""),
         built_in=BUILT_IN_VERSION,
@@ -60,18 +63,16 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
         alias: (chain,) if isinstance(chain, str) else tuple(chain)
         for alias, chain in sorted(manifest.get("models", {}).items())
     }
-    entries = _entries(workspace, manifest, workers)
+    entries = _entries(document, manifest, workers, sources)
     return Graph(
         settings=settings,
         rules=rules(
             document, manifest.get("approvals", {}).get("rules", {}), "llmdo.toml", "approvals", "rules"
         ),
         models=models,
-        python_models=_python_models(workspace, settings, models, entries, workers),
-        schema_sources=_schema_sources(workspace, workers),
-        modules={
-            path: found for path in workspace.toolset_modules if (found := source_digest(workspace, path))
-        },
+        python_models=_python_models(sources, settings, models, entries, workers),
+        schema_sources=_schema_sources(sources, workers),
+        modules={path: sources[path] for path in workspace.toolset_modules},
         paths=dict(sorted(manifest.get("paths", {}).items())),
         entries=entries,
         workers=workers,
@@ -120,7 +121,12 @@ def rules(
 
 def ceiling(texts: Iterable[str] | None) -> tuple[Capability, ...] | None:
     """The capabilities of a `may`, sorted; None where none was written, which is not the same as an empty one."""
-    return None if texts is None else tuple(sorted({Capability.parse(text) for text in texts}, key=str))
+    return None if texts is None else _capabilities(tuple(texts))
+
+
+@lru_cache(maxsize=1_024)  # whole teams have the same ceiling, and what is one object is compared at once
+def _capabilities(texts: tuple[str, ...]) -> tuple[Capability, ...]:
+    return tuple(sorted({Capability.parse(text) for text in texts}, key=str))
 
 
 def limits(table: Mapping[str, Any]) -> Limits:
@@ -138,14 +144,9 @@ def attachments(table: Mapping[str, Any]) -> Attachments:
     )
 
 
-def server(table: Mapping[str, Any]) -> Server:
-    """How an MCP server is reached."""
-    return Server(
-        command=table.get("command"),
-        args=tuple(table.get("args", ())),
-        env=tuple(sorted(set(table.get("env", ())))),
-        url=table.get("url"),
-    )
+def provider_side(names: Iterable[str], at: Place) -> Use:
+    """The line of a worker's uses for the tools that its model's provider runs."""
+    return Use(name=PROVIDER_SIDE, config={"tools": tuple(sorted(set(names)))}, at=at)
 
 
 def acceptances(
@@ -177,14 +178,14 @@ def acceptances(
     )
 
 
-def _workers(workspace: Workspace) -> dict[str, Worker]:
+def _workers(workspace: Workspace, sources: Mapping[str, str]) -> dict[str, Worker]:
     workers: dict[str, Worker] = {}
     for file in workspace.workers:
-        workers.setdefault(file.header["name"], _worker(file))
+        workers.setdefault(file.header["name"], _worker(file, sources))
     return dict(sorted(workers.items()))
 
 
-def _worker(file: WorkerFile) -> Worker:
+def _worker(file: WorkerFile, sources: Mapping[str, str]) -> Worker:
     header: Any = file.header
     document = file.document
     name = header["name"]
@@ -198,14 +199,21 @@ def _worker(file: WorkerFile) -> Worker:
         )
         for used in toolsets
     }
+    if native := header.get("native_tools"):
+        uses[PROVIDER_SIDE] = provider_side(native, Place(document, ("native_tools",), of_key=True))
+    if file.agent:
+        own = own_toolset(name)
+        uses[own] = Use(name=own, config={}, at=Place(document, ("name",)))
     compatible = header.get("compatible_models")
-    canonical = {**header, "toolsets": {used: use.config for used, use in sorted(uses.items())}}
+    canonical = {**header, "toolsets": {used: uses[used].config for used in sorted(toolsets)}}
     return Worker(
         name=name,
         at=Place(document, ("name",)),
         path=document.source.path,
         config=digest.of_data(canonical),
-        prompt=digest.of_text(file.prompt),
+        prompt=file.prompt_digest(sources),
+        python=file.python,
+        agent=file.agent,
         description=header.get("description"),
         model=reference(document, header.get("model"), "model"),
         compatible_models=None if compatible is None else tuple(sorted(set(compatible))),
@@ -223,11 +231,10 @@ def _worker(file: WorkerFile) -> Worker:
 
 
 def _entries(
-    workspace: Workspace, manifest: Mapping[str, Any], workers: Mapping[str, Worker]
+    document: Document, manifest: Mapping[str, Any], workers: Mapping[str, Worker], sources: Mapping[str, str]
 ) -> dict[str, Entry]:
-    document = workspace.document
     entries = {
-        name: _entry(workspace, document, name, table) for name, table in manifest.get("entries", {}).items()
+        name: _entry(document, name, table, sources) for name, table in manifest.get("entries", {}).items()
     }
     for name, worker in workers.items():
         if worker.entry and name not in entries:
@@ -235,7 +242,7 @@ def _entries(
     return dict(sorted(entries.items()))
 
 
-def _entry(workspace: Workspace, document: Document, name: str, table: Mapping[str, Any]) -> Entry:
+def _entry(document: Document, name: str, table: Mapping[str, Any], sources: Mapping[str, str]) -> Entry:
     at: Route = ("entries", name)
     calls = tuple(
         Reference(called, Place(document, (*at, "calls", number)))
@@ -247,7 +254,8 @@ def _entry(workspace: Workspace, document: Document, name: str, table: Mapping[s
         at=Place(document, at, of_key=True),
         worker=reference(document, table.get("worker"), *at, "worker"),
         function=function,
-        source=source_digest(workspace, python_file(function.name)) if function else None,
+        tool=reference(document, table.get("tool"), *at, "tool"),
+        source=sources.get(python_file(function.name) or "") if function else None,
         calls=tuple(sorted({call.name: call for call in calls}.values(), key=lambda call: call.name)),
         input=table.get("input"),
         model=reference(document, table.get("model"), *at, "model"),
@@ -259,7 +267,7 @@ def _entry(workspace: Workspace, document: Document, name: str, table: Mapping[s
 
 
 def _python_models(
-    workspace: Workspace,
+    sources: Mapping[str, str],
     settings: Settings,
     models: Mapping[str, tuple[str, ...]],
     entries: Mapping[str, Entry],
@@ -268,37 +276,48 @@ def _python_models(
     named = [settings.model, *(entry.model for entry in entries.values())]
     named += [worker.model for worker in workers.values()]
     texts = {one.name for one in named if one} | {model for chain in models.values() for model in chain}
-    digests = {}
-    for text in sorted(texts):
-        if text.startswith("python:") and (path := python_file(text.removeprefix("python:"))):
-            digests[text] = source_digest(workspace, path)
-    return {text: found for text, found in digests.items() if found}
+    return {
+        text: sources[path]
+        for text in sorted(texts)
+        if text.startswith("python:")
+        and (path := python_file(text.removeprefix("python:"))) is not None
+        and path in sources
+    }
 
 
-def _schema_sources(workspace: Workspace, workers: Mapping[str, Worker]) -> dict[str, str]:
+def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -> dict[str, str]:
     paths = {
         path
         for worker in workers.values()
         for schema in (worker.schema_in, worker.schema_out)
         if schema and (path := python_file(schema.name))
     }
-    digests = {path: source_digest(workspace, path) for path in sorted(paths)}
-    return {path: found for path, found in digests.items() if found}
+    return {path: sources[path] for path in sorted(paths) if path in sources}
 
 
-def source_digest(workspace: Workspace, path: str | None) -> str | None:
-    """The digest of a Python file of the workspace and of all its files that it imports; None without the file."""
-    if path is None or path not in workspace.modules:
-        return None
-    closure = {path}
-    waiting = [path]
-    while waiting:
-        at = waiting.pop()
-        for candidate in import_candidates(at, workspace.modules[at].outline):
-            if candidate in workspace.modules and candidate not in closure:
-                closure.add(candidate)
-                waiting.append(candidate)
-    return digest.of_data({one: workspace.modules[one].source.text for one in sorted(closure)})
+def _sources(workspace: Workspace) -> dict[str, str]:
+    """Path to the digest of a Python file of the workspace and of all its files that it imports, near and far.
+
+    What a file imports stands in its digest by its own digest, so each is read once. Files that import each other
+    share one.
+    """
+    modules = workspace.modules
+    imports = {
+        path: sorted({one for one in import_candidates(path, found.outline) if one in modules} - {path})
+        for path, found in modules.items()
+    }
+    first = {path: knot[0] for knot in topology.knots(imports) for path in knot}
+    texts: dict[str, dict[str, str]] = {}
+    below: dict[str, list[str]] = {}
+    for path, imported in imports.items():
+        head = first.get(path, path)
+        texts.setdefault(head, {})[path] = modules[path].source.text
+        others = (first.get(one, one) for one in imported)
+        below.setdefault(head, []).extend(other for other in others if other != head)
+    digests: dict[str, str] = {}
+    for head in topology.ends_first(below, frozenset()):
+        digests[head] = digest.of_data({**texts[head], **{other: digests[other] for other in below[head]}})
+    return {path: digests[first.get(path, path)] for path in modules}
 
 
 def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]:
@@ -312,6 +331,10 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
         if "python" in table:
             renamed.add(table["python"])
             yield name, table["python"], Place(workspace.document, ("toolsets", name), of_key=True)
+    for file in workspace.workers:
+        if file.agent:
+            name = file.header["name"]
+            yield own_toolset(name), file.agent, Place(workspace.document, ("workers", name), of_key=True)
     for path in workspace.toolset_modules:
         for attribute in workspace.modules[path].outline.toolsets:
             if (python := f"{path}:{attribute}") not in renamed:
@@ -319,8 +342,9 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
 
 
 def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -> dict[str, Toolset]:
-    tables = manifest.get("toolsets", {})
-    source_of = cache(partial(source_digest, workspace))
+    tables = dict(manifest.get("toolsets", {}))
+    tables |= {own_toolset(name): table for name, table in manifest.get("workers", {}).items()}
+    sources = _sources(workspace)
     found: dict[str, tuple[str, Place]] = {}
     named = set()
     for name, python, place in toolset_references(workspace):
@@ -331,19 +355,19 @@ def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -
         if path in workspace.toolset_modules and python not in named:
             found.setdefault(attribute, (python, workspace.modules[path].place(attribute)))
     toolsets = {
-        name: _toolset(workspace, source_of, name, python, place, facts.get(python), tables.get(name, {}))
+        name: _toolset(workspace, sources, name, python, place, facts.get(python), tables.get(name, {}))
         for name, (python, place) in found.items()
     }
     for name, table in tables.items():
         if "mcp" in table:
             at = Place(workspace.document, ("toolsets", name), of_key=True)
-            toolsets[name] = _mcp_toolset(name, at, table)
+            toolsets[name] = _mcp_toolset(name, at, table, facts.get(servers.key_of(name)))
     return dict(sorted(toolsets.items()))
 
 
 def _toolset(
     workspace: Workspace,
-    source_of: Callable[[str | None], str | None],
+    sources: Mapping[str, str],
     name: str,
     python: str,
     place: Place,
@@ -362,22 +386,29 @@ def _toolset(
         kind="python",
         at=place,
         python=python,
-        source=source_of(path),
+        source=sources.get(path or ""),
+        prefix=table.get("prefix"),
         is_class=known.is_class,
         dynamic=known.dynamic,
-        tools={tool: _tool(name, tool, fact, declared) for tool, fact in sorted(known.tools.items())},
+        tools={tool: _tool(name, tool, fact, declared) for tool, fact in known.tools_with(declared)},
     )
 
 
-def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any]) -> Toolset:
-    """An MCP server: what the manifest says of its tools, and of all others that a call is one."""
-    reached = server(table["mcp"])
-    called = ["mcp.call", "net.connect"] if reached.url else ["mcp.call"]
-    declared = {"*": called, **table.get("capabilities", {})}
-    tools = {
-        tool: Tool(name=tool, capabilities=ceiling(texts) or ()) for tool, texts in sorted(declared.items())
-    }
-    return Toolset(name=name, kind="mcp", at=at, server=reached, dynamic=True, tools=tools)
+def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any], known: ToolsetFacts | None) -> Toolset:
+    reached = servers.server_of(table["mcp"], table)
+    return Toolset(
+        name=name,
+        kind="mcp",
+        at=at,
+        server=reached,
+        identity=known.identity if known else None,
+        prefix=table.get("prefix"),
+        timeout_s=table.get("timeout-s"),
+        instructions=table.get("instructions", False),
+        isolation=table.get("isolation", "auto"),
+        dynamic=known is None,
+        tools=servers.tools_of(reached, table.get("capabilities", {}), known),
+    )
 
 
 def _outlined(outline: ToolsetOutline | None) -> ToolsetFacts:

@@ -43,7 +43,7 @@ def entries_of(graph: Graph, workers: frozenset[str], analysis: Analysis) -> tup
     return tuple(
         name
         for name, entry in graph.entries.items()
-        if workers & set(_closure(analysis.edges, [one.name for one in entry.starts], None))
+        if workers & set(_closure(analysis.graph.edges, [one.name for one in entry.starts], None))
     )
 
 
@@ -74,9 +74,9 @@ def _one(analysis: Analysis, text: str, modified: frozenset[str]) -> frozenset[s
         )
     found = set(starts)
     if match["up"]:
-        found |= set(_closure(_reversed(analysis.edges), starts, _steps(match["up"])))
+        found |= set(_closure(_reversed(analysis.graph.edges), starts, _steps(match["up"])))
     if match["down"]:
-        found |= set(_closure(analysis.edges, starts, _steps(match["down"])))
+        found |= set(_closure(analysis.graph.edges, starts, _steps(match["down"])))
     return frozenset(found)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from llmdo import inventory
+from llmdo import builtin, inventory
 from llmdo.authority import Capability, scope_contains, scope_order
 from llmdo.values import dataclass, field
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.authority import Rule
-    from llmdo.graph import Entry, Graph, Tool, Use, Worker
+    from llmdo.graph import Entry, Graph, Tool, Toolset, Use, Worker
 
 Assurance = Literal["enforced", "declared", "open"]
 
@@ -53,6 +53,15 @@ class Group:
     shapes: tuple[Shape, ...]
 
 
+class _Reading(NamedTuple):
+    """What the lines of all workers say."""
+
+    groups: list[Group]
+    by_worker: dict[str, frozenset[int]]
+    numbers: dict[tuple[object, ...], int]
+    """What the workers that have a group have in common, to its number."""
+
+
 @dataclass(frozen=True)
 class Shapes:
     """The calls of a graph, those of all its workers at once."""
@@ -70,23 +79,52 @@ class Shapes:
     )
 
     @cached_property
-    def _grouped(self) -> tuple[tuple[Group, ...], Mapping[str, frozenset[int]]]:
-        numbers: dict[object, int] = {}
-        groups: list[Group] = []
-        by_worker: dict[str, frozenset[int]] = {}
-        sets: dict[tuple[int, ...], frozenset[int]] = {}
-        for name, worker in self.graph.workers.items():
-            approvals = self.approvals.get(name, ())
-            mine = []
-            for line, use in self._lines(worker):
-                key = (line, approvals) if approvals else line
-                if (number := numbers.get(key)) is None:
-                    number = numbers[key] = len(groups)
-                    groups.append(Group(approvals, self._shapes_of(worker, use)))
-                mine.append(number)
-            have = tuple(mine)
-            by_worker[name] = sets.get(have) or sets.setdefault(have, frozenset(have))
-        return tuple(groups), by_worker
+    def _read(self) -> _Reading:
+        """One pass over all workers: there are many, and those with equal lines and rules are looked at once."""
+        read = _Reading([], {}, {})
+        known: dict[object, frozenset[int]] = {}
+        edges, takes_none = self.graph.edges, self._takes_none
+        for name, lines in self.graph.lines.items():
+            rules = self.approvals.get(name, ())
+            kinds = tuple(dict.fromkeys(map(takes_none.__contains__, edges[name])))
+            key = (id(lines), id(rules), kinds)
+            if (groups := known.get(key)) is None:
+                groups = known[key] = frozenset(self._groups_of(read, name, rules, kinds))
+            read.by_worker[name] = groups
+        return read
+
+    def _groups_of(
+        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: Iterable[bool]
+    ) -> Iterator[int]:
+        """The numbers of the groups of a worker that has delegates of these `kinds`; new ones are added."""
+        handed = ""
+        for line in self.graph.lines[name]:
+            yield self._number(read, name, line[0], rules, line)
+            if line[0] == "filesystem":
+                # What it reads, its worker may hand to a delegate that takes files.
+                handed = line[1] or "{}"
+        for takes_none in kinds:
+            # What is declared of a delegation depends on nothing else about the delegate.
+            first = next(one for one in self.graph.edges[name] if (one in self._takes_none) == takes_none)
+            yield self._number(read, name, first, rules, (takes_none, "" if takes_none else handed))
+
+    def _number(
+        self, read: _Reading, worker: str, used: str, rules: tuple[Rule, ...], line: tuple[object, ...]
+    ) -> int:
+        """The number of the group for a line of `worker` that says the same as `line`."""
+        key = (*line, id(rules))
+        if (number := read.numbers.get(key)) is None:
+            number = read.numbers[key] = len(read.groups)
+            use = self.graph.use(worker, used)
+            read.groups.append(Group(rules, self._shapes_of(self.graph.workers[worker], use)))
+        return number
+
+    @cached_property
+    def _takes_none(self) -> frozenset[str]:
+        """The workers that callers may hand no files to."""
+        return frozenset(
+            [name for name, worker in self.graph.workers.items() if not inventory.takes_attachments(worker)]
+        )
 
     @cached_property
     def approvals(self) -> Mapping[str, tuple[Rule, ...]]:
@@ -94,16 +132,22 @@ class Shapes:
         first: dict[object, tuple[Rule, ...]] = {}
         return {
             name: first.setdefault(
-                tuple([(rule.capability, rule.decision) for rule in worker.approvals]), worker.approvals
+                tuple(
+                    [
+                        (rule.capability.name, rule.capability.scope, rule.decision)
+                        for rule in worker.approvals
+                    ]
+                ),
+                worker.approvals,
             )
             for name, worker in self.graph.workers.items()
             if worker.approvals
         }
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> Sequence[Group]:
         """Every group, in the order of the workers."""
-        return self._grouped[0]
+        return self._read.groups
 
     @cached_property
     def rank(self) -> Mapping[int, int]:
@@ -115,35 +159,7 @@ class Shapes:
     @property
     def by_worker(self) -> Mapping[str, frozenset[int]]:
         """Worker to the indexes of its groups."""
-        return self._grouped[1]
-
-    def _lines(self, worker: Worker) -> list[tuple[object, Use]]:
-        """The lines of a worker's `toolsets`, each with all that decides what it offers; delegates once per kind."""
-        workers, toolsets, takers = self.graph.workers, self.graph.toolsets, self._takers
-        delegates: dict[bool, Use] = {}
-        lines: list[tuple[object, Use]] = []
-        handed = ""
-        for use in worker.uses:
-            name = use.name
-            config = repr(use.config) if use.config else ""
-            if name == "filesystem":
-                # What it reads, its worker may hand to a delegate that takes files.
-                handed = f"{name} {config}"
-            if name in workers:
-                delegates.setdefault(name in takers, use)
-            elif config and name not in toolsets:
-                lines.append(((name, config), use))
-            else:
-                lines.append((name, use))
-        lines.extend((("", handed if takes else ""), use) for takes, use in delegates.items())
-        return lines
-
-    @cached_property
-    def _takers(self) -> frozenset[str]:
-        """The workers that callers may hand files to."""
-        return frozenset(
-            name for name, worker in self.graph.workers.items() if inventory.takes_attachments(worker)
-        )
+        return self._read.by_worker
 
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
         delegation = use.name in self.graph.workers
@@ -155,7 +171,8 @@ class Shapes:
                 # Of tools that do the same, the first by name speaks for all.
                 row = self._rows.setdefault(row, row)
                 implied = not any(row.name == one.name for one in tool.capabilities)
-                shape = Shape(row, raised, declared, toolset, tool.name, assurance, implied)
+                opened = "open" if tool.is_open else assurance
+                shape = Shape(row, raised, declared, toolset, tool.name, opened, implied)
                 found.setdefault((row, raised, declared), shape)
         return tuple(found.values())
 
@@ -231,36 +248,36 @@ def _representative(scope: str) -> str:
     return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
 
 
-def written_scopes(
-    graph: Graph, policy: Iterable[Rule], also: Iterable[Capability]
-) -> tuple[Capability, ...]:
-    """Every capability with a scope that a rule or a ceiling names, or that is in `also`, sorted."""
-    holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
-    named = {*also, *(rule.capability for rule in (*graph.rules, *policy))}
-    for one in holders:
-        if one.approvals:
-            named.update(rule.capability for rule in one.approvals)
-        if one.may:
-            named.update(one.may)
-    return tuple(sorted((one for one in named if one.scope is not None), key=str))
-
-
-def written_names(graph: Graph, rules: Iterable[Rule], also: Iterable[Capability]) -> frozenset[str]:
-    """Every name that one of `rules`, a rule of an entry or a worker, a ceiling, or one of `also` uses."""
-    holders: tuple[Entry | Worker, ...] = (*graph.entries.values(), *graph.workers.values())
-    found = {one.name for one in also} | {rule.capability.name for rule in rules}
-    for one in holders:
-        found.update(rule.capability.name for rule in one.approvals)
-        found.update(capability.name for capability in one.may or ())
-    return frozenset(found)
+def written(graph: Graph) -> frozenset[Capability]:
+    """Every capability that a rule or a ceiling of the graph names."""
+    holders: list[Entry | Worker] = [one for one in graph.workers.values() if one.approvals or one.may]
+    holders += graph.entries.values()
+    rules = [rule for one in holders for rule in one.approvals]
+    # Many have the same ceiling, and it is the same object then.
+    ceilings = {id(one.may): one.may for one in holders if one.may}.values()
+    return frozenset(
+        [
+            *[rule.capability for rule in (*graph.rules, *rules)],
+            *[capability for ceiling in ceilings for capability in ceiling],
+        ]
+    )
 
 
 def assurance_of(graph: Graph, toolset: str) -> Assurance:
     """How far a statement about a toolset holds: what runs without isolation is open, in-process Python declared.
 
+    So is what a provider runs: it says what its tools do, and the gate only decides whether they are offered.
     Whether a machine can isolate commands is known only there, so they count as isolated only where the
     manifest requires it.
     """
     if toolset in graph.toolsets:
-        return "open" if graph.toolsets[toolset].kind == "mcp" else "declared"
+        return _of_server(graph.toolsets[toolset]) if graph.toolsets[toolset].kind == "mcp" else "declared"
+    if toolset == builtin.PROVIDER_SIDE or graph.read_from:
+        return "declared"
     return "open" if toolset == "shell" and graph.shell.isolation != "require" else "enforced"
+
+
+def _of_server(toolset: Toolset) -> Assurance:
+    """An address is somebody else's machine, of which nothing is known; a program can be kept apart."""
+    is_program = toolset.server is not None and toolset.server.command is not None
+    return "declared" if is_program and toolset.isolation == "require" else "open"

@@ -42,6 +42,14 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
     return Suggestion(entry.name, may, cut, asked)
 
 
+def suggest_for(entry: Entry, raised: Iterable[Capability], asked: Iterable[Capability]) -> Suggestion:
+    """The smallest ceiling that admits all that was `raised`, and the rules that would have ended what was `asked`."""
+    raised = tuple(raised)
+    may = _smallest(one for one in raised if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
+    cut = _smallest(one for one in raised if one.name in ONLY_BY_FULL_NAME)
+    return Suggestion(entry.name, may, cut, _smallest(asked))
+
+
 def _is_unnamed(reason: Reason) -> bool:
     """Whether it asks only because no rule names it: a rule that asks is somebody's decision."""
     return reason.rule is None and reason.decision == "needs_approval"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmdo import discovery
@@ -16,6 +17,7 @@ from llmdo.source import Location, Source
 from llmdo.syntax import frontmatter, module, toml
 from llmdo.syntax.document import Document, Place
 from llmdo.values import dataclass, field
+from llmdo.worker_file import WorkerFile, adopted, from_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from llmdo.cache import Seen
     from llmdo.diagnostic import Diagnostic
-    from llmdo.formats import ManifestFile, WorkerHeader
+    from llmdo.formats import ManifestFile
     from llmdo.source import Span
     from llmdo.syntax.document import Route
     from llmdo.syntax.module import Outline
@@ -34,21 +36,6 @@ WORKER_ENDINGS = (".worker", ".worker.md")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 MAX_PACKAGES = 32  # levels of a dotted import that are looked for
 MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerFile:
-    """A worker file as read: its header, as far as it is valid, and its prompt."""
-
-    document: Document
-    header: WorkerHeader
-    start: int
-    """Where in the text the prompt begins."""
-
-    @property
-    def prompt(self) -> str:
-        """The body, with LF line ends."""
-        return self.document.source.text[self.start :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +65,7 @@ class Workspace:
     manifest: ManifestFile | None
     """The valid part of it; None where nothing can be made of it."""
     workers: tuple[WorkerFile, ...]
-    """Sorted by path."""
+    """Those of worker files, sorted by path, then those of Python modules, then adopted agents."""
     toolset_modules: tuple[str, ...]
     """The Python files whose toolsets belong to this workspace, sorted."""
     modules: Mapping[str, Module]
@@ -86,7 +73,7 @@ class Workspace:
     has_lock: bool
     """Whether it can have a lock; one made of a few files alone cannot."""
     lock: Source | None
-    """`llmdo.lock`; None where there is none."""
+    """`llmdo.lock`, until it was compared with the rest; None where there is none."""
     problems: tuple[Diagnostic, ...]
 
 
@@ -145,9 +132,12 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     workers = tuple(worker for path in paths if (worker := reader.worker(path)))
     modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
     packages = reader.packages(manifest)
-    outlines = reader.modules(
-        [*modules, *packages], [*_manifest_references(document, manifest), *_references(workers)]
-    )
+    workers = (*workers, *adopted(document, manifest.get("workers", {})))
+    references = [*_manifest_references(document, manifest), *_references(workers)]
+    outlines = reader.modules([*modules, *packages], references)
+    in_python = tuple(reader.python_workers(modules, outlines))
+    outlines = reader.modules((), _references(in_python), outlines)
+    workers = (*workers, *in_python)
     reader.path_map(manifest.get("paths", {}))
     reader.case_collisions([*paths, *outlines])
     return reader.workspace(manifest, workers, tuple(path for path in modules if path in outlines), outlines)
@@ -237,13 +227,28 @@ class _Reader:
         judged = judge(text.document, "worker")
         self.problems.extend(judged.problems)
         header: Any = judged.data
-        return WorkerFile(document=judged.document, header=header, start=text.start) if header else None
+        prompt = text.body
+        return WorkerFile(document=judged.document, header=header, prompt=prompt) if header else None
 
-    def modules(self, paths: Iterable[str], references: Iterable[tuple[str, Place]]) -> Mapping[str, Module]:
-        """Those Python files, the referenced ones, and the workspace's own files that they import."""
-        modules: dict[str, Module] = {}
+    def python_workers(self, paths: Iterable[str], modules: Mapping[str, Module]) -> Iterator[WorkerFile]:
+        """The workers that the modules at `paths` show, as far as their headers can be used."""
+        for path in paths:
+            for name, outlined in modules[path].outline.workers.items():
+                worker, problems = from_python(f"{path}:{name}", outlined)
+                self.problems.extend(problems)
+                if worker is not None:
+                    yield worker
+
+    def modules(
+        self,
+        paths: Iterable[str],
+        references: Iterable[tuple[str, Place]],
+        before: Mapping[str, Module] = MappingProxyType({}),
+    ) -> Mapping[str, Module]:
+        """Those Python files, the referenced ones, and the workspace's own files that they import; `before` as well."""
+        modules = dict(before)
         waiting = list(dict.fromkeys(paths))
-        known = set(waiting)
+        known = {*waiting, *before}
         for path, place in references:
             if path in known:
                 continue
@@ -366,9 +371,7 @@ def _leaves(pattern: str) -> bool:
 
 def _references(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
     for worker in workers:
-        for key in ("schema_in_ref", "schema_out_ref"):
-            if reference := worker.header.get(key):
-                yield str(reference).rpartition(":")[0], Place(worker.document, (key,))
+        yield from worker.references
         yield from _model_file(worker.header.get("model"), Place(worker.document, ("model",)))
 
 
@@ -377,6 +380,8 @@ def _manifest_references(document: Document, manifest: ManifestFile) -> Iterator
     for name, table in tables.items():
         if path := python_file(table.get("python", "")):
             yield path, Place(document, ("toolsets", name, "python"))
+    for name, worker in manifest.get("workers", {}).items():
+        yield worker["python"].rpartition(":")[0], Place(document, ("workers", name, "python"))
     for name, entry in manifest.get("entries", {}).items():
         if path := python_file(entry.get("function", "")):
             yield path, Place(document, ("entries", name, "function"))

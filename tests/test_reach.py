@@ -14,14 +14,16 @@ from llmdo.authority import (
     Authority,
     Capability,
     Ceiling,
+    Rule,
     base_rules,
     decide,
     strictest,
 )
 from llmdo.graph import Graph, Tool
 from llmdo.inventory import DELEGATE, tools_of
-from llmdo.reach import Analysis, entry_ceiling
+from llmdo.reach import Analysis, Row, entry_ceiling
 from tests.graphs import graphs
+from tests.runtime import building
 
 PROBES = [None, "in/a", "in/b", "in/c/d", "out/a", "elsewhere", "in/**", "out/**", "**"]
 
@@ -51,6 +53,11 @@ def authority_on(graph: Graph, path: tuple[str, ...]) -> Authority:
         layers=(*entry.approvals, *graph.workers[path[-1]].approvals),
         ceilings=tuple(ceilings),
     )
+
+
+def rules_on(graph: Graph, row: Row) -> tuple[Rule, ...]:
+    """The rules of the entry and of the worker whose call a row is about."""
+    return (*graph.entries["e"].approvals, *graph.workers[row.path[-2].name].approvals)
 
 
 def delegations(graph: Graph, path: tuple[str, ...]) -> list[str]:
@@ -116,6 +123,9 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
             assert [hop.decision for hop in hops[1:-1]] == delegations(graph, names[:-1])
         if row.free is not None:
             assert len(row.free) >= len(row.path)
+        assert {reason.decision for reason in row.reasons} == {row.verdict.decision}
+        for reason in row.reasons:
+            assert reason.rule is None or reason.rule in {*base_rules(graph.rules), *rules_on(graph, row)}
 
 
 @settings(max_examples=200, deadline=None)
@@ -169,7 +179,7 @@ def test_the_height_is_the_longest_chain_of_all(graph) -> None:
     analysis = Analysis(graph)
 
     def longest(path):
-        below = analysis.edges[path[-1]]
+        below = analysis.graph.edges[path[-1]]
         if any(other in path for other in below):
             return None
         lengths = [longest((*path, other)) for other in below]
@@ -177,3 +187,11 @@ def test_the_height_is_the_longest_chain_of_all(graph) -> None:
 
     chains = [longest((name,)) for name in graph.workers]
     assert analysis.height == (None if None in chains else max(chains))
+
+
+def test_a_delegate_without_files_does_not_hide_those_that_another_one_is_handed() -> None:
+    first = building.worker("a", attachments={"max": 0})
+    main = building.worker("main", building.use("a"), building.use("b"))
+    graph = building.graph(main, first, building.worker("b"), paths={"decks/": "in/"})
+    found = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
+    assert found == ["agent.delegate", "fs.read:in/**"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.checks import authority, delegation, files, lock, models, names, shell
+from llmdo.checks import authority, delegation, descriptions, files, lock, models, names, servers, shell
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import reported, unknown_check
 from llmdo.diagnostic import CODES
@@ -64,6 +64,13 @@ ALL: tuple[Check, ...] = (
     idle_acceptance,
     shell.shell_rule_example,
     shell.open_launcher,
+    descriptions.hidden_text,
+    descriptions.instructing_text,
+    descriptions.foreign_tool_named,
+    servers.unpinned_server,
+    servers.server_shell,
+    servers.clear_text_server,
+    servers.secret_in_manifest,
 )
 """Every check, in the order of its code."""
 
@@ -115,4 +122,7 @@ def documentation(code: str) -> str:
     """What the check with this code says about itself: a sentence, why it matters, how it is mended."""
     import inspect  # slow to load, and only needed here
 
-    return next(inspect.getdoc(one) or "" for one in ALL if name_of(one) == CODES[code][0])
+    from llmdo.foreign.findings import ALL as FOREIGN
+
+    every = {one.__name__.replace("_", "-"): one for one in (*ALL, *FOREIGN)}
+    return inspect.getdoc(every[CODES[code][0]]) or ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-from llmdo.checks import authority
+from llmdo.authority import Capability
+from llmdo.checks import authority, descriptions, servers
 from llmdo.diagnostic import CODES, finding
 
 if TYPE_CHECKING:
@@ -23,6 +25,12 @@ ACCEPTABLE: Mapping[str, Callable[[Project], Iterator[Diagnostic]]] = {
     "LDO506": authority.block_without_ceiling,
     "LDO507": authority.tool_never_runs,
     "LDO510": authority.private_data_way_out,
+    "LDO531": descriptions.hidden_text,
+    "LDO532": descriptions.instructing_text,
+    "LDO533": descriptions.foreign_tool_named,
+    "LDO534": servers.unpinned_server,
+    "LDO535": servers.server_shell,
+    "LDO536": servers.clear_text_server,
 }
 """The findings that an acceptance can silence, each with the check that makes it."""
 
@@ -40,7 +48,18 @@ def _accepts(acceptance: Acceptance, found: Diagnostic) -> bool:
 
 
 def _means(acceptance: Acceptance, found: Diagnostic) -> bool:
-    return acceptance.code == found.code and acceptance.entry in (None, found.subject)
+    return (
+        acceptance.code == found.code
+        and acceptance.entry in (None, found.subject)
+        and _is_about(acceptance.capability, found)
+    )
+
+
+def _is_about(accepted: Capability | None, found: Diagnostic) -> bool:
+    """Whether what a finding is about has been accepted; where it is about no single capability, it has."""
+    if accepted is None or found.capability is None:
+        return True
+    return accepted.contains(Capability.parse(found.capability))
 
 
 def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
@@ -57,12 +76,19 @@ def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
         entry = "nightly"
         reason = "the evaluator only sees decks that we wrote"
     """
+
+    @cache
+    def found(code: str) -> tuple[Diagnostic, ...]:
+        return tuple(ACCEPTABLE[code](project))
+
     for acceptance in project.graph.acceptances:
-        if problem := _problem(project, acceptance):
+        if problem := _problem(project, acceptance, found):
             yield finding("LDO511", acceptance.at.location, problem)
 
 
-def _problem(project: Project, acceptance: Acceptance) -> str | None:
+def _problem(
+    project: Project, acceptance: Acceptance, found: Callable[[str], Iterable[Diagnostic]]
+) -> str | None:
     if acceptance.code is None and acceptance.capability is None:
         return "this accepts neither a `code` nor a `capability`"
     if acceptance.entry is not None and acceptance.entry not in project.graph.entries:
@@ -71,11 +97,13 @@ def _problem(project: Project, acceptance: Acceptance) -> str | None:
         if acceptance.code not in ACCEPTABLE:
             known = acceptance.code in CODES
             return f"`{acceptance.code}` {'cannot be accepted: mend it' if known else 'is not a code'}"
-        meant = [one for one in ACCEPTABLE[acceptance.code](project) if _means(acceptance, one)]
+        meant = [one for one in found(acceptance.code) if _means(acceptance, one)]
         if not meant:
             return f"there is no finding {acceptance.code} that this accepts"
         if not any(_accepts(acceptance, one) for one in meant):
             return f"the gate that this acceptance of {acceptance.code} relies on is gone"
+        if any(one.capability for one in meant):
+            return None
     if acceptance.capability is not None and not _is_reached(project, acceptance):
         return f"no entry reaches `{acceptance.capability}`, so this accepts nothing"
     return None

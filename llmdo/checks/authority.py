@@ -9,6 +9,7 @@ from llmdo.authority import BUILT_IN, ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRIC
 from llmdo.diagnostic import Related, finding
 from llmdo.inventory import tools_of
 from llmdo.reach import entry_ceiling
+from llmdo.shapes import assurance_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,6 +89,7 @@ def _outside(who: str, entry: str | None, ceiling: Ceiling, rows: Iterable[Row])
             hint=f'add "{row.capability}" to its `may`, or remove an edge of the path',
             related=edges(row.path),
             subject=entry,
+            capability=str(row.capability),
             gated=row.free is None,
         )
 
@@ -215,13 +217,14 @@ def open_reach(project: Project) -> Iterator[Diagnostic]:
         rows = [
             row for row in project.analysis.of(entry) if row.decision != "blocked" and row.assurance == "open"
         ]
-        if rows:
+        if rows:  # a row shows the shortest path, which may end in something else that raises it as well
+            path = min(rows, key=lambda row: assurance_of(project.graph, row.path[-1].name) != "open").path
             yield finding(
                 "LDO504",
                 entry.may_at.location,
-                f"the ceiling of `{entry.name}` does not limit what `{rows[0].path[-1].name}` itself does: "
-                f"{path_text(rows[0].path)}",
-                related=edges(rows[0].path),
+                f"the ceiling of `{entry.name}` does not limit what `{path[-1].name}` itself does: "
+                f"{path_text(path)}",
+                related=edges(path),
                 subject=entry.name,
             )
 
@@ -294,7 +297,8 @@ def block_without_ceiling(project: Project) -> Iterator[Diagnostic]:
 def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     """A tool whose every call is blocked.
 
-    Its model is not even shown it. Allow what it needs, or take it away.
+    Its model is not even shown it, unless its toolset has `get_capabilities`, by which a call may raise nothing.
+    Allow what it needs, or take it away.
     """
     graph = project.graph
     suspected = _may_never_run(project.analysis)

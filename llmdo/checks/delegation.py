@@ -36,16 +36,13 @@ def delegation_cycle(project: Project) -> Iterator[Diagnostic]:
     """
     if project.analysis.height is not None:
         return
-    workers = project.graph.workers
-    uses = {
-        name: {use.name: use for use in worker.uses if use.name in workers}
-        for name, worker in workers.items()
-        if not worker.recursive
-    }
-    edges = {name: [used for used in found if used in uses] for name, found in uses.items()}
+    graph = project.graph
+    ending = {name: graph.edges[name] for name, worker in graph.workers.items() if not worker.recursive}
+    edges = {name: [other for other in others if other in ending] for name, others in ending.items()}
     for knot in topology.knots(edges):
         cycle = topology.shortest_cycle(edges, knot)
-        steps = [(name, uses[name][other]) for name, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
+        around = zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+        steps = [(name, graph.use(name, other)) for name, other in around]
         yield _cycle(steps, topology.opening_edge(edges, knot, cycle))
 
 
@@ -109,7 +106,7 @@ def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
     graph = project.graph
     if not graph.entries:
         return
-    edges = project.analysis.edges
+    edges = graph.edges
     waiting = [start.name for entry in graph.entries.values() for start in entry.starts]
     reached: set[str] = set()
     while waiting:
@@ -134,6 +131,7 @@ def unused_toolset(project: Project) -> Iterator[Diagnostic]:
     """
     graph = project.graph
     used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    used |= {entry.use.name for entry in graph.entries.values() if entry.use}
     modules = {_module(toolset) for name, toolset in graph.toolsets.items() if name in used}
     for name, toolset in graph.toolsets.items():
         if name not in used and not (toolset.is_class and _module(toolset) in modules):
@@ -147,10 +145,14 @@ def _module(toolset: Toolset) -> str:
 def unused_path(project: Project) -> Iterator[Diagnostic]:
     """Nothing mentions an alias of the path map.
 
-    Neither a prompt, nor a description, nor the input of an entry holds it, so no model will ever say it.
+    Neither a prompt, nor a description, nor the input of an entry holds it, so no model will ever say it. Where a
+    prompt is made by code, nobody knows, and nothing is said.
     """
     graph = project.graph
-    texts = [file.prompt for file in project.workspace.workers]
+    prompts = [file.prompt for file in project.workspace.workers]
+    texts = [prompt for prompt in prompts if prompt is not None]
+    if len(texts) < len(prompts):
+        return
     texts += [worker.description or "" for worker in graph.workers.values()]
     texts += [entry.input or "" for entry in graph.entries.values()]
     for alias in graph.paths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.checks import selection, shell
+from llmdo.checks import selection, servers, shell
 from llmdo.diagnostic import finding
 from llmdo.version import __version__
 
@@ -73,6 +73,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO103")
     yield from selection.without_effect(project)
     yield from shell.without_meaning(project)
+    yield from servers.without_meaning(project)
     document = project.workspace.document
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
@@ -83,20 +84,15 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
                 document.key("toolsets", name),
                 f"`{name}` has both `python` and `mcp`, and is one or the other",
             )
-        elif server is not None and ("command" in server) == ("url" in server):
-            yield finding(
-                "LDO103",
-                document.key("toolsets", name, "mcp"),
-                f"the MCP server of `{name}` needs either `command` or `url`",
-            )
     for name, table in manifest.get("entries", {}).items():
-        if "worker" in table and "function" in table:
+        starts = [key for key in ("worker", "function", "tool") if key in table]
+        if len(starts) > 1:
             yield finding(
                 "LDO103",
-                document.key("entries", name, "function"),
-                f"`{name}` has both `worker` and `function`, and starts one or the other",
+                document.key("entries", name, starts[1]),
+                f"`{name}` has both `{starts[0]}` and `{starts[1]}`, and starts one or the other",
             )
-        elif "calls" in table and "function" not in table:
+        elif "calls" in table and starts in ([], ["worker"]):
             yield finding(
                 "LDO103",
                 document.key("entries", name, "calls"),
@@ -121,12 +117,12 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
     yield from _reported(project, "LDO104")
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("entries", {}).items():
-        if "worker" not in table and "function" not in table:
+        if not {"worker", "function", "tool"} & set(table):
             yield finding(
                 "LDO104",
                 project.workspace.document.key("entries", name),
                 f"`[entries.{name}]` starts nothing",
-                hint='add `worker = "NAME"` or `function = "FILE.py:NAME"`',
+                hint='add `worker = "NAME"`, `function = "FILE.py:NAME"` or `tool = "TOOLSET.TOOL"`',
             )
 
 

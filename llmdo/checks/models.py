@@ -8,7 +8,7 @@ from llmdo import inventory, models
 from llmdo.diagnostic import finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.graph import Graph, Reference, Worker
@@ -27,10 +27,11 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
         compatible_models: ["anthropic:*"]
     """
     graph = project.graph
+    given = _given(graph) if any(_depends(worker) for worker in graph.workers.values()) else {}
     for worker in graph.workers.values():
         if worker.compatible_models is None:
             continue
-        for reference in _models_of(graph, worker):
+        for reference in _models_of(graph, worker, given):
             chain = graph.models.get(reference.name, (reference.name,))
             if (unfit := models.first_unfit(chain, worker.compatible_models)) is not None:
                 accepted = ", ".join(f"`{pattern}`" for pattern in worker.compatible_models) or "no model"
@@ -42,11 +43,30 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
-def _models_of(graph: Graph, worker: Worker) -> Iterator[Reference]:
+def _depends(worker: Worker) -> bool:
+    """Whether others decide about the model of a worker that does not work with all of them."""
+    return worker.compatible_models is not None and worker.model is None
+
+
+def _given(graph: Graph) -> Mapping[str, Sequence[Reference | None]]:
+    """Worker to the models that the entries which reach it give it, each at the last place that does."""
+    given: dict[str, list[Reference | None]] = {}
+    seen: dict[str | None, set[str]] = {}
+    for entry in reversed(tuple(graph.entries.values())):
+        model = entry.model or graph.settings.model
+        # Below a worker that an entry with the same model reached, that model is known already.
+        before = seen.setdefault(model.name if model else None, set())
+        for name in inventory.reachable(graph, entry, beyond=before):
+            given.setdefault(name, []).append(model)
+            before.add(name)
+    return given
+
+
+def _models_of(
+    graph: Graph, worker: Worker, given: Mapping[str, Sequence[Reference | None]]
+) -> Iterator[Reference]:
     """The models that the files give to a worker, each once, at one of the places that name it."""
     if worker.model:
         yield worker.model
-        return
-    entries = [entry for entry in graph.entries.values() if worker.name in inventory.reachable(graph, entry)]
-    given = [entry.model or graph.settings.model for entry in entries] or [graph.settings.model]
-    yield from {reference.name: reference for reference in given if reference}.values()
+    else:
+        yield from filter(None, given.get(worker.name, (graph.settings.model,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo import builtin, models
+from llmdo import builtin, inventory, models, servers
 from llmdo.authority import BUILT_IN, VOCABULARY, Capability
 from llmdo.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.graph import Reference
@@ -73,7 +73,7 @@ def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
 
 
 def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
-    """A worker uses a name that is neither a toolset nor a worker.
+    """A worker uses a name that is neither a toolset nor a worker, or an entry a toolset that does not exist.
 
     Fails:
 
@@ -84,10 +84,11 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
         toolsets: [filesystem]
     """
     graph = project.graph
-    known = {*graph.workers, *graph.toolsets, *builtin.NAMES}
-    for worker in graph.workers.values():
+    known = {*graph.workers, *graph.toolsets, *builtin.NAMES, builtin.PROVIDER_SIDE}
+    unknown = {name for lines in graph.kinds_of_lines for name, _ in lines} - known
+    for worker in graph.workers.values() if unknown else ():
         for use in worker.uses:
-            if use.name not in known:
+            if use.name in unknown:
                 yield finding(
                     "LDO202",
                     use.at.location,
@@ -95,6 +96,17 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                     hint=did_you_mean(use.name, known),
                     fix=_respelt(use.at, use.name, known),
                 )
+    for entry in graph.entries.values():
+        if entry.use and entry.use.name not in {*graph.toolsets, *builtin.NAMES}:
+            is_worker = entry.use.name in graph.workers
+            yield finding(
+                "LDO202",
+                entry.use.at.location,
+                f"the entry `{entry.name}` calls a tool of `{entry.use.name}`, which is not a toolset",
+                hint=f'a worker is started by `worker = "{entry.use.name}"`'
+                if is_worker
+                else did_you_mean(entry.use.name, {*graph.toolsets, *builtin.NAMES}),
+            )
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
         if "python" not in table and "mcp" not in table and name not in {*graph.toolsets, "shell"}:
@@ -230,18 +242,21 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
     """Two tools of one worker have the same name.
 
     A model could not tell them apart, and the run would fail at its first request. A delegate is a tool as well:
-    its name is the worker's.
+    its name is the worker's. `prefix` gives the tools of a toolset other names, the same for all workers.
+
+    Mended: `tools/files.py` and the built-in toolset both have a `read_file`; the worker now has `drive_read_file`.
+
+        [toolsets.drive]
+        prefix = "drive"
     """
     graph = project.graph
-    offered: dict[tuple[str, str], tuple[str, ...]] = {}
+    offered: dict[int, list[str]] = {}
     for worker in graph.workers.values():
-        tools: list[str] = []
-        for use in worker.uses:
-            line = (use.name, repr(use.config) if use.config else "")
-            if line not in offered:
-                offered[line] = tuple(_tool_names(graph, use))
-            tools += offered[line]
-        if len({*tools}) == len(tools):
+        lines = graph.lines[worker.name]
+        if (tools := offered.get(id(lines))) is None:
+            uses = [graph.use(worker.name, name) for name, _ in lines]
+            tools = offered[id(lines)] = [tool for use in uses for tool in _tool_names(graph, use)]
+        if len({*tools, *graph.edges[worker.name]}) == len(tools) + len(graph.edges[worker.name]):
             continue
         first: dict[str, Use] = {}
         for use in worker.uses:
@@ -252,16 +267,24 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
                         "LDO206",
                         use.at.location,
                         f"`{worker.name}` has two tools called `{tool}`, of `{other.name}` and of `{use.name}`",
+                        hint=_prefix_hint(graph, use, other),
                         related=[Related(other.at.location, f"`{other.name}` is used here")],
                     )
+
+
+def _prefix_hint(graph: Graph, *uses: Use) -> str | None:
+    own = next((use.name for use in uses if use.name in graph.toolsets), None)
+    return f"set a `prefix` in [toolsets.{own}] of llmdo.toml" if own else None
 
 
 def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
     if use.name in graph.workers:
         return (use.name,)
-    if use.name in graph.toolsets:
-        return [tool for tool in graph.toolsets[use.name].tools if tool != "*"]
-    return builtin.tools(use.name, use.config, graph.shell) if use.name in builtin.NAMES else ()
+    return [
+        tool
+        for tool in inventory.tools_of(graph, None, use)
+        if "*" not in tool and tool not in inventory.START
+    ]
 
 
 def unknown_capability(project: Project) -> Iterator[Diagnostic]:
@@ -289,7 +312,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 "LDO207",
                 place.location,
                 f"`{capability.name}` is not a capability",
-                hint=did_you_mean(capability.name, known),
+                hint=did_you_mean(capability.name, known) or _why_not_own(capability.name, graph),
                 fix=_respelt_rule(project, capability, place, known),
             )
         elif capability.scope is not None and not capability.name.startswith(("fs", "x")):
@@ -299,6 +322,17 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 f"`{capability.name}` has no scopes, so `{capability}` would never match",
                 hint=f"write `{capability.name}`",
             )
+
+
+def _why_not_own(name: str, graph: Graph) -> str | None:
+    """What keeps `x.TOOLSET.NAME` from being a capability; None where it does not have that form."""
+    family, _, rest = name.partition(".")
+    toolset = rest.partition(".")[0]
+    if family != "x" or not toolset:
+        return None
+    if toolset in graph.toolsets:
+        return f"no tool of the toolset `{toolset}` declares it"
+    return f"`x.TOOLSET.NAME` is named after a toolset, and there is no toolset `{toolset}`"
 
 
 def _respelt_rule(project: Project, capability: Capability, place: Place, known: Iterable[str]) -> Fix | None:
@@ -374,17 +408,31 @@ def _ceiling(may: Iterable[Capability] | None, at: Place | None) -> Iterator[tup
 
 
 def unknown_tool(project: Project) -> Iterator[Diagnostic]:
-    """The manifest gives capabilities to a tool that its toolset does not have.
+    """The manifest names a tool that its toolset does not have.
 
-    The tool that was meant then has none of them declared. `"*"` stands for every tool that is not named.
+    Where it gives capabilities to one, the tool that was meant then has none of them declared; `"*"` stands for every
+    tool that is not named. Where an entry calls one, there is nothing to call: of a toolset whose tools are known only
+    in a run, the manifest has to declare the one that an entry calls.
     """
+    graph = project.graph
+    for entry in graph.entries.values():
+        tools = inventory.tools_of(graph, None, entry.use) if entry.use else {}
+        if entry.use and entry.use.name in {*graph.toolsets, *builtin.NAMES} and entry.tool_name not in tools:
+            yield finding(
+                "LDO208",
+                entry.use.at.location,
+                f"`{entry.use.name}` has no tool `{entry.tool_name}` that is declared",
+                hint=did_you_mean(entry.tool_name, tools),
+            )
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
         toolset = project.graph.toolsets.get(name)
         if toolset is None or toolset.dynamic:
             continue
         for tool in table.get("capabilities", {}):
-            if tool != "*" and tool not in toolset.tools:
+            if tool == "*" or tool in toolset.tools:
+                continue
+            if toolset.server is None or not any(servers.fits(one, tool) for one in toolset.tools):
                 yield finding(
                     "LDO208",
                     project.workspace.document.key("toolsets", name, "capabilities", tool),

@@ -45,4 +45,6 @@ def diff(before: Graph, after: Graph) -> Difference:
                 verdict=verdict_of((*rows[name], *own)),
             )
         )
-    return Difference(entries=tuple(entries), changes=found, hand_edits=hand_edits(before, after))
+    return Difference(
+        entries=tuple(entries), changes=found, hand_edits=() if after.read_from else hand_edits(before, after)
+    )

@@ -62,6 +62,9 @@ def _is_echo(route: Route, old: Mapping[str, Any], new: Mapping[str, Any]) -> bo
         case ("worker", name, "config"):
             tables = [{**side["worker"][name], "config": None} for side in (old, new)]
             return tables[0] != tables[1]
+        case ("toolset", name, "tool", tool, "digest"):
+            # Of a tool of an MCP server the lock holds the texts as well.
+            return "input" in new["toolset"][name]["tool"][tool]
         case ("module", path):
             return any(
                 toolset.get("python", "").startswith(f"{path}:")
@@ -148,6 +151,8 @@ class _Users:
     """Worker to the entries that reach it."""
     workers: Mapping[tuple[str, str], set[str]]
     """Table and item of the lock to the workers that use it."""
+    themselves: Mapping[tuple[str, str], set[str]]
+    """Table and item of the lock to the entries that use it themselves."""
 
     def concerned(self, change: Change) -> Change:
         """The change with the names of those whom it concerns."""
@@ -156,6 +161,7 @@ class _Users:
             return replace(change, entries=(name,))
         workers = {name} if kind == "worker" else self.workers.get((kind, name), set())
         entries = {entry for worker in workers for entry in self.entries.get(worker, ())}
+        entries |= self.themselves.get((kind, name), set())
         users = () if kind == "worker" else tuple(sorted(workers))
         return replace(change, entries=tuple(sorted(entries)), workers=users)
 
@@ -163,17 +169,20 @@ class _Users:
 def _users(*graphs: Graph) -> _Users:
     entries: dict[str, set[str]] = {}
     workers: dict[tuple[str, str], set[str]] = {}
+    themselves: dict[tuple[str, str], set[str]] = {}
     for graph in graphs:
         for worker in graph.workers.values():
             for item in _used(graph, worker):
                 workers.setdefault(item, set()).add(worker.name)
         for entry in graph.entries.values():
+            if entry.use:
+                themselves.setdefault(("toolset", entry.use.name), set()).add(entry.name)
             for name in inventory.reachable(graph, entry):
                 entries.setdefault(name, set()).add(entry.name)
                 if entry.model and graph.workers[name].model is None:
                     for item in _models(graph, entry.model.name):
                         workers.setdefault(item, set()).add(name)
-    return _Users(entries, workers)
+    return _Users(entries, workers, themselves)
 
 
 def _used(graph: Graph, worker: Worker) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from llmdo.authority import (
 )
 from llmdo.diff.difference import RowChange
 from llmdo.reach import Analysis
-from llmdo.shapes import written_names
+from llmdo.shapes import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]
     Both are cut into the same classes of scopes and asked about the same names, so a row of one is about the
     same calls as that of the other.
     """
-    named = {Capability(name) for graph in (before, after) for name in written_names(graph, graph.rules, ())}
+    named = {Capability(one.name) for graph in (before, after) for one in written(graph)}
     also = tuple(sorted({*_scopes(before), *_scopes(after), *named}, key=str))
     old, new = Analysis(before, also=also), Analysis(after, also=also)
     return {
@@ -66,6 +66,9 @@ def _scopes(graph: Graph) -> Iterator[Capability]:
     for acceptance in graph.acceptances:
         if acceptance.capability and acceptance.capability.scope is not None:
             yield acceptance.capability
+    for entry in graph.entries.values():
+        if own := inventory.own_tool(graph, entry):
+            yield from (one for one in own.capabilities if one.scope is not None)
     for worker in graph.workers.values():
         for use in worker.uses:
             for tool in inventory.tools_of(graph, worker, use).values():
@@ -93,22 +96,22 @@ def _changes(
                 accepted = acceptance_of(acceptances, capability, entry, gated=gated)
                 change = replace(change, accepted=accepted)
             found[capability] = change
-    found = {capability: change for capability, change in found.items() if _tells(change, found.values())}
+    found = {capability: change for capability, change in found.items() if _tells(change, found)}
     shown = _folded(found, {*before, *after})
     return iter(sorted(shown, key=lambda one: (one.capability.name in OUTSIDE_CEILINGS, str(one.capability))))
 
 
-def _tells(change: RowChange, all_changes: Iterable[RowChange]) -> bool:
+def _tells(change: RowChange, found: Mapping[Capability, RowChange]) -> bool:
     """Whether a change says more than that of a wider row does: one that nobody declared by name may not."""
     rows = [row for row in (change.before, change.after) if row]
     if not all(row.implied for row in rows):
         return True
+    wider = (found[one] for one in change.capability.around if one in found)
     return not any(
         one is not change
-        and one.capability.contains(change.capability)
         and one.effect == change.effect
         and (one.accepted is None) == (change.accepted is None)
-        for one in all_changes
+        for one in wider
     )
 
 

@@ -5,7 +5,7 @@ no digest over everything, no reach. It is compared by meaning and written only 
 
 History of the format, newest first:
   version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances;
-    what `[toolsets.shell]` says, with its presets expanded.
+    what `[toolsets.shell]` says, with its presets expanded; what MCP servers say of their tools, line by line.
 """
 
 from llmdo.lock.drift import Drift, drift

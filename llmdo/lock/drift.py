@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from llmdo import servers
 from llmdo.diagnostic import finding
 from llmdo.lock.encoding import encode
 from llmdo.source import Location
@@ -44,6 +45,8 @@ class Drift:
     """What changed, in words, each to follow the item's name."""
     at: Place | None
     """Where the sources declare the item; None where they no longer do."""
+    is_kept: bool = False
+    """Whether `llmdo lock` would keep what the lock says, because the source is the same: a library is another."""
 
     @property
     def problem(self) -> Diagnostic:
@@ -57,7 +60,7 @@ class Drift:
             "LDO401",
             at,
             f"`{LOCK}` is out of date for {what}: {', '.join(self.changes)}",
-            hint="run `llmdo lock`, review the difference, commit it",
+            hint=f"run `llmdo lock{' --refresh' if self.is_kept else ''}`, review the difference, commit it",
         )
 
 
@@ -86,7 +89,10 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
             elif name not in old:
                 yield Drift(kind, name, ("it is not in the lock",), _place(current, kind, name))
             elif changes := tuple(_changes(old[name], new[name])):
-                yield Drift(kind, name, changes, _place(current, kind, name))
+                is_kept = _facts(old[name]) != _facts(new[name]) and old[name].get("source") == new[name].get(
+                    "source"
+                )
+                yield Drift(kind, name, changes, _place(current, kind, name), is_kept)
     if changes := tuple(_shell(before.get("shell", {}), after.get("shell", {}))):
         yield Drift("shell", "", changes, None)
     if before.get("accept") != after.get("accept"):
@@ -108,10 +114,24 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     if "python" in new and old.get("source") != new.get("source"):
         # What its tools are now is not known before `llmdo lock` imports it.
         old, new = ({key: table.get(key) for key in ("python", "source")} for table in (old, new))
+    if "mcp" in new and "server" in old and "server" not in new:
+        # What another server has for tools is not known before `llmdo lock` asks it.
+        old, new = ({**table, "server": None, "tool": None, "dynamic": None} for table in (old, new))
     changed = list(_fields(old, new))
     if old.get("config") != new.get("config") and not changed:
         yield "its header changed"
     yield from changed
+
+
+def _facts(table: Mapping[str, Any]) -> object:
+    """What only importing a Python toolset tells; None for anything else."""
+    if "python" not in table:
+        return None
+    tools = {
+        name: [tool.get(key) for key in ("digest", "hook", "metadata")]
+        for name, tool in table.get("tool", {}).items()
+    }
+    return table.get("class"), table.get("dynamic"), tools
 
 
 def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -152,6 +172,8 @@ def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]
             yield f"tool `{name}` is gone"
         elif name not in before:
             yield f"tool `{name}` is new"
+        elif "input" in before[name] and (said := servers.changes(before[name], after[name])):
+            yield f"tool `{name}`: {'; '.join(said)}"
         elif before[name] != after[name]:
             capabilities = before[name].get("capabilities"), after[name].get("capabilities")
             what = (

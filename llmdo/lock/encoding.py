@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from llmdo import digest, resolve
+from llmdo import digest, resolve, servers
+from llmdo.builtin import PROVIDER_SIDE
 from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
 from llmdo.shell import ShellLimits, ShellRule, ShellSettings
 from llmdo.syntax.document import Place
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.authority import Capability, Rule
-    from llmdo.graph import Acceptance, Attachments, Server
+    from llmdo.graph import Acceptance, Attachments, Identity
     from llmdo.syntax.document import Document
 
 VERSION = 1
@@ -27,7 +28,17 @@ REVISION = 1
 
 def encode(graph: Graph) -> dict[str, Any]:
     """The lock of `graph` as data, of the form `formats.LockFile`. What is None or empty is left out."""
-    lock: dict[str, Any] = {
+    first, *middle, last = parts(graph)
+    return {
+        **first,
+        "worker": {name: table for part in middle for name, table in part["worker"].items()},
+        **last,
+    }
+
+
+def parts(graph: Graph) -> Iterator[dict[str, Any]]:
+    """The lock of `graph` in parts, one behind the other: each worker is one, for there may be many."""
+    yield {
         "version": VERSION,
         "revision": REVISION,
         "settings": _without_none(
@@ -46,14 +57,17 @@ def encode(graph: Graph) -> dict[str, Any]:
         "schema-source": {path: {"source": source} for path, source in graph.schema_sources.items()},
         "module": {path: {"source": source} for path, source in graph.modules.items()},
         "entry": {entry.name: _entry(entry) for entry in graph.entries.values() if entry.declared},
-        "worker": {worker.name: _worker(graph, worker) for worker in graph.workers.values()},
-        "toolset": {toolset.name: _toolset(toolset) for toolset in graph.toolsets.values()},
+    }
+    for worker in graph.workers.values():
+        yield {"worker": {worker.name: _worker(graph, worker)}}
+    last: dict[str, Any] = {
+        "toolset": {toolset.name: _toolset(toolset) for toolset in graph.toolsets.values()}
     }
     if graph.shell != ShellSettings():
-        lock["shell"] = _shell(graph.shell)
+        last["shell"] = _shell(graph.shell)
     if graph.acceptances:
-        lock["accept"] = sorted(map(_acceptance, graph.acceptances), key=digest.canonical)
-    return lock
+        last["accept"] = sorted(map(_acceptance, graph.acceptances), key=digest.canonical)
+    yield last
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -61,6 +75,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         {
             "worker": _name(entry.worker),
             "function": _name(entry.function),
+            "tool": _name(entry.tool),
             "source": entry.source,
             "input": entry.input,
             "model": _name(entry.model),
@@ -76,19 +91,22 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def _worker(graph: Graph, worker: Worker) -> dict[str, Any]:
-    delegates = [use.name for use in worker.uses if use.name in graph.workers]
-    toolsets = [use.name for use in worker.uses if use.name not in graph.workers]
+    delegates = list(graph.edges[worker.name])
+    toolsets = [name for name, _ in graph.lines[worker.name] if name != PROVIDER_SIDE]
     configured = {
         use.name: digest.canonical(use.config)
         for use in worker.uses
-        if use.config and use.name != "filesystem"
+        if use.config and use.name not in ("filesystem", PROVIDER_SIDE)
     }
+    native: Any = next((use.config["tools"] for use in worker.uses if use.name == PROVIDER_SIDE), None)
     filesystem = next((dict(use.config) for use in worker.uses if use.name == "filesystem"), None)
     return _without_none(
         {
             "path": worker.path,
             "config": worker.config,
             "prompt": worker.prompt,
+            "python": worker.python,
+            "agent": worker.agent,
             "description": worker.description,
             "model": _name(worker.model),
             "entry": worker.entry or None,
@@ -99,6 +117,7 @@ def _worker(graph: Graph, worker: Worker) -> dict[str, Any]:
             "model-settings": dict(sorted(worker.model_settings.items())) or None,
             "delegates": delegates or None,
             "toolsets": toolsets or None,
+            "native-tools": list(native) if native else None,
             "may": _texts(worker.may),
             "approvals": _rules(worker.approvals) or None,
             "attachments": _attachments(worker.attachments) or None,
@@ -123,8 +142,13 @@ def _toolset(toolset: Toolset) -> dict[str, Any]:
     return _without_none(
         {
             "python": toolset.python,
-            "mcp": _server(toolset.server) if toolset.server else None,
+            "mcp": _without_none(servers.encoded(toolset.server)) if toolset.server else None,
+            "server": _identity(toolset.identity) if toolset.identity else None,
+            "timeout-s": toolset.timeout_s,
+            "instructions": toolset.instructions or None,
+            "isolation": None if toolset.isolation == "auto" else toolset.isolation,
             "source": toolset.source,
+            "prefix": toolset.prefix,
             "class": toolset.is_class or None,
             "dynamic": toolset.dynamic or None,
             "tool": {tool.name: _tool(tool) for tool in toolset.tools.values()} or None,
@@ -132,15 +156,10 @@ def _toolset(toolset: Toolset) -> dict[str, Any]:
     )
 
 
-def _server(server: Server) -> dict[str, Any]:
-    return _without_none(
-        {
-            "command": server.command,
-            "args": list(server.args) or None,
-            "env": list(server.env) or None,
-            "url": server.url,
-        }
-    )
+def _identity(identity: Identity) -> dict[str, Any]:
+    said = identity.instructions
+    lines = None if said is None else said.split("\n")
+    return _without_none({"name": identity.name, "version": identity.version, "instructions": lines})
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -150,6 +169,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
             "hook": tool.hook or None,
             "capabilities": _texts(tool.capabilities) or None,
             "metadata": _texts(tool.metadata),
+            **(servers.lines_of(tool.definition) if tool.definition else {}),
         }
     )
 
@@ -244,6 +264,7 @@ def _decode_entry(document: Document, name: str, table: Mapping[str, Any]) -> En
         at=Place(document, at, of_key=True),
         worker=resolve.reference(document, table.get("worker"), *at, "worker"),
         function=resolve.reference(document, table.get("function"), *at, "function"),
+        tool=resolve.reference(document, table.get("tool"), *at, "tool"),
         source=table.get("source"),
         calls=_references(document, table.get("calls", ()), *at, "calls"),
         input=table.get("input"),
@@ -268,6 +289,8 @@ def _decode_worker(document: Document, name: str, table: Mapping[str, Any]) -> W
         for key in ("delegates", "toolsets")
         for used in _references(document, table.get(key, ()), *at, key)
     ]
+    if native := table.get("native-tools"):
+        uses.append(resolve.provider_side(native, Place(document, (*at, "native-tools"), of_key=True)))
     compatible = table.get("compatible-models")
     return Worker(
         name=name,
@@ -275,6 +298,8 @@ def _decode_worker(document: Document, name: str, table: Mapping[str, Any]) -> W
         path=table["path"],
         config=table["config"],
         prompt=table["prompt"],
+        python=table.get("python"),
+        agent=table.get("agent"),
         description=table.get("description"),
         model=resolve.reference(document, table.get("model"), *at, "model"),
         compatible_models=None if compatible is None else tuple(compatible),
@@ -303,8 +328,13 @@ def _decode_toolset(document: Document, name: str, table: Mapping[str, Any]) -> 
         kind="python" if "python" in table else "mcp",
         at=Place(document, at, of_key=True),
         python=table.get("python"),
-        server=resolve.server(table["mcp"]) if "mcp" in table else None,
+        server=servers.decoded(table["mcp"]) if "mcp" in table else None,
+        identity=servers.identity_of(table),
+        timeout_s=table.get("timeout-s"),
+        instructions=table.get("instructions", False),
+        isolation=table.get("isolation", "auto"),
         source=table.get("source"),
+        prefix=table.get("prefix"),
         is_class=table.get("class", False),
         dynamic=table.get("dynamic", False),
         tools={
@@ -314,6 +344,7 @@ def _decode_toolset(document: Document, name: str, table: Mapping[str, Any]) -> 
                 hook=locked.get("hook", False),
                 digest=locked.get("digest"),
                 metadata=resolve.ceiling(locked.get("metadata")),
+                definition=servers.definition_of(locked) if "input" in locked else None,
             )
             for tool, locked in sorted(table.get("tool", {}).items())
         },

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r'(?:([A-Za-z0-9_-]+)|("[^"\\]*"))(?:\.|$)')
-_STRANGE_ESCAPE = re.compile(r'\\(?!["\\nt]|u00)')
+_STRANGE_ESCAPE = re.compile(
+    r'\\(?!["nt]|u(?![dD][89a-fA-F])[0-9a-f]{4}|U000(?!0d[89a-f])[0-9a-f]{5}|U0010[0-9a-f]{4})'
+)
+_LONG_ESCAPE = re.compile(r"(\\\\)|\\U([0-9a-f]{8})")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]+")
 
@@ -129,6 +132,8 @@ def _text(value: str) -> str:
         return inner
     if _STRANGE_ESCAPE.search(inner.replace("\\\\", "")):
         raise _OtherLayoutError
+    if "\\U" in inner:  # TOML's own, which JSON does not have
+        value = _LONG_ESCAPE.sub(lambda found: found[1] or chr(int(found[2], 16)), value)
     try:
         text: str = json.loads(value, strict=False)
     except ValueError:

@@ -6,9 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING, Literal
 
+from llmdo import servers
 from llmdo.diagnostic import LlmdoError, finding
 from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.lock.encoding import REVISION, VERSION, decode, decode_toolsets, encode
+from llmdo.lock.encoding import REVISION, VERSION, decode, decode_toolsets, encode, parts
 from llmdo.lock.layout import layout, pieces
 from llmdo.lock.reading import read as read_lines
 from llmdo.schema import accepts_part, judge
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.facts import Facts
-    from llmdo.graph import Graph, Toolset
+    from llmdo.graph import Graph, Tool, Toolset
     from llmdo.source import Source
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
@@ -117,7 +118,7 @@ def says(source: Source | None, graph: Graph) -> bool:
     if source is None:
         return False
     at = 0
-    for piece in pieces(encode(graph)):
+    for piece in pieces(parts(graph)):
         if not source.text.startswith(piece, at):
             return False
         at += len(piece)
@@ -125,7 +126,7 @@ def says(source: Source | None, graph: Graph) -> bool:
 
 
 def supposed_facts(source: Source | None, current: Graph) -> Facts:
-    """What the end of the lock in `source` seems to know of Python toolsets, read without its beginning.
+    """What the end of the lock in `source` seems to know of toolsets, read without its beginning.
 
     Right where the lock `says` what follows from it, and worth nothing otherwise.
     """
@@ -138,27 +139,45 @@ def supposed_facts(source: Source | None, current: Graph) -> Facts:
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:
-    """What the lock knows of the Python toolsets whose source has not changed since."""
+    """What the lock knows of the Python toolsets and the MCP servers whose source has not changed since."""
     return _facts(locked.toolsets.values() if locked else (), current)
 
 
 def _facts(toolsets: Iterable[Toolset], current: Graph) -> Facts:
-    return {
-        toolset.python: ToolsetFacts(
-            is_class=toolset.is_class,
-            dynamic=toolset.dynamic,
-            tools={
-                tool.name: ToolFacts(
-                    digest=tool.digest,
-                    capabilities=None if tool.metadata is None else tuple(map(str, tool.metadata)),
-                    hook=tool.hook,
-                )
-                for tool in toolset.tools.values()
-            },
-        )
-        for toolset in toolsets
-        if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python)
-    }
+    found: dict[str, ToolsetFacts] = {}
+    for toolset in toolsets:
+        if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python):
+            found[toolset.python] = _known(toolset)
+        elif toolset.identity and _same_server(toolset, current.toolsets.get(toolset.name)):
+            found[servers.key_of(toolset.name)] = _known(toolset)
+    return found
+
+
+def _known(toolset: Toolset) -> ToolsetFacts:
+    return ToolsetFacts(
+        is_class=toolset.is_class,
+        dynamic=toolset.dynamic,
+        tools={
+            tool.name: _known_tool(tool)
+            for tool in toolset.tools.values()
+            if tool.digest or not toolset.python  # without a digest the manifest alone promised it
+        },
+        identity=toolset.identity,
+    )
+
+
+def _known_tool(tool: Tool) -> ToolFacts:
+    return ToolFacts(
+        digest=servers.digest_of(tool.name, tool.definition) if tool.definition else tool.digest,
+        capabilities=None if tool.metadata is None else tuple(map(str, tool.metadata)),
+        hook=tool.hook,
+        definition=tool.definition,
+    )
+
+
+def _same_server(locked: Toolset, current: Toolset | None) -> bool:
+    """Whether the lock speaks of the server that the sources name; what such a server says may have changed since."""
+    return current is not None and current.server is not None and current.server == locked.server
 
 
 def _sources(current: Graph, python: str) -> set[str | None]:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from llmdo import inventory, topology
 from llmdo.authority import Authority, Ceiling, base_rules, decide
 from llmdo.bounds import Bounds
+from llmdo.graph import Reference
+from llmdo.reach.rulings import Rulings
 from llmdo.reach.walk import Walk, rows_of, shown
-from llmdo.shapes import Shape, Shapes, written_names, written_scopes
-from llmdo.values import dataclass, field, replace
+from llmdo.shapes import Shape, Shapes, assurance_of, written
+from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.authority import Capability, Rule, Verdict
-    from llmdo.graph import Entry, Graph, Reference
+    from llmdo.graph import Entry, Graph
     from llmdo.reach.rows import Row
 
 
@@ -37,6 +39,9 @@ class Analysis:
         default_factory=dict, compare=False, repr=False
     )
     _inside: dict[tuple[Capability, ...], dict[frozenset[Capability], bool]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _ruled: dict[tuple[tuple[Rule, ...], tuple[Capability, ...] | None], Rulings] = field(
         default_factory=dict, compare=False, repr=False
     )
     _cuts: dict[frozenset[Capability], frozenset[str]] = field(
@@ -68,58 +73,56 @@ class Analysis:
     @cached_property
     def _ceilings_alike(self) -> Sequence[tuple[Ceiling, Sequence[str]]]:
         """The ceilings that differ, each with the workers that have such a one."""
-        names: dict[tuple[Capability, ...], list[str]] = {}
+        names: dict[int, list[str]] = {}
         for name, ceiling in self.ceilings.items():
-            names.setdefault(ceiling.capabilities, []).append(name)
+            # Those that say the same are mostly one object; others only cost time.
+            names.setdefault(id(ceiling.capabilities), []).append(name)
         return [(self.ceilings[alike[0]], alike) for alike in names.values()]
 
     @cached_property
-    def edges(self) -> Mapping[str, tuple[str, ...]]:
-        """The delegates of each worker, sorted."""
-        workers = self.graph.workers
-        return {
-            name: tuple([use.name for use in worker.uses if use.name in workers])
-            for name, worker in workers.items()
-        }
+    def _named(self) -> frozenset[Capability]:
+        """Every capability that a rule, a ceiling or `also` names."""
+        return written(self.graph).union((rule.capability for rule in self.policy), self.also or ())
 
     @cached_property
     def written(self) -> tuple[Capability, ...]:
-        """Every capability with a scope that a rule or a ceiling names, sorted."""
-        return written_scopes(self.graph, self.policy, self.also or ())
+        """Those of them with a scope, sorted."""
+        return tuple(sorted((one for one in self._named if one.scope is not None), key=str))
 
     @cached_property
     def shapes(self) -> Shapes:
         """The calls that the workers can make."""
-        named = written_names(self.graph, (*self.base, *self.policy), self.also or ())
-        return Shapes(self.graph, self.written, named, self.also is not None)
+        names = {one.name for one in self._named} | {rule.capability.name for rule in self.base}
+        return Shapes(self.graph, self.written, frozenset(names), self.also is not None)
 
     @cached_property
     def bounds(self) -> Bounds:
         """What could be reached at most."""
-        return Bounds(self.edges, self.shapes)
+        return Bounds(self.graph.edges, self.shapes)
 
     @cached_property
     def height(self) -> int | None:
         """How many delegations the longest chain of all takes; None where chains run in circles."""
         heights: dict[str, int] = {}
-        for name in topology.ends_first(self.edges, frozenset()):
-            if not all(other in heights for other in self.edges[name]):
+        edges = self.graph.edges
+        for name in topology.ends_first(edges, frozenset()):
+            if not all(other in heights for other in edges[name]):
                 return None
-            heights[name] = max([heights[other] + 1 for other in self.edges[name]], default=0)
+            heights[name] = max([heights[other] + 1 for other in edges[name]], default=0)
         return max(heights.values(), default=0)
 
     def may_reach(self, entry: Entry, rows: int) -> bool:
         """Whether `entry` may reach one of these rows, by the bounds; no is certain."""
-        # What a function does itself is in no bound.
-        return entry.function is not None or bool(self.bounds.of(starts_of(self.graph, entry)) & rows)
+        # What a function or a tool does itself is in no bound.
+        return entry.worker is None or bool(self.bounds.of(starts_of(self.graph, entry)) & rows)
 
     def of(self, entry: Entry, *, ceiling: bool = True) -> tuple[Row, ...]:
         """The reach of `entry`, sorted by capability and scope; without its own ceiling if `ceiling` is false."""
         question = ("entry", entry.name, ceiling)
         if question not in self._answers:
             own = entry_ceiling(entry) if ceiling else None
-            walk = Walk(self, starts_of(self.graph, entry), entry.approvals, own, None)
-            calls = self._calls(entry) if entry.function else ()
+            walk = Walk(self._rulings(entry.approvals, own), starts_of(self.graph, entry), own)
+            calls = self._calls(entry) if entry.worker is None else ()
             self._answers[question] = rows_of(walk, calls)
         return self._answers[question]
 
@@ -127,13 +130,23 @@ class Analysis:
         """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry."""
         question = ("worker", name, False)
         if question not in self._answers:
-            self._answers[question] = rows_of(Walk(self, (name,), (), None, name))
+            self._answers[question] = rows_of(Walk(self._rulings((), None), (name,), ignored=name))
         return self._answers[question]
 
-    def authority(self, layers: tuple[Rule, ...], ceilings: tuple[Ceiling, ...]) -> Authority:
-        """What has a say over a call, given the layers and the ceilings on its path."""
+    def _rulings(self, layers: tuple[Rule, ...], own: Ceiling | None) -> Rulings:
+        """The rulings for entries with these rules and this ceiling."""
+        key = (layers, own.capabilities if own else None)
+        if (known := self._ruled.get(key)) is None:
+            known = self._ruled[key] = Rulings(self, layers, own)
+        return known
+
+    def authority(
+        self, layers: tuple[Rule, ...], ceilings: tuple[Ceiling, ...], base: tuple[Rule, ...] | None = None
+    ) -> Authority:
+        """What has a say over a call, given the layers, the ceilings on its path and the base rules that matter."""
         default = self.graph.settings.default
-        return Authority(base=self.base, default=default, layers=(*layers, *self.policy), ceilings=ceilings)
+        base = self.base if base is None else base
+        return Authority(base=base, default=default, layers=(*layers, *self.policy), ceilings=ceilings)
 
     def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
         """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
@@ -142,11 +155,11 @@ class Analysis:
             # Only rules for the name or for what is above it can have a say.
             base = [
                 positioned
-                for name in {label for raised in shape.raised for label in _prefixes(raised.name)}
+                for name in {label for raised in shape.raised for label in raised.names}
                 for positioned in self._base_by_name.get(name, ())
             ]
             base.sort(key=itemgetter(0))
-            authority = replace(self.authority(layers, ()), base=tuple([rule for _, rule in base]))
+            authority = self.authority(layers, (), tuple([rule for _, rule in base]))
             verdict = known[shape] = shown(decide(shape.raised, shape.declared, authority), shape)
         return verdict
 
@@ -169,19 +182,17 @@ class Analysis:
         return known
 
     def _calls(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
-        """What the function of `entry` itself can raise: by calling workers, and by handing files to them."""
+        """What `entry` raises by its own tool, and what its code can raise by calling workers with files."""
+        if (own := inventory.own_tool(self.graph, entry)) and entry.tool and entry.use:
+            assurance = assurance_of(self.graph, entry.use.name)
+            called = Reference(entry.use.name, entry.tool.at)
+            for row, raised, declared in self.shapes.of_tool(own, delegation=False):
+                yield Shape(row, raised, declared, entry.use.name, own.name, assurance), called
         for called in entry.calls:
             if callee := self.graph.workers.get(called.name):
                 tool = inventory.delegation(self.graph, None, callee)
                 for row, raised, declared in self.shapes.of_tool(tool, delegation=True):
                     yield Shape(row, raised, declared, callee.name, callee.name, "enforced"), called
-
-
-def _prefixes(name: str) -> Iterator[str]:
-    """The dotted name and all names above it."""
-    while name:
-        yield name
-        name = name.rpartition(".")[0]
 
 
 def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class Depth:
 def depth_of(analysis: Analysis, entry: Entry) -> Depth:
     """The depth of `entry`, whatever `max-depth` says."""
     starts = starts_of(analysis.graph, entry)
-    reached = {name: analysis.edges[name] for name in inventory.reachable(analysis.graph, entry)}
+    reached = {name: analysis.graph.edges[name] for name in inventory.reachable(analysis.graph, entry)}
     cyclic = sorted({name for knot in topology.knots(reached) for name in knot})
     longest: dict[str, tuple[str, ...]] = {}
     for name in topology.ends_first(reached, skip=frozenset(cyclic)):

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo import inventory
-from llmdo.authority import decide, strictest
-from llmdo.reach.rows import Hop, Row, length, narrowed, telling, weaker, with_rows
+from llmdo.authority import Verdict, decide
+from llmdo.reach.rows import Along, Hop, Row, joined, narrowed, telling, with_rows
 from llmdo.shapes import FRESH
 from llmdo.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from llmdo.authority import Capability, Ceiling, Decision, Rule, Verdict
-    from llmdo.graph import Reference, Use, Worker
+    from llmdo.authority import Ceiling, Decision, Reason
+    from llmdo.graph import Graph, Reference
     from llmdo.reach.analysis import Analysis
-    from llmdo.shapes import Assurance, Shape
+    from llmdo.reach.rulings import Ruling, Rulings
+    from llmdo.shapes import Shape
+
+_CUT_OFF = Verdict("blocked", ())
+"""About a call that ceilings cut off on every path, whichever they are."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,15 @@ class _Search:
     first: Mapping[int, str]
     is_free: bool
     """Whether nothing asks on any of its paths."""
+    _ways: dict[int, _Found] = field(default_factory=dict)
     _hops: dict[str, tuple[Hop, ...]] = field(default_factory=dict)
+
+    def way(self, number: int) -> _Found | None:
+        """The way to the calls of a group; None where no worker was found that has it."""
+        if (known := self._ways.get(number)) is None and (name := self.first.get(number)):
+            shapes = self.walk.analysis.shapes
+            known = self._ways[number] = _Found(self, name, shapes.groups[number].shapes[0])
+        return known
 
     def hops(self, name: str) -> tuple[Hop, ...]:
         """The hops of the path to the worker `name`."""
@@ -39,174 +50,105 @@ class _Search:
             if caller is None:
                 known = (Hop(name, None),)
             else:
-                use = _use(self.walk.analysis.graph.workers[caller], name)
+                use = self.walk.analysis.graph.use(caller, name)
                 known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller)))
             self._hops[name] = known
         return known
 
 
-@dataclass(frozen=True)
-class _Way:
-    """The path to one use of one worker."""
+class _Found(NamedTuple):
+    """The way to what the first worker uses that a search found to have it."""
 
     search: _Search
-    worker: Worker
-    use: Use
+    worker: str
+    shape: Shape
+    """One of those that the use stands for."""
 
-    @cached_property
+    @property
     def path(self) -> tuple[Hop, ...]:
         """The hops to the worker and on to what it uses."""
-        return (*self.search.hops(self.worker.name), Hop(self.use.name, self.use))
-
-    @cached_property
-    def length(self) -> tuple[int, tuple[str, ...]]:
-        """How the path compares."""
-        return length(self.path)
-
-
-class _Found(NamedTuple):
-    """What was found about one row: the best call that raises it, and the best on which nothing asks."""
-
-    shape: Shape
-    verdict: Verdict | None
-    """None where a ceiling cuts the call off on every path."""
-    way: _Way
-    free: _Way | None
-    assurance: Assurance
+        graph = self.search.walk.analysis.graph
+        use = graph.use(self.worker, self.shape.toolset or _delegate(graph, self.worker, self.shape))
+        return (*self.search.hops(self.worker), Hop(use.name, use))
 
     @property
-    def tool(self) -> str:
-        return self.shape.tool if self.shape.toolset else self.way.use.name
+    def gates(self) -> tuple[Decision, ...]:
+        """The decisions over the delegations on the path; empty where all are allowed."""
+        return () if self.search.is_free else tuple([hop.decision for hop in self.path])
 
-    @property
-    def is_blocked(self) -> bool:
-        return self.verdict is None or self.verdict.decision == "blocked"
-
-    def joined(self, other: _Found) -> _Found:
-        """The better of two, with the better free path and the weaker assurance."""
-        first = self
-        found_first = self.way.search is other.way.search and self.way.worker is not other.way.worker
-        if not found_first or self.is_blocked != other.is_blocked:
-            # Otherwise one search led to both, and it finds what is nearer first.
-            first = min(self, other, key=lambda one: (one.is_blocked, *one.way.length, one.tool))
-        free = self.free or other.free
-        if self.free and other.free and self.free is not other.free:
-            free = min(self.free, other.free, key=lambda way: way.length)
-        assurance = self.assurance
-        if other.assurance != assurance:
-            assurance = weaker(assurance, other.assurance)
-        return _Found(first.shape, first.verdict, first.way, free, assurance)
+    def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
+        """Why a call at its end is decided so: in the words of this worker's own rules, and of the ceilings on it."""
+        walk = self.search.walk
+        analysis = walk.analysis
+        layers = (*walk.rulings.layers, *analysis.graph.workers[self.worker].approvals)
+        if verdict is not _CUT_OFF:
+            return analysis.verdict(shape, layers).reasons
+        authority = analysis.authority(layers, walk.ceilings(self.path[:-1]))
+        return shown(decide(shape.raised, shape.declared, authority), shape).reasons
 
 
 @dataclass(frozen=True)
 class Walk:
     """One tree of calls: where it starts, and what has a say over all of it."""
 
-    analysis: Analysis
+    rulings: Rulings
     starts: tuple[str, ...]
-    layers: tuple[Rule, ...]
-    own: Ceiling | None
-    ignored: str | None
+    own: Ceiling | None = None
+    """The ceiling of the whole tree, by its name."""
+    ignored: str | None = None
     """A worker whose ceiling does not count."""
     _searches: dict[tuple[frozenset[str], bool], _Search] = field(default_factory=dict)
-    _gates: dict[tuple[Rule, ...], Decision] = field(default_factory=dict)
 
-    def calls(self) -> Iterator[_Found]:
-        """Every call that stands for others, with the best ways to it: those of near workers first."""
-        analysis = self.analysis
+    @property
+    def analysis(self) -> Analysis:
+        """The graph that the tree is part of."""
+        return self.rulings.analysis
+
+    def best(self) -> dict[int, Row]:
+        """The best call that raises each thing, by the identity of the capability that all such calls share.
+
+        Comparing names would cost more than all the rest.
+        """
+        found: dict[int, Row] = {}
         everything = self.search(frozenset(), free=False)
-        for number, first in everything.first.items():
-            group = analysis.shapes.groups[number]
-            layers = (*self.layers, *group.approvals)
-            ways: dict[tuple[int, str], _Way] = {}
-            for shape in group.shapes:
-                cut = self.cut(shape.raised)
-                search = self.search(cut, free=False) if cut else everything
-                found = None if cut is None else search.first.get(number)
-                if found is None or cut is None:
-                    way = self._way(ways, everything, first, shape)
-                    yield _Found(shape, None, way, None, shape.assurance)
-                    continue
-                verdict = analysis.verdict(shape, layers)
-                way = self._way(ways, search, found, shape)
-                free = None
-                if verdict.decision == "allowed":
-                    freely = search if search.is_free else self.search(cut, free=True)
-                    if name := freely.first.get(number):
-                        free = self._way(ways, freely, name, shape)
-                yield _Found(shape, verdict, way, free, shape.assurance)
+        for number in everything.first:
+            rulings = self.rulings.of(number)
+            nearest = everything.way(number) if rulings else None
+            if nearest is None:
+                continue
+            for ruling in rulings:
+                row = self._row(number, nearest, ruling)
+                line = id(row.shape.row)
+                known = found.get(line)
+                found[line] = row if known is None else _joined(known, row)
+        return found
 
-    def _way(self, known: dict[tuple[int, str], _Way], search: _Search, name: str, shape: Shape) -> _Way:
-        """The way to what raises `shape`, which is the same for all calls of one group."""
-        if (way := known.get((id(search), name))) is None:
-            worker = self.analysis.graph.workers[name]
-            use = _use(worker, shape.toolset) if shape.toolset else self._delegate(worker, shape)
-            way = known[id(search), name] = _Way(search, worker, use)
-        return way
-
-    def _delegate(self, worker: Worker, shape: Shape) -> Use:
-        """The first delegate of `worker` whose call raises what `shape` says: in other workers it has other names."""
-        graph = self.analysis.graph
-        return next(
-            use
-            for use in worker.uses
-            if (callee := graph.workers.get(use.name))
-            and shape.declared == frozenset(inventory.delegation(graph, worker, callee).capabilities)
-        )
-
-    def cut(self, raised: frozenset[Capability]) -> frozenset[str] | None:
-        """The workers that cut off a call which raises this; None where the ceiling of the whole walk does."""
-        if self.own is not None and not self.analysis.admits(self.own, raised):
-            return None
-        cut = self.analysis.cut(raised)
-        return cut - {self.ignored} if cut else cut
-
-    def row(self, found: _Found) -> Row:
-        """The row of the best of the calls that raise one thing."""
-        path, verdict = found.way.path, found.verdict
-        approvals = found.way.worker.approvals
-        if verdict is None:
-            ceilings = (*([self.own] if self.own else []), *self._ceilings(path[:-1]))
-            authority = self.analysis.authority((*self.layers, *approvals), ceilings)
-            verdict = shown(decide(found.shape.raised, found.shape.declared, authority), found.shape)
-        elif approvals:
-            # The same decision, and reasons that name this worker's own rules.
-            verdict = self.analysis.verdict(found.shape, (*self.layers, *approvals))
-        decision = verdict.decision
-        if decision != "blocked" and not found.way.search.is_free:
-            decision = strictest([decision, *(hop.decision for hop in path)])
-        return Row(
-            capability=found.shape.row,
-            elsewhere=False,
-            decision=decision,
-            path=path,
-            tool=found.tool,
-            reasons=verdict.reasons,
-            free=found.free.path if found.free else None,
-            assurance=found.assurance,
-            implied=id(found.shape.row) in self.analysis.shapes.implied,
-        )
+    def _row(self, number: int, nearest: _Found, ruling: Ruling) -> Row:
+        """The best ways to a call of a group; `nearest` is the way to the group where nothing is cut off."""
+        shape, cut, verdict = ruling
+        if cut and self.ignored in cut:
+            cut -= {self.ignored}
+        search = self.search(cut, free=False) if cut else nearest.search
+        way = None if cut is None else search.way(number)
+        if way is None or cut is None:
+            return Row(shape, _CUT_OFF, nearest, None, shape.assurance)
+        free = None
+        if verdict.decision == "allowed":
+            free = way if search.is_free else self.search(cut, free=True).way(number)
+        return Row(shape, verdict, way, free, shape.assurance)
 
     def row_of_call(self, shape: Shape, called: Reference) -> Row:
         """The row of a call that the function of the entry makes."""
-        ceilings = (self.own,) if self.own else ()
-        verdict = decide(shape.raised, shape.declared, self.analysis.authority(self.layers, ceilings))
-        path = (Hop(called.name, called),)
-        return Row(
-            capability=shape.row,
-            elsewhere=False,
-            decision=verdict.decision,
-            path=path,
-            tool=shape.tool,
-            reasons=verdict.reasons,
-            free=path if verdict.decision == "allowed" else None,
-            assurance=shape.assurance,
-        )
+        authority = self.analysis.authority(self.rulings.layers, self.ceilings(()))
+        verdict = decide(shape.raised, shape.declared, authority)
+        way = Along((Hop(called.name, called),))
+        return Row(shape, verdict, way, way if verdict.decision == "allowed" else None, shape.assurance)
 
-    def _ceilings(self, path: tuple[Hop, ...]) -> Iterator[Ceiling]:
-        for hop in path:
-            if hop.name != self.ignored and (ceiling := self.analysis.ceilings.get(hop.name)):
-                yield ceiling
+    def ceilings(self, path: Iterable[Hop]) -> tuple[Ceiling, ...]:
+        """The ceilings of the whole tree and of the workers on a path."""
+        names = [hop.name for hop in path if hop.name != self.ignored]
+        found = [self.analysis.ceilings[name] for name in names if name in self.analysis.ceilings]
+        return tuple(found) if self.own is None else (self.own, *found)
 
     def search(self, cut: frozenset[str], *, free: bool) -> _Search:
         """The workers within `max-depth`, on paths without those in `cut` and, if `free`, without a gate."""
@@ -215,14 +157,14 @@ class Walk:
         return known
 
     def _search(self, cut: frozenset[str], *, free: bool) -> _Search:
-        edges, groups = self.analysis.edges, self.analysis.shapes.by_worker
+        edges, groups = self.analysis.graph.edges, self.analysis.shapes.by_worker
         parent: dict[str, str | None] = {name: None for name in self.starts if name not in cut}
         first: dict[int, str] = {}
         seen: set[int] = set()
         is_free = True
         level = list(parent)
         most = self.analysis.graph.settings.max_depth
-        usual, special = self._gate(()), self.analysis.shapes.approvals
+        usual, special = self.rulings.usual_gate, self.rulings.gates
         for depth in range(most + 1):
             found: list[str] = []
             for name in level:
@@ -232,7 +174,7 @@ class Walk:
                     first.update(dict.fromkeys(sorted(new), name))
                 if depth == most or not edges[name]:
                     continue
-                gate = self.gate(name) if name in special else usual
+                gate = special.get(name, usual)
                 if gate != "allowed":
                     is_free = free
                     if gate == "blocked" or free:
@@ -246,44 +188,59 @@ class Walk:
 
     def gate(self, name: str) -> Decision:
         """The decision over a delegation by the worker `name`."""
-        return self._gate(self.analysis.shapes.approvals.get(name, ()))
-
-    def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
-        if (known := self._gates.get(approvals)) is None:
-            authority = self.analysis.authority((*self.layers, *approvals), ())
-            known = decide([inventory.DELEGATE], [inventory.DELEGATE], authority).decision
-            self._gates[approvals] = known
-        return known
+        return self.rulings.gates.get(name, self.rulings.usual_gate)
 
 
 def shown(verdict: Verdict, shape: Shape) -> Verdict:
     """The verdict with reasons that speak of the row, not of the path that stands for it."""
     reasons = tuple(
-        replace(reason, capability=shape.row)
-        if (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
-        else reason
-        for reason in verdict.reasons
+        [
+            replace(reason, capability=shape.row)
+            if (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
+            else reason
+            for reason in verdict.reasons
+        ]
     )
-    return replace(verdict, reasons=reasons)
+    return verdict if reasons == verdict.reasons else Verdict(verdict.decision, reasons)
 
 
-def _use(worker: Worker, name: str) -> Use:
-    return next(use for use in worker.uses if use.name == name)
+def _delegate(graph: Graph, caller: str, shape: Shape) -> str:
+    """The first delegate of `caller` whose call raises what `shape` says: in other workers it has other names."""
+    workers = graph.workers
+    return next(
+        name
+        for name in graph.edges[caller]
+        if shape.declared
+        == frozenset(inventory.delegation(graph, workers[caller], workers[name]).capabilities)
+    )
+
+
+def _joined(known: Row, row: Row) -> Row:
+    """The better of two, of which `known` was found first."""
+    one, other = known.way, row.way
+    if (
+        isinstance(one, _Found)
+        and isinstance(other, _Found)
+        and one.search is other.search
+        and one.worker != other.worker
+        and (known.verdict.decision == "blocked") == (row.verdict.decision == "blocked")
+        and known.assurance == row.assurance
+        and (known.free_way is one or row.free_way is None)
+    ):
+        return known  # one search led to both, and it finds what is nearer first
+    return joined(known, row)
 
 
 def rows_of(walk: Walk, calls: Iterable[tuple[Shape, Reference]] = ()) -> tuple[Row, ...]:
     """The rows of a tree of calls; `calls` are those of a function that starts it."""
-    best: dict[int, _Found] = {}
-    for found in walk.calls():
-        # By identity: the shapes of one row share it, and comparing names would cost more than all the rest.
-        row = id(found.shape.row)
-        known = best.get(row)
-        best[row] = known.joined(found) if known else found
-    rank = walk.analysis.shapes.rank
-    rows = [walk.row(best[row]) for row in sorted(best, key=rank.__getitem__)]
-    if not walk.analysis.shapes.compared:
-        rows = list(telling(rows))
+    best = walk.best()
+    shapes = walk.analysis.shapes
+    for number in best.keys() & shapes.implied:
+        best[number] = best[number]._replace(implied=True)
+    rows = [best[number] for number in sorted(best, key=shapes.rank.__getitem__)]
+    if not shapes.compared:
+        rows = telling(rows)
     if made := [walk.row_of_call(shape, called) for shape, called in calls]:
         rows = with_rows(rows, made)
     wide = {id(row) for row in narrowed(rows)}
-    return tuple(replace(row, elsewhere=True) if id(row) in wide else row for row in rows)
+    return tuple([row._replace(elsewhere=True) if id(row) in wide else row for row in rows])

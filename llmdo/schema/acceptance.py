@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from llmdo import resources
 
-Format = Literal["manifest", "worker", "lock"]
+Format = Literal["manifest", "worker", "lock", "policy"]
 
 Judge = Callable[[Any], bool]
 

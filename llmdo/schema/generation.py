@@ -21,6 +21,7 @@ _FORMATS: dict[Format, tuple[Any, str]] = {
     "manifest": (formats.ManifestFile, "llmdo.toml"),
     "worker": (formats.WorkerHeader, "The header of a .worker file"),
     "lock": (formats.LockFile, "llmdo.lock"),
+    "policy": (formats.PolicyFile, "policy.toml"),
 }
 
 

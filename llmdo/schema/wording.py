@@ -25,7 +25,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
 """In what should be a path inside the workspace, perhaps with a capability or an attribute: the way out of it."""
 
-_OF_NAMES = frozenset({"entries", "toolsets"})
+_OF_NAMES = frozenset({"entries", "toolsets", "workers"})
 """Tables of the manifest whose keys are names."""
 
 _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
@@ -40,6 +40,7 @@ _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
         | {"toolsets", "toolsets.*.read", "may", "approvals", "attachments"}
     ),
     "lock": frozenset(),
+    "policy": frozenset(),
 }
 """The keys that can give no permission, each with the tables that it is in."""
 

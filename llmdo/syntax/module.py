@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, TypeGuard
 from llmdo.diagnostic import Diagnostic, excerpt, finding
 from llmdo.source import Span
 from llmdo.syntax.tree import Function, Notes, last_name
+from llmdo.syntax.workers import workers
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.source import Source
+    from llmdo.syntax.workers import WorkerOutline
 
 _REGISTERING = frozenset({"tool", "tool_plain", "add_function"})
 _WRAPPING = frozenset(
@@ -72,6 +74,8 @@ class Outline:
     """Whether it may have other names than these."""
     toolsets: Mapping[str, ToolsetOutline] = field(default_factory=dict)
     """Those with a public name, in the order of the text."""
+    workers: Mapping[str, WorkerOutline] = field(default_factory=dict)
+    """Workers written in Python, those with a public name, in the order of the text."""
     imports: tuple[str, ...] = ()
     """Dotted names, sorted. `from x import y` gives `x` and `x.y`, as `y` may be a module; relative ones keep
     their dots. What only type checkers import is left out."""
@@ -99,6 +103,7 @@ def outline(source: Source) -> Outline:
         names=frozenset(notes.spans),
         open=notes.open or "__getattr__" in notes.spans,
         toolsets=_Toolsets(notes).public(),
+        workers=workers(notes, source),
         imports=tuple(sorted(notes.imports)),
         spans=notes.spans,
     )

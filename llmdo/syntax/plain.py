@@ -7,6 +7,7 @@ is found, no places: those are looked up in the YAML when somebody asks.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from sys import intern
 from typing import Any
 
@@ -145,8 +146,9 @@ def _end(text: str, at: int) -> None:
         raise _NotPlainError
 
 
+@lru_cache(maxsize=1_024)
 def _flow(text: str) -> Any:
-    """A list in brackets or a mapping in braces, on one line."""
+    """A list in brackets or a mapping in braces, on one line; of equal lines one value, which nobody may change."""
     if text == "{}":
         return {}
     value, at = _flow_value(text, 0, 0)

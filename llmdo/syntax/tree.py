@@ -150,6 +150,10 @@ class Places:
         end = self._code_points(end_line, node.end_col_offset or node.col_offset)
         return Span(node.lineno, start + 1, end_line, end + 1)
 
+    def column(self, line: int, offset: int) -> int:
+        """The column of the byte at `offset` of a line."""
+        return self._code_points(line, offset) + 1
+
     def defined(self, node: Function | ast.ClassDef) -> Span:
         """The place of the name that a definition binds."""
         start = self._code_points(node.lineno, node.col_offset)

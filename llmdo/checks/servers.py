@@ -1,0 +1,269 @@
+"""MCP servers: what the manifest says about them that cannot be meant, or should not be."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from llmdo import credentials
+from llmdo.diagnostic import excerpt, finding
+from llmdo.shell.programs import steers_programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.project import Project
+    from llmdo.syntax.document import Document
+
+OF_SERVERS = ("include", "exclude", "timeout-s", "instructions", "isolation")
+"""What only a toolset that is an MCP server can say."""
+
+LOCAL = ("args", "env", "cwd")
+REMOTE = ("headers", "auth")
+
+
+def without_meaning(project: Project) -> Iterator[Diagnostic]:
+    """The values about MCP servers that no format can refuse and nothing can follow."""
+    manifest: Any = project.workspace.manifest or {}
+    document = project.workspace.document
+    for name, table in manifest.get("toolsets", {}).items():
+        if "mcp" in table:
+            yield from _launch(document, name, table["mcp"])
+            continue
+        for key in OF_SERVERS:
+            if key in table and name != "shell":
+                yield finding(
+                    "LDO103",
+                    document.key("toolsets", name, key),
+                    f"`{key}` is for MCP servers, and `{name}` is none",
+                )
+
+
+def _launch(document: Document, name: str, server: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    if ("command" in server) == ("url" in server):
+        yield finding(
+            "LDO103",
+            document.key("toolsets", name, "mcp"),
+            f"the MCP server of `{name}` needs either `command` or `url`",
+        )
+        return
+    kind, other = ("a command", REMOTE) if "command" in server else ("an address", LOCAL)
+    for key in other:
+        if key in server:
+            yield finding(
+                "LDO103",
+                document.key("toolsets", name, "mcp", key),
+                f"`{key}` does not go with an MCP server that is {kind}",
+            )
+    url = server.get("url", "https://")
+    if not url.startswith(("https://", "http://", "${")):
+        yield finding(
+            "LDO103",
+            document.value("toolsets", name, "mcp", "url"),
+            f"`{excerpt(url)}` is not an address that begins with `https://`",
+        )
+    env = server.get("env", ())
+    for number, variable in enumerate(env):
+        at = document.value("toolsets", name, "mcp", "env", variable if isinstance(env, dict) else number)
+        if steers_programs(variable):
+            yield finding(
+                "LDO103",
+                at,
+                f"`{variable}` decides what programs load or start, so no MCP server is ever given it",
+                hint="remove it",
+            )
+        elif not (variable.isascii() and variable.isidentifier()):
+            yield finding("LDO103", at, f"`{excerpt(variable)}` is not the name of an environment variable")
+
+
+_RUNNERS = frozenset({"npx", "bunx", "pnpx", "uvx"})
+"""Programs that fetch a package and run it."""
+
+_RUNNING = {
+    "npm": ("exec", "x"),
+    "pnpm": ("dlx",),
+    "yarn": ("dlx",),
+    "pipx": ("run",),
+    "uv": ("tool", "run"),
+    "bun": ("x",),
+}
+"""Programs that do so with one of these words first."""
+
+_TAKING = frozenset(
+    {"-p", "--package", "--from", "--with", "--python", "--registry", "--index-url", "-c", "--call"}
+)
+"""Their options that take a value."""
+
+_PINNED = re.compile(r"(?:@|==)v?[0-9]+(?:\.[0-9]+)+[\w.+-]*$|@[0-9a-f]{40}$")
+
+_SHELLS = frozenset(
+    {"ash", "bash", "cmd", "cmd.exe", "csh", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "tcsh", "zsh"}
+)
+
+
+def unpinned_server(project: Project) -> Iterator[Diagnostic]:
+    """An MCP server is whatever version of a package is the newest when it is started.
+
+    Whoever can publish that package runs code on this machine at the next start, and nothing that was reviewed says
+    what. Name an exact version; better, install the server and name its program.
+
+    Fails:
+
+        mcp = { command = "npx", args = ["-y", "@modelcontextprotocol/server-filesystem", "notes"] }
+
+    Mended:
+
+        mcp = { command = "npx", args = ["-y", "@modelcontextprotocol/server-filesystem@2025.8.21", "notes"] }
+    """
+    for document, name, server in _local(project):
+        words = [server["command"], *server.get("args", ())]
+        package, key = _fetched(words)
+        if package is not None:
+            yield finding(
+                "LDO534",
+                document.value("toolsets", name, "mcp", *key),
+                f"the MCP server `{name}` is the newest `{excerpt(package)}` at each start",
+                hint=f"name an exact version, such as `{excerpt(package.partition('@latest')[0])}@1.2.3`"
+                if "docker" not in words[0]
+                else "name the digest of the image: `IMAGE@sha256:...`",
+            )
+
+
+def _fetched(words: Sequence[str]) -> tuple[str | None, tuple[str | int, ...]]:
+    """The package or image without an exact version that these words fetch and run, and where it stands."""
+    program = words[0].rpartition("/")[2]
+    at = 1
+    if program in ("docker", "podman") and "run" in words:
+        image = next(
+            (one for one in words[2:] if re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+(?::[\w.-]+)?", one)), None
+        )
+        return (image, ("args", words.index(image) - 1)) if image else (None, ())
+    if program in _RUNNING:
+        while at < len(words) and words[at] in _RUNNING[program]:
+            at += 1
+        if at == 1:
+            return None, ()
+    elif program not in _RUNNERS:
+        return None, ()
+    package, place = None, 0
+    while at < len(words):
+        word = words[at]
+        if word in ("-p", "--package", "--from"):
+            package, place = (words[at + 1] if at + 1 < len(words) else ""), at + 1
+        if not word.startswith("-"):
+            package, place = (package, place) if package is not None else (word, at)
+            break
+        at += 2 if word in _TAKING else 1
+    if package is None or _PINNED.search(package) or package.startswith((".", "/", "${")):
+        return None, ()
+    return package, ("args", min(place, len(words) - 1) - 1)
+
+
+def server_shell(project: Project) -> Iterator[Diagnostic]:
+    """An MCP server is started by a shell.
+
+    A shell expands what it is given, so a value that reaches its words becomes a command. Name the program and its
+    arguments.
+
+    Fails:
+
+        mcp = { command = "sh", args = ["-c", "notes-server --dir $HOME/notes"] }
+
+    Mended:
+
+        mcp = { command = "notes-server", args = ["--dir", "${HOME}/notes"] }
+    """
+    for document, name, server in _local(project):
+        if server["command"].rpartition("/")[2].lower() in _SHELLS:
+            yield finding(
+                "LDO535",
+                document.value("toolsets", name, "mcp", "command"),
+                f"the MCP server `{name}` is started by a shell",
+                hint="name the program itself as `command`, and each of its words in `args`",
+            )
+
+
+def clear_text_server(project: Project) -> Iterator[Diagnostic]:
+    """An MCP server is reached over plain HTTP.
+
+    Whoever is on the way can read the arguments and tokens and can change the tools and their results. Use `https`;
+    only on this very machine is plain HTTP as good.
+
+    Fails:
+
+        mcp = { url = "http://mcp.example.org/" }
+
+    Mended:
+
+        mcp = { url = "https://mcp.example.org/" }
+    """
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("toolsets", {}).items():
+        url = table.get("mcp", {}).get("url", "")
+        if url.startswith("http://") and not _LOOPBACK.match(url):
+            yield finding(
+                "LDO536",
+                project.workspace.document.value("toolsets", name, "mcp", "url"),
+                f"the MCP server `{name}` is reached over plain HTTP",
+                hint="use `https://`",
+            )
+
+
+_LOOPBACK = re.compile(r"http://(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?(?:/|$)")
+
+
+def secret_in_manifest(project: Project) -> Iterator[Diagnostic]:
+    """A token of an MCP server stands in the manifest.
+
+    The manifest is committed, and the lock repeats it: everybody who can read the repository has the token. Take it
+    out, revoke it, and name the environment variable that holds the new one.
+
+    Fails:
+
+        mcp = { command = "notes-server", env = { NOTES_TOKEN = "9f8a7c6b5d4e3f2a" } }
+
+    Mended:
+
+        mcp = { command = "notes-server", env = { NOTES_TOKEN = "${NOTES_TOKEN}" } }
+    """
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("toolsets", {}).items():
+        for key, is_secret, text in _written(table.get("mcp", {})):
+            literal = re.sub(r"\$\{[^}]*\}", "", text)
+            if credentials.holds_token(text) or (
+                is_secret and len(literal.removeprefix("Bearer ").strip()) >= SHORTEST
+            ):
+                # At the name of the toolset: the line of the secret would be printed with the finding.
+                yield finding(
+                    "LDO537",
+                    project.workspace.document.key("toolsets", name),
+                    f"a secret of the MCP server `{name}` stands in the manifest: its `{'.'.join(map(str, key))}`",
+                    hint="revoke it, and write `${NAME}` for the environment variable that holds the new one",
+                )
+
+
+_USERINFO = re.compile(r"^[a-z]+://[^/@]*:([^/@]+)@")
+
+SHORTEST = 8  # characters of a secret: less is a word or a number
+
+
+def _written(server: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], bool, str]]:
+    """Every text that could be a secret: where, whether its name says that it is one, and the text."""
+    for key in ("command", "url", "auth"):
+        if key in server:
+            password = _USERINFO.search(server[key]) if key == "url" else None
+            yield (key,), key == "auth" or password is not None, password[1] if password else server[key]
+    for number, word in enumerate(server.get("args", ())):
+        yield ("args", number), False, word
+    for key in ("env", "headers"):
+        table = server.get(key, {})
+        for name, text in table.items() if isinstance(table, dict) else ():
+            yield (key, name), name.lower() == "authorization" or credentials.names_secret(name), text
+
+
+def _local(project: Project) -> Iterator[tuple[Document, str, Mapping[str, Any]]]:
+    manifest: Any = project.workspace.manifest or {}
+    for name, table in manifest.get("toolsets", {}).items():
+        if "command" in table.get("mcp", {}):
+            yield project.workspace.document, name, table["mcp"]

@@ -1,0 +1,72 @@
+"""What is decided about the calls of a tree, whatever the way to them: the same for every tree with such rules."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo import inventory
+from llmdo.authority import decide
+from llmdo.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.authority import Ceiling, Decision, Rule, Verdict
+    from llmdo.reach.analysis import Analysis
+    from llmdo.shapes import Shape
+
+
+class Ruling(NamedTuple):
+    """What is decided about one call."""
+
+    shape: Shape
+    cut: frozenset[str] | None
+    """The workers whose ceilings cut it off for all below them; None where that of the whole tree does."""
+    verdict: Verdict
+    """Where no ceiling cuts it off."""
+
+
+@dataclass(frozen=True)
+class Rulings:
+    """What is decided in every tree with these rules and this ceiling."""
+
+    analysis: Analysis
+    layers: tuple[Rule, ...]
+    """The rules of the entry."""
+    own: Ceiling | None
+    """The ceiling of the whole tree; of all trees with the same one, that of the first."""
+    _known: dict[int, tuple[Ruling, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def of(self, number: int) -> tuple[Ruling, ...]:
+        """The rulings on the calls of one group of shapes."""
+        if (known := self._known.get(number)) is None:
+            known = self._known[number] = tuple(self._rule(number))
+        return known
+
+    def _rule(self, number: int) -> Iterator[Ruling]:
+        group = self.analysis.shapes.groups[number]
+        layers = (*self.layers, *group.approvals)
+        for shape in group.shapes:
+            outside = self.own is not None and not self.analysis.admits(self.own, shape.raised)
+            cut = None if outside else self.analysis.cut(shape.raised)
+            yield Ruling(shape, cut, self.analysis.verdict(shape, layers))
+
+    @cached_property
+    def usual_gate(self) -> Decision:
+        """The decision over a delegation by a worker without rules of its own."""
+        return self._gate(())
+
+    @cached_property
+    def gates(self) -> Mapping[str, Decision]:
+        """The decision over a delegation by each worker that has rules of its own."""
+        approvals = self.analysis.shapes.approvals
+        # Workers whose rules decide alike share them.
+        decisions = {
+            id(rules): self._gate(rules) for rules in {id(one): one for one in approvals.values()}.values()
+        }
+        return {name: decisions[id(rules)] for name, rules in approvals.items()}
+
+    def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
+        authority = self.analysis.authority((*self.layers, *approvals), ())
+        return decide([inventory.DELEGATE], [inventory.DELEGATE], authority).decision

@@ -1,0 +1,3 @@
+from pydantic_ai import FunctionToolset
+
+calc = FunctionToolset()
