@@ -2,6 +2,7 @@
 
 * `template`: a folder of `templates/` -> a new workspace
 * `edit`: one change of `llmdo.toml` and the worker files, refused where a name would dangle
+* `servers`: MCP servers, from a command line or from the file of a client
 * `manifest`: `llmdo.toml` as text, judged again before it is written
 * `splice`: TOML text -> TOML text, every other byte kept
 * `files`: whole files or nothing, and never through a link
@@ -20,6 +21,7 @@ from llmdo.scaffold.edit import (
     remove_toolset,
     remove_worker,
 )
+from llmdo.scaffold.servers import add_server, import_servers
 from llmdo.scaffold.template import init, templates
 
 __all__ = [
@@ -27,8 +29,10 @@ __all__ = [
     "add_entry",
     "add_path",
     "add_rule",
+    "add_server",
     "add_toolset",
     "add_worker",
+    "import_servers",
     "init",
     "remove_entry",
     "remove_path",

@@ -69,7 +69,7 @@ def add_worker(
     graph = project.read(root).graph
     path = path or f"workers/{name}.worker"
     used = tuple(dict.fromkeys(toolsets))
-    _refuse_taken(graph, name)
+    refuse_taken(graph, name)
     known = {*graph.workers, *graph.toolsets, *builtin.NAMES}
     for toolset in used:
         _refuse_unknown(toolset, known, "neither a toolset nor a worker")
@@ -109,6 +109,8 @@ def remove_worker(root: Path, name: str) -> Change:
     rest = {other: worker for other, worker in graph.workers.items() if other != name}
     _refuse_dangling(current, replace(graph, workers=rest), name)
     path = graph.workers[name].path
+    if graph.workers[name].python or graph.workers[name].agent:
+        raise refusal(f"the worker `{name}` is no file of its own", hint=f"take it out of `{path}` by hand")
     globs = manifest.table("workspace").get("workers", [])
     told = (f"`{path}` is deleted, and with it the worker `{name}`",)
     if path in globs:
@@ -127,7 +129,7 @@ def add_toolset(root: Path, name: str, *, python: str) -> Change:
     """
     current = project.read(root)
     graph = current.graph
-    _refuse_taken(graph, name)
+    refuse_taken(graph, name)
     _refuse_missing_attribute(root, python)
     rest = {other: toolset for other, toolset in graph.toolsets.items() if toolset.python != python}
     for other in graph.toolsets.keys() - rest.keys():
@@ -297,7 +299,7 @@ def _refuse_missing_attribute(root: Path, python: str) -> None:
         _refuse_unknown(python.rpartition(":")[2], outline.names, f"not in `{path}`")
 
 
-def _refuse_taken(graph: Graph, name: str) -> None:
+def refuse_taken(graph: Graph, name: str) -> None:
     """Refuses a name that a worker or toolset has."""
     if name in builtin.NAMES:
         raise refusal(f"`{name}` is a built-in toolset", hint="choose another name")

@@ -73,11 +73,18 @@ class Bubblewrap:
     """Whether a command can make namespaces of its own: an older bubblewrap cannot forbid it."""
 
     def command(
-        self, words: Sequence[str], *, mounts: Iterable[Mount] = (), network: bool, also: Iterable[Path] = ()
+        self,
+        words: Sequence[str],
+        *,
+        mounts: Iterable[Mount] = (),
+        network: bool,
+        also: Iterable[Path] = (),
+        cwd: Path | None = None,
     ) -> list[str]:
         """The words that run `words` isolated, in the workspace, of which only `mounts` can be written.
 
-        `also` are files outside the workspace that it needs to read. The environment is that of the caller.
+        `also` are files outside the workspace that it needs to read, `cwd` is where it starts. The environment is that
+        of the caller.
         """
         root = str(self.root)
         return [
@@ -95,7 +102,7 @@ class Bubblewrap:
             *_read_only([*self.folders, *also]),
             *("--ro-bind", root, root),
             *(word for mount in mounts for word in mount.words(self.root)),
-            *("--remount-ro", "/", "--chdir", root, "--", *words),
+            *("--remount-ro", "/", "--chdir", str(cwd or root), "--", *words),
         ]
 
     def _hidden_home(self) -> tuple[str, ...]:

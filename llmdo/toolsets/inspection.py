@@ -13,23 +13,27 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import RunContext
+from pydantic_ai import Agent, RunContext, models
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import AbstractToolset, DynamicToolset
 from pydantic_ai.usage import RunUsage
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.source import Location
+from llmdo.source import Location, Source
+from llmdo.syntax.module import outline
+from llmdo.toolsets.adoption import adopted, own_tools
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.declarations import declared, tool_digest
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules, is_toolset_class, sentence_of, toolsets_in
 from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found
+from llmdo.toolsets.workers import workers_in
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from io import FileIO
+    from types import ModuleType
 
     from pydantic_ai.tools import ToolDefinition
 
@@ -58,11 +62,24 @@ async def inspect(root: Path, modules: Sequence[str], references: Mapping[str, s
                 continue
             if place in modules:
                 names |= set(toolsets_in(module))
+                for unread in _unread_workers(loaded, place, module):
+                    yield _failed(unread)
             for name in sorted(names):
                 yield Begun(work=f"listing the tools of `{place}:{name}`")
                 async for event in _outcome(loaded, f"{place}:{name}"):
                     yield event
     yield Ended()
+
+
+def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator[LlmdoError]:
+    """What is wrong with workers that the module has, and that its text does not show."""
+    shown = outline(Source(place, loaded.text(place))).workers
+    for name in workers_in(module).keys() - shown.keys():
+        yield LlmdoError(
+            f"`{place}:{name}` is a worker that the text of `{place}` does not show",
+            hint=f"write `{name} = llmdo.Worker(...)` at the top level of it, with plain values",
+            at=Location(place),
+        )
 
 
 async def _outcome(loaded: Modules, reference: str) -> AsyncIterator[Event]:
@@ -76,6 +93,8 @@ async def _outcome(loaded: Modules, reference: str) -> AsyncIterator[Event]:
 
 
 async def _facts(reference: str, value: object) -> ToolsetFacts:
+    if isinstance(value, Agent):
+        value = own_tools(adopted(reference, value))
     is_class = is_toolset_class(value)
     toolset = _made(reference, value) if is_toolset_class(value) else value
     if toolset is None and is_class:
@@ -155,7 +174,13 @@ async def _write(request: Request, report: FileIO) -> None:
         report.write(EVENT.dump_json(event) + b"\n")
 
 
+def _unasked(model: models.Model | str, *_: object) -> models.Model:
+    """A model for an agent that a module makes: here is no key to make a real one with, and none is asked."""
+    return model if isinstance(model, models.Model) else TestModel()
+
+
 def _main(request: str, report: str) -> None:
+    models.infer_model = _unasked  # type: ignore[assignment]
     with Path(report).open("ab", buffering=0) as file:
         asyncio.run(_write(REQUEST.validate_json(Path(request).read_bytes()), file))
     os._exit(0)  # threads that the workspace's code has started must not keep this process

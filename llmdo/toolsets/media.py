@@ -43,3 +43,6 @@ def text_of(content: bytes) -> str | None:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
+
+
+MEDIA_TYPES = frozenset(_TYPES.values())

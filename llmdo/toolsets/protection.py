@@ -16,6 +16,7 @@ _NAMES = frozenset({
     ".env", ".envrc",
     "conftest.py", "sitecustomize.py", "usercustomize.py",
 })  # fmt: skip
+_PERSONAL = ("llmdo", "policy.toml")  # where the workspace is a home folder
 _ENDINGS = (".worker", ".worker.md", ".pth")
 
 
@@ -26,7 +27,7 @@ def is_protected(path: str, also: Iterable[str] = ()) -> bool:
     invisible characters, and without the dots and blanks that Windows drops from the end of a name.
     """
     parts = _folded(path)
-    if any(name in _NAMES or name.endswith(_ENDINGS) for name in parts):
+    if any(name in _NAMES or name.endswith(_ENDINGS) for name in parts) or parts[-2:] == _PERSONAL:
         return True
     return any(parts[: len(one)] == one for one in map(_folded, also))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 import traceback
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from llmdo.source import Location, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from typing_extensions import TypeIs
 
@@ -67,11 +67,14 @@ class Modules:
             LlmdoError: There is no such module, or the import raised.
         """
         if place not in self._loaded:
-            if (root := str(self._root)) not in sys.path:
-                sys.path.append(root)
+            _come_last_of_all_but_workspaces(str(self._root))
             work = self._from_file if place.endswith(".py") else importlib.import_module
             self._loaded[place] = _imported(place, work)
         return self._loaded[place]
+
+    def text(self, path: str) -> str:
+        """The text of a Python file of the workspace."""
+        return self._files.read(path, MAX_MODULE).decode("utf-8-sig")
 
     def _from_file(self, path: str) -> ModuleType:
         content = self._files.read(path, MAX_MODULE)
@@ -145,6 +148,35 @@ def _at(place: str, error: BaseException | None = None) -> Location | None:
     if not lines or lines[-1] is None:
         return Location(place)
     return Location(place, Span(lines[-1], 1, lines[-1] + 1, 1))
+
+
+class _Searched(str):
+    """An entry of `sys.path` that is a workspace's folder, put there by us."""
+
+    __slots__ = ()
+
+
+def _come_last_of_all_but_workspaces(root: str) -> None:
+    """Lets imports find the workspace at `root` last, but before every other workspace of this process.
+
+    What was imported from another one, by a name that this one has as well, is forgotten: it is imported anew, each
+    time from the right folder. Whoever imported it before keeps what it has.
+    """
+    searched = [path for path in sys.path if isinstance(path, _Searched)]
+    if searched[:1] == [root]:
+        return
+    usual = [path for path in sys.path if not isinstance(path, _Searched)]
+    others = [path for path in searched if path != root]
+    sys.path[:] = [*usual, *([] if root in usual else [_Searched(root)]), *others]
+    for name, module in [*sys.modules.items()]:
+        file = getattr(module, "__file__", None) or ""
+        is_theirs = any(file.startswith(f"{other}{os.sep}") for other in others)
+        if is_theirs and not file.startswith(f"{root}{os.sep}") and _has_module(root, name.partition(".")[0]):
+            del sys.modules[name]
+
+
+def _has_module(root: str, name: str) -> bool:
+    return Path(root, name).is_dir() or Path(root, f"{name}.py").is_file()
 
 
 def _private_name(root: Path, path: str) -> str:

@@ -6,11 +6,14 @@ from copy import deepcopy
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from pydantic_ai import Agent
 from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.diagnostic import LlmdoError
+from llmdo.toolsets.adoption import adopted, own_tools
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.machine import Machine
+from llmdo.toolsets.prefixes import under
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import is_toolset_class, sentence_of
 from llmdo.toolsets.shell import ShellToolset
@@ -24,15 +27,23 @@ if TYPE_CHECKING:
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.python import Modules
+    from llmdo.toolsets.servers import Servers
 
 
 class ToolsetResolver:
     """Makes the toolsets of one run. It wraps none: the gate does, around whatever is made here."""
 
     def __init__(
-        self, graph: Graph, files: Root, modules: Modules, paths: PathMap, protected: Iterable[str] = ()
+        self,
+        graph: Graph,
+        files: Root,
+        modules: Modules,
+        paths: PathMap,
+        protected: Iterable[str] = (),
+        servers: Servers | None = None,
     ) -> None:
-        """`modules` are those of the run; `protected` are the files that govern it."""
+        """`modules` and `servers` are those of the run; `protected` are the files that govern it."""
+        self._servers = servers
         self._graph = graph
         self._files = files
         self._paths = paths
@@ -58,7 +69,7 @@ class ToolsetResolver:
             try:
                 if use.name == "shell":
                     self._prepared()
-                elif use.name in self._graph.toolsets:
+                elif use.name in self._graph.toolsets and not self._is_server(use):
                     self._python(use)
             except LlmdoError as error:
                 problems.setdefault(f"{error.at} {error.message}", error)
@@ -73,10 +84,17 @@ class ToolsetResolver:
         Raises:
             LlmdoError: It cannot be loaded, or does not take this configuration.
         """
+        made = self._made(use, authority)
+        toolset = self._graph.toolsets.get(use.name)
+        return under(toolset.prefix, made) if toolset and toolset.prefix else made
+
+    def _made(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
         if use.name == "filesystem":
             return FilesystemToolset(self._files, use.config, self._paths, self._protected)
         if use.name == "shell":
             return ShellToolset(self._prepared(), use.config, authority)
+        if self._is_server(use) and self._servers is not None:
+            return self._servers.toolset(use.name)
         found = self._python(use)
         if isinstance(found, AbstractToolset):
             return found
@@ -86,6 +104,10 @@ class ToolsetResolver:
             raise LlmdoError(
                 f"making the toolset `{use.name}` raised {sentence_of(error)}", at=use.at.location
             ) from error
+
+    def _is_server(self, use: Use) -> bool:
+        toolset = self._graph.toolsets.get(use.name)
+        return toolset is not None and toolset.kind == "mcp"
 
     def _prepared(self) -> Machine:
         if self._machine is None:
@@ -101,6 +123,8 @@ class ToolsetResolver:
         if toolset.python is None:
             raise LlmdoError(f"`{use.name}` is an MCP server, not a Python toolset", at=use.at.location)
         found = self._modules.load(toolset.python)
+        if isinstance(found, Agent):
+            return own_tools(adopted(toolset.python, found))
         if isinstance(found, AbstractToolset):
             if use.config:
                 raise LlmdoError(

@@ -1,0 +1,83 @@
+"""Adopting a pydantic-ai agent as a worker: what of it goes behind the gate, and what has no place there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import Agent
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.source import Location
+from llmdo.toolsets.delegate import DelegateToolset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_USUAL = frozenset(type(one) for one in Agent().root_capability.capabilities)
+"""What pydantic-ai itself adds to every agent."""
+
+
+def adopted(reference: str, value: object) -> Agent[Any, Any]:
+    """The agent that `reference`, FILE.py:NAME, names.
+
+    Raises:
+        LlmdoError: It is none, or something of it cannot be put behind the gate; all of that is told at once.
+    """
+    at = Location(reference.rpartition(":")[0])
+    if not isinstance(value, Agent):
+        raise LlmdoError(
+            f"`{reference}` is no pydantic-ai agent: it is of type `{type(value).__name__}`", at=at
+        )
+    if problems := tuple(_problems(value)):
+        raise LlmdoError(f"the agent `{reference}` cannot be adopted: {'; '.join(problems)}", at=at)
+    return value
+
+
+def own_tools(agent: Agent[Any, Any]) -> AbstractToolset[Any]:
+    """The tools that an agent brings along, those of its toolsets among them.
+
+    Workers are not: it has them as every worker has its delegates, by their names in `[workers.NAME] toolsets`.
+    """
+    return CombinedToolset([one for one in agent.toolsets if not isinstance(one, DelegateToolset)])
+
+
+def workers_of(agent: Agent[Any, Any]) -> frozenset[str]:
+    """The names of the workers that an agent has as toolsets."""
+    return frozenset(one.worker for one in agent.toolsets if isinstance(one, DelegateToolset))
+
+
+def tools_in(settings: Any) -> Iterator[str]:
+    """The keys of a model's settings that hold tools of the provider, before which no gate would stand."""
+    for key, value in (settings or {}).items():
+        in_body = key == "extra_body" and isinstance(value, dict) and "tools" in value
+        if in_body or key.endswith(("_native_tools", "_builtin_tools")):
+            yield key
+
+
+def _problems(agent: Agent[Any, Any]) -> Iterator[str]:
+    if agent.deps_type not in (object, type(None)):
+        yield f"it needs dependencies of type `{_named(agent.deps_type)}`, and what a run gives is its own"
+    if not isinstance(agent.output_type, type):
+        yield "its output is not one plain type, and an output function would be a tool that no gate sees"
+    for capability in agent.root_capability.capabilities:
+        if type(capability) not in _USUAL:
+            yield (
+                f"its capability `{type(capability).__name__}` can act where no gate stands "
+                "(name provider-side tools in `native_tools`)"
+            )
+    if callable(agent.model_settings):
+        yield "its model settings are made by a function"
+    else:
+        for key in tools_in(agent.model_settings):
+            yield f"its model settings hold tools in `{key}`"
+    leaves: list[AbstractToolset[Any]] = []
+    for toolset in agent.toolsets:
+        toolset.apply(leaves.append)
+    for leaf in leaves:
+        if type(leaf).__module__.startswith("pydantic_ai.mcp"):
+            yield "it has an MCP server as a toolset: declare that as `[toolsets.NAME] mcp` and name it in `toolsets`"
+
+
+def _named(kind: object) -> str:
+    return getattr(kind, "__name__", str(kind))

@@ -1,0 +1,31 @@
+"""A worker as a toolset of code of the workspace's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import RunContext  # noqa: TC002  # pydantic-ai reads the annotation
+from pydantic_ai.toolsets import FunctionToolset
+
+from llmdo.diagnostic import LlmdoError
+
+
+class DelegateToolset(FunctionToolset[Any]):
+    """A worker as one tool of its name. What the call does is decided on where the worker is called, not here."""
+
+    def __init__(self, worker: str, description: str | None) -> None:
+        super().__init__(id=worker)
+        self.worker = worker
+        self.add_function(
+            self._call,
+            takes_ctx=True,
+            name=worker,
+            description=description or f"Calls the worker {worker}.",
+            metadata={"capabilities": []},
+        )
+
+    async def _call(self, ctx: RunContext[Any], input: str) -> str:  # noqa: A002  # what models see
+        if not hasattr(ctx.deps, "call_agent"):
+            raise LlmdoError(f"the worker `{self.worker}` was called outside of a run of llmdo")
+        output: str = await ctx.deps.call_agent(self.worker, input, ctx)
+        return output

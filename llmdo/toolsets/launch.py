@@ -1,0 +1,203 @@
+"""Starting local MCP servers: which program, with which environment, kept apart from what, and why one ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from llmdo.authority import Capability
+from llmdo.diagnostic import LlmdoError, shown
+from llmdo.shell.words import CommandRefused
+from llmdo.toolsets import bubblewrap, relay
+from llmdo.toolsets.exposure import Exposure, expose, set_aside_intruders
+from llmdo.toolsets.programs import Programs, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import TextIO
+
+    from llmdo.graph import Server, Toolset
+    from llmdo.toolsets.bubblewrap import Bubblewrap
+    from llmdo.toolsets.confinement import Root
+
+MESSAGE_BYTES = 16 * 1024 * 1024  # one message: a picture of 10 MB, as base64
+NOISE_BYTES = 1024 * 1024  # of what a server writes to its output that is no message
+WINDOW_MESSAGES = 5_000  # in ten seconds: a server has no reason for more
+WINDOW_BYTES = 128 * 1024 * 1024
+STDERR_BYTES = 2_000  # of what it printed: its end, where the reason usually is
+
+NETWORK = "net.connect"
+WRITE = Capability("fs.write")
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A program that is ready to be started, which passes messages to and from the server."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    errors: TextIO
+    """Where it writes to: nobody is shown that unasked."""
+
+    def reason(self) -> str:
+        """Why the connection ended, to follow the server's name; empty where that is not known."""
+        said = _last_words(self.errors)
+        printed = shown(str(said.get("printed", "")).strip().replace("\n", " | "))
+        reason = str(said.get("reason", ""))
+        return f"{reason}; it printed: {printed}" if reason and printed else reason
+
+
+def _last_words(errors: TextIO) -> Mapping[str, object]:
+    errors.seek(0)
+    lines = errors.read().splitlines()
+    try:
+        said = json.loads(lines[-1]) if lines else {}
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """What the servers of one run, or of one lock, have in common."""
+
+    root: Path
+    files: Root
+    governing: frozenset[str]
+    """The files that govern the run, which no server may write."""
+    environ: Mapping[str, str]
+
+    @contextmanager
+    def prepared(self, toolset: Toolset) -> Iterator[Launch]:
+        """What starts the server of `toolset`; afterwards nothing of it is left.
+
+        Raises:
+            LlmdoError: A variable is not set, there is no such program, or it cannot be isolated as required.
+        """
+        server = toolset.server
+        if server is None or server.command is None:
+            raise LlmdoError(f"`{toolset.name}` is no program on this machine", at=toolset.at.location)
+        if os.name != "posix":
+            raise LlmdoError("local MCP servers do not work on this system", hint="use WSL or a container")
+        with ExitStack() as stack:
+            folder = stack.enter_context(TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True))
+            errors = stack.enter_context(
+                (Path(folder) / "errors").open("w+", encoding="utf-8", errors="replace")
+            )
+            home = Path(folder) / "home"
+            home.mkdir()
+            request, exposure = self._request(toolset, server, home)
+            yield Launch(
+                command=sys.executable,
+                args=("-I", "-S", "-B", relay.__file__),
+                env={relay.VARIABLE: json.dumps(request)},
+                errors=errors,
+            )
+            if exposure.writable:
+                set_aside_intruders(self.root, exposure, self.governing)
+
+    def _request(self, toolset: Toolset, server: Server, home: Path) -> tuple[dict[str, object], Exposure]:
+        programs = Programs.of(self.environ.get("PATH", os.defpath), self.root)
+        program = self._program(toolset, server, programs)
+        words = [str(program), *(expand(one, self.environ, toolset) for one in server.args)]
+        cwd = self.root.resolve() / (server.cwd or "")
+        _, sandbox = bubblewrap.isolate(toolset.isolation, self.root, programs, [], self.environ)
+        exposure = Exposure()
+        if sandbox is not None:
+            network, scopes = grants(toolset)
+            exposure = expose(self.files, self.root.resolve(), scopes, self.governing) if scopes else exposure
+            also = [*_installed(program, self.environ.get("HOME", "/"))]
+            words = sandbox.command(words, mounts=exposure.mounts, network=network, also=also, cwd=cwd)
+        request: dict[str, object] = {
+            "words": words,
+            "cwd": str(cwd),
+            "env": self._environment(toolset, server, programs, home, sandbox),
+            "message_bytes": MESSAGE_BYTES,
+            "noise_bytes": NOISE_BYTES,
+            "window_messages": WINDOW_MESSAGES,
+            "window_bytes": WINDOW_BYTES,
+            "stderr_bytes": STDERR_BYTES,
+        }
+        return request, exposure
+
+    def _program(self, toolset: Toolset, server: Server, programs: Programs) -> Path:
+        named = expand(server.command or "", self.environ, toolset)
+        if "/" not in named:
+            try:
+                return programs.find(named)
+            except CommandRefused as refused:
+                raise LlmdoError(
+                    f"the MCP server `{toolset.name}` cannot be started: {refused}", at=toolset.at.location
+                ) from refused
+        path = self.root.resolve() / named
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            raise LlmdoError(
+                f"the MCP server `{toolset.name}` cannot be started: `{named}` is no program",
+                at=toolset.at.location,
+            )
+        return path
+
+    def _environment(
+        self, toolset: Toolset, server: Server, programs: Programs, home: Path, sandbox: Bubblewrap | None
+    ) -> dict[str, str]:
+        names = [one for one in server.env if "=" not in one]
+        built = environment(programs, str(home) if sandbox is None else bubblewrap.HOME, names, self.environ)
+        if sandbox is None:
+            built["TMPDIR"] = str(home)
+        for variable in server.env:
+            name, equals, text = variable.partition("=")
+            if equals:
+                built[name] = expand(text, self.environ, toolset)
+        return built
+
+
+def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
+    """`text` with every `${NAME}` and `${NAME:-OTHERWISE}` replaced by what the environment says.
+
+    Raises:
+        LlmdoError: A variable is not set, and nothing is said for that case.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        name, otherwise = found.groups()
+        if name in environ:
+            return environ[name]
+        if otherwise is None:
+            raise LlmdoError(
+                f"the MCP server `{toolset.name}` needs the environment variable `{name}`, which is not set",
+                hint=f"set it, or write `${{{name}:-...}}` for what holds otherwise",
+                at=toolset.at.location,
+            )
+        return str(otherwise)
+
+    return _VARIABLE.sub(value, text)
+
+
+def grants(toolset: Toolset) -> tuple[bool, tuple[str, ...]]:
+    """Whether an isolated server has the network, and the scopes that it can write: what its tools declare."""
+    declared = [one for tool in toolset.tools.values() for one in tool.capabilities]
+    network = any(one.covers_name(NETWORK) for one in declared)
+    scopes = sorted({one.scope or "**" for one in declared if one.covers_name(WRITE.name)})
+    return network, tuple(scopes)
+
+
+def _installed(program: Path, home: str) -> Iterator[Path]:
+    """The folders outside the system's own that `program` and its interpreter were installed into."""
+    people = Path(home)
+    for path in (program, program.resolve()):
+        prefix = path.parent.parent
+        interpreter = prefix / "bin" / "python"
+        for one in (prefix, interpreter.resolve().parent.parent if interpreter.is_symlink() else prefix):
+            # `~/.local` holds more than programs.
+            if not (people.is_relative_to(one) or one == people / ".local" or one.is_relative_to("/usr")):
+                yield one

@@ -1,0 +1,60 @@
+"""What a model is given of an MCP server's results: no more than it can use, and no file that it cannot take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai.messages import BinaryContent
+from pydantic_core import PydanticSerializationError, to_json
+
+from llmdo.toolsets.media import MEDIA_TYPES
+
+MAX_TEXT = 100_000  # characters of one result
+MAX_FILES = 10  # of one result
+MAX_FILE = 10 * 1024 * 1024  # bytes
+
+
+def capped(result: object) -> object:
+    """`result` as far as a model is given it; what is left out is said in its place."""
+    if isinstance(result, str | BinaryContent):
+        return _part(result, MAX_TEXT)
+    if not isinstance(result, list) or not any(isinstance(one, BinaryContent) for one in result):
+        return _data(result, MAX_TEXT)
+    parts: list[object] = []
+    left, files = MAX_TEXT, 0
+    for one in result:
+        files += isinstance(one, BinaryContent)
+        if left <= 0 or files > MAX_FILES:
+            parts.append(f"[{len(result) - len(parts)} more parts were left out]")
+            break
+        part = _part(one, left)
+        left -= len(part) if isinstance(part, str) else 1
+        parts.append(part)
+    return parts
+
+
+def _part(part: object, most: int) -> Any:
+    if isinstance(part, BinaryContent):
+        return _file(part)
+    return _cut(part, most) if isinstance(part, str) else _data(part, most)
+
+
+def _file(content: BinaryContent) -> BinaryContent | str:
+    said = f"{len(content.data):,} bytes"
+    if content.media_type not in MEDIA_TYPES:
+        return f"[a file of {said} was left out: its type is none that models take]"
+    return content if len(content.data) <= MAX_FILE else f"[a file of {said} was left out: it is too large]"
+
+
+def _data(value: object, most: int) -> object:
+    try:
+        text = to_json(value).decode()
+    except (PydanticSerializationError, ValueError):
+        return "[the result is no JSON]"
+    return value if len(text) <= most else _cut(text, most)
+
+
+def _cut(text: str, most: int) -> str:
+    return (
+        text if len(text) <= most else f"{text[:most]}\n[{len(text) - most:,} more characters were left out]"
+    )

@@ -1,0 +1,263 @@
+"""The MCP servers of one run: each is started once, compared with the lock, and shared by all workers that use it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from llmdo import servers
+from llmdo.diagnostic import LlmdoError
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.results import capped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic_ai import RunContext
+
+    from llmdo.graph import Definition, Graph, Toolset, Use
+    from llmdo.toolsets.launch import Launcher
+    from llmdo.toolsets.mcp import Connection
+
+    Notice = Callable[[str, str], None]
+    """Is told the name of a server and what happened to it."""
+
+_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
+
+
+class Drifted(ToolFailed):
+    """A tool is not what was locked, so it is not called."""
+
+
+class Servers:
+    """The servers of one run."""
+
+    def __init__(self, graph: Graph, launcher: Launcher, notice: Notice) -> None:
+        self._graph = graph
+        self._launcher = launcher
+        self._notice = notice
+        self._running: dict[str, asyncio.Task[_Running]] = {}
+
+    def toolset(self, name: str) -> AbstractToolset[Any]:
+        """The tools of one server as they were locked; nothing is started before one of them is called."""
+        return ServerToolset(self._graph.toolsets[name], self)
+
+    async def require_locked(self, names: Iterable[str]) -> None:
+        """Starts the servers of these names and compares them with the lock.
+
+        Raises:
+            LlmdoError: One of them cannot be started, or is not what was locked; all of it is told at once.
+        """
+        told: list[str] = []
+        for running in await asyncio.gather(*map(self._started, names), return_exceptions=True):
+            if isinstance(running, BaseException) and not isinstance(running, LlmdoError):
+                raise running
+            told.extend([str(running)] if isinstance(running, LlmdoError) else running.drift.values())
+        if told:
+            raise LlmdoError("; ".join(told), hint="`llmdo lock` shows and records what changed: review it")
+
+    async def call(self, name: str, tool: str, arguments: dict[str, Any]) -> object:
+        """What a tool returns.
+
+        Raises:
+            Drifted: It is not what was locked.
+            ToolFailed: It failed, or its server cannot be used.
+        """
+        try:
+            running = await self._started(name)
+            await running.compare_if_changed()
+        except LlmdoError as error:
+            raise ToolFailed(error.message) from error
+        if tool in running.drift:
+            raise Drifted(running.drift[tool])
+        try:
+            return capped(await running.connection.call(tool, arguments))
+        finally:
+            running.tell_of_death()
+
+    async def close(self) -> None:
+        """Ends all of them, with all that they started."""
+        for task in self._running.values():
+            task.cancel()
+        ended = await asyncio.gather(*self._running.values(), return_exceptions=True)
+        await asyncio.gather(*(one.connection.close() for one in ended if isinstance(one, _Running)))
+
+    async def _started(self, name: str) -> _Running:
+        """The server of that name, started once: where that failed, it stays failed.
+
+        Raises:
+            LlmdoError: It cannot be started.
+        """
+        if name not in self._running:
+            toolset = self._graph.toolsets[name]
+            self._running[name] = asyncio.ensure_future(
+                _start(toolset, self._launcher, self._notice, _users(self._graph, name))
+            )
+        return await asyncio.shield(self._running[name])
+
+
+def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: Notice) -> Servers | None:
+    """The servers of a run with these `uses`; None where none of them is one.
+
+    Raises:
+        LlmdoError: A server was never locked, or is given what it cannot take; all of it is told at once.
+    """
+    problems: dict[str, LlmdoError] = {}
+    found = False
+    for use in uses:
+        toolset = graph.toolsets.get(use.name)
+        if toolset is None or toolset.kind != "mcp":
+            continue
+        found = True
+        if use.config:
+            problems[f"{use.name} config"] = LlmdoError(
+                f"`{use.name}` is an MCP server that all workers share, so it takes no configuration",
+                hint=f"say it in [toolsets.{use.name}] of llmdo.toml",
+                at=use.at.location,
+            )
+        if toolset.identity is None:
+            problems[use.name] = LlmdoError(
+                f"nobody has reviewed what the MCP server `{use.name}` offers: it is not in the lock",
+                hint="`llmdo lock` asks it and records its tools",
+                at=toolset.at.location,
+            )
+    if problems:
+        raise Problems(problems.values())
+    return Servers(graph, launcher, notice) if found else None
+
+
+class _Running:
+    """A server that was started, and what of it is not as it was locked."""
+
+    def __init__(self, toolset: Toolset, connection: Connection, notice: Notice, users: str) -> None:
+        self.connection = connection
+        self.drift: Mapping[str, str] = {}
+        """Tool to why it is not called."""
+        self._toolset = toolset
+        self._notice = notice
+        self._users = users
+        self._changed = False
+        self._told = False
+
+    def changed(self) -> None:
+        """Its server says that its tools changed: before the next call they are compared again."""
+        self._changed = True
+
+    async def compare_if_changed(self) -> None:
+        """Compares again where the server said that its tools changed."""
+        if self._changed:
+            self._changed = False
+            await self.compare()
+
+    async def compare(self) -> None:
+        """Finds out which tools are not what was locked; one that once was another stays refused.
+
+        Raises:
+            LlmdoError: The server does not say.
+        """
+        live = await self.connection.tools()
+        found = {
+            tool: f"`{tool}` of the MCP server `{self._toolset.name}` is not what was locked: {why}; it is used by "
+            f"{self._users}"
+            for tool, why in _differences(self._toolset, live)
+            if tool not in self.drift
+        }
+        for told in found.values():
+            self._notice(self._toolset.name, told)
+        self.drift = {**self.drift, **found}
+
+    def tell_of_death(self) -> None:
+        """Says once that the server is dead, where it is."""
+        if self.connection.is_dead and not self._told:
+            self._told = True
+            self._notice(self._toolset.name, self.connection.epitaph)
+
+
+async def _start(toolset: Toolset, launcher: Launcher, notice: Notice, users: str) -> _Running:
+    # Two seconds, in which other workers go on.
+    client = await to_thread.run_sync(import_module, "llmdo.toolsets.mcp")
+    running = _Running(toolset, client.Connection(toolset, launcher), notice, users)
+    connection = running.connection
+    connection.on_change = running.changed
+    try:
+        await connection.open()
+        await running.compare()
+    except BaseException as error:
+        await connection.close()
+        if isinstance(error, LlmdoError):
+            notice(toolset.name, error.message)
+        raise
+    return running
+
+
+def _differences(toolset: Toolset, live: Mapping[str, Definition]) -> Iterable[tuple[str, str]]:
+    for name, tool in toolset.tools.items():
+        if tool.definition is None:
+            yield name, "it was never locked"
+        elif name not in live:
+            yield name, "it is gone"
+        elif live[name] != tool.definition:
+            changes = servers.changes(servers.lines_of(tool.definition), servers.lines_of(live[name]))
+            yield name, "; ".join(changes)
+    for name in live.keys() - toolset.tools.keys():
+        yield name, "it is new"
+
+
+def _users(graph: Graph, name: str) -> str:
+    workers = sorted(
+        worker.name for worker in graph.workers.values() if any(use.name == name for use in worker.uses)
+    )
+    return ", ".join(f"`{worker}`" for worker in workers) or "no worker"
+
+
+class ServerToolset(AbstractToolset[Any]):
+    """The tools of an MCP server as they were locked: no other word of the server reaches a model unasked."""
+
+    def __init__(self, toolset: Toolset, of: Servers) -> None:
+        self._toolset = toolset
+        self._servers = of
+
+    @property
+    def id(self) -> str:
+        """The toolset's name."""
+        return self._toolset.name
+
+    async def get_instructions(self, ctx: RunContext[Any]) -> str | None:  # noqa: ARG002  # pydantic-ai's signature
+        """What the server said about its use when it was locked, where the manifest asks for that."""
+        identity = self._toolset.identity
+        return identity.instructions if identity and self._toolset.instructions else None
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Every tool that was locked."""
+        return {
+            name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=name,
+                    description=tool.definition.description,
+                    parameters_json_schema=json.loads(tool.definition.input),
+                ),
+                max_retries=ctx.max_retries,
+                args_validator=_ARGUMENTS,
+            )
+            for name, tool in self._toolset.tools.items()
+            if tool.definition is not None
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],  # noqa: ARG002
+        tool: ToolsetTool[Any],  # noqa: ARG002
+    ) -> Any:
+        """What the server returns."""
+        return await self._servers.call(self._toolset.name, name, tool_args)

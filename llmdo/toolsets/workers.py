@@ -1,0 +1,76 @@
+"""Workers written in Python, and workers as toolsets of code that runs inside a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
+
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from llmdo.authority import Decision
+    from llmdo.formats import ModelSettings
+    from llmdo.worker_format import AttachmentLimits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """A worker in Python: what a worker file says, as an attribute of a module that the manifest lists.
+
+    `check` reads it and runs nothing, so all but `instructions` has to be written out in plain values.
+    """
+
+    name: str
+    instructions: str
+    """The prompt."""
+    description: str | None = None
+    entry: bool | None = None
+    model: str | None = None
+    compatible_models: Sequence[str] | None = None
+    model_settings: ModelSettings | None = None
+    toolsets: Sequence[str | Worker] | Mapping[str, Mapping[str, Any]] | None = None
+    native_tools: Sequence[str] | None = None
+    may: Sequence[str] | None = None
+    approvals: Mapping[str, Decision] | None = None
+    schema_in_ref: str | None = None
+    schema_out_ref: str | None = None
+    recursive: bool | None = None
+    attachments: AttachmentLimits | None = None
+
+    def header(self) -> dict[str, Any]:
+        """What the header of a worker file would say."""
+        found: dict[str, Any] = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None and one.name != "instructions":
+                found[one.name] = _plain(value)
+        return found
+
+    def as_toolset(self) -> AbstractToolset[Any]:
+        """The worker as one tool of its name, for code that runs inside a run: an adopted agent, an agent in a tool.
+
+        The call is one of the worker in whose call that code runs, which has to name this one as its delegate.
+        """
+        from llmdo.toolsets.delegate import DelegateToolset
+
+        return DelegateToolset(self.name, self.description)
+
+
+def workers_in(module: ModuleType) -> dict[str, Worker]:
+    """The workers that a module offers, by attribute."""
+    return {
+        name: value
+        for name, value in sorted(vars(module).items())
+        if not name.startswith("_") and isinstance(value, Worker)
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Worker):
+        return value.name
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

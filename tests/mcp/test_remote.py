@@ -1,0 +1,70 @@
+"""Runs with MCP servers that are an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from llmdo import project
+from llmdo.diagnostic import LlmdoError
+from tests.mcp.http_server import Remote, remote
+from tests.mcp.test_running import called, go, locked
+from tests.mcp.workspaces import workspace
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Remote]:
+    with remote() as running:
+        yield running
+
+
+@pytest.fixture
+def root(tmp_path: Path, server: Remote, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REMOTE_TOKEN", "s3cret")
+    root = workspace(tmp_path, rules='"mcp" = "allowed"\n"net" = "allowed"')
+    text = (root / "llmdo.toml").read_text().splitlines()
+    mcp = f'mcp = {{ url = "{server.url}", headers = {{ X-Team = "a" }}, auth = "${{REMOTE_TOKEN}}" }}'
+    said = [mcp if line.startswith("mcp =") else line for line in text]
+    (root / "llmdo.toml").write_text("\n".join(said) + "\n")
+    return locked(root)
+
+
+def test_a_remote_server_is_locked_and_called_with_what_was_declared(root: Path, server: Remote) -> None:
+    toolset = project.read(root).graph.toolsets["raw"]
+    assert list(toolset.tools) == ["broken", "elsewhere", "hello", "huge"]
+    assert [str(one) for one in toolset.tools["hello"].capabilities] == [
+        "data.untrusted",
+        "mcp.call",
+        "net.connect",
+    ]
+    assert called(root, "hello") == "[success: hello]"
+    assert {one.get("authorization") for one in server.headers} == {"Bearer s3cret"}
+    assert {one.get("x-team") for one in server.headers} == {"a"}
+    assert "s3cret" not in (root / "llmdo.lock").read_text()
+
+
+def test_a_redirect_to_another_server_is_not_followed(root: Path, server: Remote) -> None:
+    said = called(root, "elsewhere")
+    assert said.startswith("[failed: ")
+    assert server.elsewhere == []
+
+
+def test_an_answer_without_end_is_cut_off(root: Path) -> None:
+    assert "is dead: it sent an answer of more than 16,777,216 bytes" in called(root, "huge")
+
+
+def test_an_error_of_the_server_is_told(root: Path) -> None:
+    outcome = go(root, [("broken", {})], "{results}")
+    assert outcome.status == "completed"
+    assert (outcome.output or "").startswith("[failed: ")
+
+
+def test_an_address_where_nobody_is_cannot_be_locked(tmp_path: Path) -> None:
+    root = workspace(tmp_path)
+    text = (root / "llmdo.toml").read_text().splitlines()
+    said = ['mcp = { url = "http://127.0.0.1:1/mcp" }' if line.startswith("mcp =") else line for line in text]
+    (root / "llmdo.toml").write_text("\n".join(said) + "\n")
+    with pytest.raises(LlmdoError, match="the MCP server `raw` is dead"):
+        locked(root)

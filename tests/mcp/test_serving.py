@@ -1,0 +1,253 @@
+"""`llmdo serve mcp`, used by a real client of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client as Remote
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp import Client
+from mcp_types import ElicitResult
+
+from llmdo import project
+from llmdo.runtime import RunOptions
+from llmdo.serving import Kept, Service, offers_of
+from tests.runtime.building import script
+
+MANIFEST = """
+schema = 1
+
+[workspace]
+name = "w"
+workers = ["*.worker"]
+
+[approvals.rules]
+"fs.write:free/**" = "allowed"
+
+[entries.ask]
+worker = "main"
+
+[entries.typed]
+worker = "typed"
+
+[entries.preset]
+worker = "main"
+input = "as always"
+"""
+WORKERS = {
+    "main": "description: Answers.\ntoolsets: { filesystem: { write: ['**'] } }\n",
+    "typed": "schema_in_ref: shapes.py:Order\nschema_out_ref: shapes.py:Bill\n",
+}
+SHAPES = """
+from pydantic import BaseModel
+
+class Order(BaseModel):
+    "What is ordered."
+    item: str
+    number: int
+
+class Bill(BaseModel):
+    total: int
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "llmdo.toml").write_text(MANIFEST)
+    (tmp_path / "shapes.py").write_text(SHAPES)
+    (tmp_path / "free").mkdir()
+    for name, header in WORKERS.items():
+        (tmp_path / f"{name}.worker").write_text(
+            f"---\nname: {name}\nmodel: python:models.py:{name}\n{header}---\nDo it.\n"
+        )
+    return tmp_path
+
+
+def service(root: Path, *names: str) -> Service:
+    read = project.read(root)
+
+    return Service(
+        graph=read.graph,
+        root=root,
+        prompts=read.prompts,
+        offers=offers_of(read.graph, root, names),
+        options=RunOptions(),
+        watched=lambda run: nullcontext(Kept()),
+    )
+
+
+def using(root: Path, work: Callable[[Client], Any], *names: str, **client: Any) -> Any:
+    """What `work` returns, given a client that is connected to the entries in this very process."""
+
+    async def session() -> Any:
+        options = {"mode": "legacy", **client}
+        async with Client(service(root, *names).server(), **options) as connected:
+            return await work(connected)
+
+    return asyncio.run(session())
+
+
+def test_entries_are_tools_with_the_types_of_their_workers(root: Path) -> None:
+    script(root, main=["x"], typed=["x"])
+    tools = {tool.name: tool for tool in using(root, lambda client: client.list_tools()).tools}
+    assert list(tools) == ["ask", "preset", "typed"]
+    assert tools["ask"].description == "Answers."
+    assert tools["ask"].input_schema["required"] == ["input"]
+    assert tools["preset"].input_schema["required"] == []
+    assert set(tools["typed"].input_schema["properties"]) == {"item", "number"}
+    assert set(tools["typed"].output_schema["properties"]) == {"total"}
+    assert [tool.name for tool in using(root, lambda client: client.list_tools(), "ask").tools] == ["ask"]
+
+
+def test_a_call_is_a_run_with_progress(root: Path) -> None:
+    script(root, main=[[("list_files", {})], "done {prompt}"], typed=["x"])
+    steps: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(message or "")
+
+    said = using(root, lambda client: client.call_tool("ask", {"input": "hello"}, progress_callback=hear))
+    assert said.content[0].text == "done hello"
+    assert "main ..." in " ".join(steps)
+    assert any("list_files#1: success" in step for step in steps)
+    assert using(root, lambda client: client.call_tool("preset", {})).content[0].text == "done as always"
+
+
+def test_a_typed_entry_takes_and_gives_data(root: Path) -> None:
+    bill = [("final_result", {"total": 6})]
+    script(root, main=["x"], typed=[bill])
+    said = using(root, lambda client: client.call_tool("typed", {"item": "a", "number": 2}))
+    assert said.structured_content == {"total": 6}
+    wrong = using(root, lambda client: client.call_tool("typed", {"item": "a"}))
+    assert wrong.is_error
+    assert "number" in wrong.content[0].text
+
+
+WRITE: list[Any] = [[("write_file", {"path": "notes.txt", "content": "\u202ehello"})], "{results}"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        (ElicitResult(action="accept", content={"allow": True}), True),
+        (ElicitResult(action="accept", content={"allow": False}), False),
+        (ElicitResult(action="decline"), False),
+        (None, False),
+    ],
+)
+def test_the_person_at_the_client_is_asked(root: Path, answer: Any, written: bool) -> None:
+    script(root, main=WRITE, typed=["x"])
+    asked: list[str] = []
+
+    async def elicit(context: Any, params: Any) -> Any:
+        asked.append(params.message)
+        return answer
+
+    handler = {"elicitation_callback": elicit} if answer else {}
+    using(root, lambda client: client.call_tool("ask", {"input": "x"}), **handler)
+    assert (root / "notes.txt").exists() is written
+    assert len(asked) == bool(answer)
+    if asked:
+        assert "notes.txt" in asked[0]
+        assert "\u202e" not in asked[0]
+
+
+def test_a_client_of_the_newest_protocol_is_served_and_nobody_is_asked_there(root: Path) -> None:
+    script(root, main=WRITE, typed=["x"])
+
+    async def elicit(context: Any, params: Any) -> Any:
+        return ElicitResult(action="accept", content={"allow": True})
+
+    said = using(
+        root,
+        lambda client: client.call_tool("ask", {"input": "x"}),
+        mode="auto",
+        elicitation_callback=elicit,
+    )
+    assert "needs approval, which was not given" in said.content[0].text
+    assert not (root / "notes.txt").exists()
+
+
+def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:
+    script(root, main=[[("write_file", {"path": "llmdo.toml", "content": "x"})], "{results}"], typed=["x"])
+
+    async def elicit(*_: Any) -> Any:
+        return ElicitResult(action="accept", content={"allow": True})
+
+    said = using(root, lambda client: client.call_tool("ask", {"input": "x"}), elicitation_callback=elicit)
+    assert "needs approval, which was not given" in said.content[0].text
+    assert "schema = 1" in (root / "llmdo.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("nobody", {}, "there is no entry `nobody`"),
+        ("ask", {"input": 3}, "the text `input`"),
+        ("ask", {"input": "x", "more": "y"}, "the text `input`"),
+        ("ask", {}, "needs an input"),
+    ],
+)
+def test_what_cannot_be_called_is_an_error_of_the_tool(
+    root: Path, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    script(root, main=["x"], typed=["x"])
+    said = using(root, lambda client: client.call_tool(tool, arguments))
+    assert said.is_error
+    assert told in said.content[0].text
+
+
+WORDS = [sys.executable, "-m", "llmdo", "serve", "mcp"]
+
+
+@pytest.mark.long
+def test_a_client_over_stdio_uses_the_command(root: Path) -> None:
+    script(root, main=["done {prompt}"], typed=["x"])
+
+    async def session() -> Any:
+        transport = StdioTransport(WORDS[0], WORDS[1:], cwd=str(root), env=dict(os.environ), keep_alive=False)
+        async with Remote(transport, mode="legacy") as client:
+            return await client.call_tool("ask", {"input": "hello"})
+
+    assert asyncio.run(session()).content[0].text == "done hello"
+    runs = subprocess.run([*WORDS[:3], "runs"], cwd=root, capture_output=True, text=True).stdout
+    assert "completed" in runs, "each call keeps a journal"
+
+
+@pytest.mark.long
+def test_a_client_over_http_needs_the_token(root: Path) -> None:
+    script(root, main=["done {prompt}"], typed=["x"])
+    environ = {**os.environ, "LLMDO_SERVE_TOKEN": "s3cret"}
+    running = subprocess.Popen(
+        [*WORDS, "--http", "0"], cwd=root, env=environ, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert running.stderr is not None
+        said = ""
+        while "serving at" not in said:
+            said = running.stderr.readline()
+            assert said, "it ended"
+        url = said.split("serving at ")[1].split(";")[0]
+        assert "s3cret" not in said
+
+        async def session(token: str) -> Any:
+            headers = {"Authorization": f"Bearer {token}"}
+            async with Remote(StreamableHttpTransport(url, headers=headers), mode="legacy") as client:
+                return await client.call_tool("ask", {"input": "hello"})
+
+        assert asyncio.run(session("s3cret")).content[0].text == "done hello"
+        with pytest.raises(Exception, match="Server returned an error response"):
+            asyncio.run(session("other"))
+    finally:
+        running.terminate()
+        running.wait(20)
+        assert running.stderr is not None
+        running.stderr.close()
