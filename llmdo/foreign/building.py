@@ -1,0 +1,254 @@
+"""Team to `Graph`: the same value that our own files become, so that the same questions are answered about it.
+
+A foreign format decides about tools, ours about capabilities. So for each agent a capability gets the mildest
+decision that any of its tools has: reach, which asks what can happen at the mildest, stays right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import digest
+from llmdo.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
+from llmdo.graph import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.foreign.team import Agent, Grant, Team
+
+EVERYONE = "every agent"
+"""The worker that stands between agents and all that they may call: an edge to each of them would be a square."""
+
+_BUILT_IN = {rule.capability.name: rule.decision for rule in BUILT_IN}
+_NO_ATTACHMENTS = Attachments(max=0)
+DELEGATE = Capability("agent.delegate")
+STARTS = Capability("mcp.start")
+UNTRUSTED = Capability("data.untrusted")
+
+
+def graph_of(team: Team) -> Graph:
+    """The graph of what was read. Of several agents with one name, the first has it and the others get a number."""
+    builder = _Builder(team)
+    workers = {name: builder.worker(name, agent) for name, agent in named(team.agents).items()}
+    for form in sorted({agent.format for agent in team.agents if agent.everyone}):
+        everyone = builder.everyone(form, workers)
+        workers[everyone.name] = everyone
+    return Graph(
+        settings=Settings(
+            name=team.format, built_in=BUILT_IN_VERSION, default="needs_approval", max_depth=team.max_depth
+        ),
+        rules=(*_base_rules(team.agents), Rule(STARTS, team.starts, team.format)),
+        entries=_entries(team),
+        workers=dict(sorted(workers.items())),
+        toolsets=dict(sorted(builder.toolsets.items())),
+        read_from=team.format,
+    )
+
+
+def _entries(team: Team) -> dict[str, Entry]:
+    """What can be started: what the format starts, and, so that nothing is left out, what nothing else reaches."""
+    agents = named(team.agents)
+    calls = {name: [call.name for call in agent.calls] for name, agent in agents.items()}
+    started = [name for name, agent in agents.items() if agent.is_entry]
+    reached = _below(started, calls)
+    every = {agents[name].format for name in reached if agents[name].everyone}
+    reached |= {name for name, agent in agents.items() if agent.is_callable and agent.format in every}
+    left = [name for name in agents if name not in reached]
+    # What another one of the rest calls is no start of its own, unless they call each other in a circle.
+    called = {call for name in left for call in calls[name]}
+    others = [name for name in left if name not in called] or left
+    others += sorted(set(left) - _below(others, calls))
+    return {
+        name: Entry(
+            name=name,
+            at=agents[name].at,
+            declared=name in started,
+            worker=Reference(name, agents[name].at),
+        )
+        for name in sorted({*started, *others})
+    }
+
+
+def _below(starts: Iterable[str], calls: dict[str, list[str]]) -> set[str]:
+    waiting = list(starts)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in calls:
+            found.add(name)
+            waiting.extend(calls[name])
+    return found
+
+
+def _base_rules(agents: Iterable[Agent]) -> Iterator[Rule]:
+    """For each capability the mildest that holds for any agent; the others tighten it for themselves."""
+    every = _mildest(grant for agent in agents for grant in agent.grants)
+    for capability, one in sorted(every.items(), key=lambda pair: str(pair[0])):
+        built_in = _BUILT_IN.get(capability.name, "needs_approval")
+        if one.decision != built_in and STRICTNESS[one.decision] < STRICTNESS["blocked"]:
+            yield Rule(capability, one.decision, one.origin, one.rule_at)
+
+
+def named(agents: Iterable[Agent]) -> dict[str, Agent]:
+    """Each agent by the name that it has in the graph."""
+    found: dict[str, Agent] = {}
+    for agent in agents:
+        found[_free(agent.name, found)] = agent
+    return found
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free, number = f"{name} ({number})", number + 1
+    return free
+
+
+class _Builder:
+    """Makes the toolsets of one team, each once."""
+
+    def __init__(self, team: Team) -> None:
+        self.toolsets: dict[str, Toolset] = {}
+        self._names: dict[object, str] = {}
+        self._agents = named(team.agents)
+        self._everyone: dict[str, str] = {}
+        for form in sorted({agent.format for agent in team.agents}):
+            name = f"{EVERYONE} of {form}" if form else EVERYONE
+            self._everyone[form] = _free(name, self._agents)
+        self._taken = {*self._agents, *self._everyone.values()}
+        self._approvals: dict[object, tuple[Rule, ...]] = {}
+
+    def worker(self, name: str, agent: Agent) -> Worker:
+        """The worker that an agent is."""
+        uses = [Use(name=call.name, config={}, at=call.at) for call in agent.calls]
+        if agent.everyone:
+            uses.append(Use(name=self._everyone[agent.format], config={}, at=agent.everyone))
+        called = {use.name for use in uses}
+        grants = _telling(agent.grants)
+        for toolset, mine in _by_toolset(grants).items():
+            found = self._toolset(toolset, mine)
+            if found not in called:
+                uses.append(Use(name=found, config={}, at=mine[0].at))
+        return Worker(
+            name=name,
+            at=agent.at,
+            path=agent.path,
+            config=digest.of_data(agent.header),
+            prompt=digest.of_text(agent.prompt),
+            description=agent.description,
+            model=Reference(agent.model, agent.at) if agent.model else None,
+            uses=tuple(sorted({use.name: use for use in uses}.values(), key=lambda use: use.name)),
+            approvals=self._rules(agent, grants),
+            attachments=_NO_ATTACHMENTS,
+        )
+
+    def everyone(self, form: str, workers: dict[str, Worker]) -> Worker:
+        """The worker that calls all agents of a format that can be called. It is in no file."""
+        uses = tuple(
+            Use(name=name, config={}, at=workers[name].at)
+            for name, agent in sorted(self._agents.items())
+            if agent.is_callable and agent.format == form
+        )
+        at = next(worker.at for worker in workers.values())
+        return Worker(
+            name=self._everyone[form],
+            at=at,
+            path="",
+            config="",
+            prompt="",
+            uses=uses,
+            attachments=_NO_ATTACHMENTS,
+        )
+
+    def _toolset(self, name: str, grants: Sequence[Grant]) -> str:
+        """The name of the toolset with these tools; a number after it where others of the name have other tools."""
+        tools = _tools(grants)
+        server = next((one.server for one in grants if one.server), None)
+        key = (name, tuple((one.name, one.capabilities) for one in tools.values()), server)
+        if key not in self._names:
+            free = self._names[key] = _free(name, {*self._taken, *self.toolsets})
+            self.toolsets[free] = Toolset(
+                name=free,
+                kind="mcp" if server else "python",
+                at=grants[0].at,
+                server=server,
+                tools=tools,
+            )
+        return self._names[key]
+
+    def _rules(self, agent: Agent, grants: Sequence[Grant]) -> tuple[Rule, ...]:
+        key = tuple((one.capabilities, one.decision, one.origin) for one in grants)
+        calls = tuple((call.decision, call.origin) for call in agent.calls)
+        if (key, calls) not in self._approvals:
+            self._approvals[key, calls] = tuple(_approvals(agent, grants))
+        return self._approvals[key, calls]
+
+
+def _by_toolset(grants: Iterable[Grant]) -> dict[str, list[Grant]]:
+    found: dict[str, list[Grant]] = {}
+    for one in grants:
+        found.setdefault(one.toolset, []).append(one)
+    return found
+
+
+def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
+    """The tools of a toolset; one that several grants speak of raises with each call what one of them says."""
+    by_name: dict[str, list[Grant]] = {}
+    for one in grants:
+        by_name.setdefault(one.tool, []).append(one)
+    return {
+        name: Tool(
+            name=name,
+            capabilities=tuple(sorted({each for one in mine for each in one.capabilities}, key=str)),
+            hook=len(mine) > 1,
+            is_open=any(one.is_open for one in mine),
+        )
+        for name, mine in sorted(by_name.items())
+    }
+
+
+def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
+    """The grants, each with what no other one raises at a milder decision: a path should end in what is mildest.
+
+    Of tools that one line gives and that are alike in all of it, the first stands for them.
+    """
+    mildest = _mildest(grants)
+    found: dict[object, Grant] = {}
+    for one in grants:
+        most = STRICTNESS[one.decision]
+        told = tuple(
+            each
+            for each in one.capabilities
+            if each == UNTRUSTED or STRICTNESS[mildest[each].decision] >= most
+        )
+        if (told and told != (UNTRUSTED,)) or one.capabilities == told:
+            kept = one if told == one.capabilities else replace(one, capabilities=told)
+            found.setdefault((told, one.decision, id(one.at)), kept)
+    return tuple(found.values())
+
+
+def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:
+    """For each capability the grant that decides about it at the mildest."""
+    found: dict[Capability, Grant] = {}
+    for one in grants:
+        for each in one.capabilities:
+            known = found.get(each)
+            if known is None or STRICTNESS[one.decision] < STRICTNESS[known.decision]:
+                found[each] = one
+    return found
+
+
+def _approvals(agent: Agent, grants: Sequence[Grant]) -> Iterator[Rule]:
+    mildest = _mildest(grants)
+    # A rule of a worker cannot leave a scope out: where part of it is milder, all of it counts as that.
+    milder = {each.name for each, one in mildest.items() if each.scope and one.decision == "allowed"}
+    for capability, one in sorted(mildest.items(), key=lambda pair: str(pair[0])):
+        if one.decision != "allowed" and capability.name not in {UNTRUSTED.name, *milder}:
+            yield Rule(capability, one.decision, one.origin, one.rule_at)
+    if agent.calls and not agent.everyone:
+        call = min(agent.calls, key=lambda one: STRICTNESS[one.decision])
+        if call.decision != "allowed":
+            yield Rule(DELEGATE, call.decision, call.origin, call.at)

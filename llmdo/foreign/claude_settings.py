@@ -1,0 +1,174 @@
+"""The permissions of Claude Code: what `settings.json` and a permission mode decide about a tool."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from llmdo.authority import Capability
+from llmdo.foreign.team import Grant, scope_of
+from llmdo.syntax.document import Place
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.authority import Decision
+    from llmdo.foreign.tables import Line
+    from llmdo.syntax.document import Document
+
+KEYS = frozenset(
+    {
+        "additionalDirectories", "allow", "ask", "defaultMode", "deny", "disableAutoMode",
+        "disableBypassPermissionsMode",
+    }
+)  # fmt: skip
+"""The keys of `permissions`."""
+
+MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"})
+
+_DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
+_RULE = re.compile(r"(?P<tool>[A-Za-z_*][\w.*-]*)(?:\((?P<what>.*)\))?", re.DOTALL)
+_GROUPS = {
+    "Edit": ("MultiEdit", "NotebookEdit", "Write"),
+    "Read": ("Glob", "Grep", "LS", "NotebookRead"),
+    "Agent": ("Task",),
+    "Task": ("Agent",),
+}
+"""The tools that a rule for another one is about as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line of `permissions`: a tool, perhaps only part of what it can do."""
+
+    tool: str
+    what: str | None
+    decision: Decision
+    at: Place
+
+    def names(self, tool: str) -> bool:
+        """Whether it is about this tool."""
+        if self.tool in (tool, "*") or tool in _GROUPS.get(self.tool, ()):
+            return True
+        if self.tool.endswith("*"):
+            return tool.startswith(self.tool[:-1])
+        # A server stands for all of its tools.
+        return self.tool.startswith("mcp__") and tool.startswith(f"{self.tool}__")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about all that the tool can do."""
+        return self.what is None or self.what in ("", "*", ":*", "**")
+
+    @property
+    def origin(self) -> str:
+        """Who decides so."""
+        return self.at.document.source.path
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What is decided where no rule decides."""
+
+    name: str = "default"
+    at: Place | None = None
+
+    def decision(self, line: Line) -> Decision:
+        """What it decides about a tool."""
+        if line.decision == "allowed" or self.name == "bypassPermissions":
+            return "allowed"
+        if self.name == "acceptEdits" and _writes(line):
+            return "allowed"
+        if self.name == "dontAsk" or (self.name == "plan" and _writes(line)):
+            return "blocked"
+        return line.decision
+
+
+def _writes(line: Line) -> bool:
+    return any(one.startswith("fs.write") for one in line.capabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the settings of a project say about permissions."""
+
+    rules: tuple[Rule, ...] = ()
+    mode: Mode = Mode()
+
+    def grants(self, line: Line, at: Place, mode: Mode) -> Iterator[Grant]:
+        """What is decided about one tool: about all of it, and about parts of it that are milder."""
+        rules = [rule for rule in self.rules if rule.names(line.tool)]
+        capabilities = tuple(map(Capability, line.capabilities))
+        decision, rule = _decided(line, rules, mode)
+        yield _grant(line, capabilities, decision, at, rule, mode)
+        if decision == "allowed" or (rule and rule.decision == "blocked"):
+            return
+        for one in rules:
+            if one.decision == "allowed" and not one.is_whole:
+                part = tuple({_part(each, one.what or ""): None for each in capabilities})
+                yield _grant(line, part, "allowed", at, one, mode)
+
+
+def settings_of(documents: Iterable[Document]) -> Settings:
+    """What these files say together: rules add up, and the last mode holds."""
+    rules: list[Rule] = []
+    mode = Mode()
+    for document in documents:
+        table: Any = document.data["permissions"]
+        rules += _rules(document, table)
+        if isinstance(table.get("defaultMode"), str):
+            mode = Mode(table["defaultMode"], Place(document, ("permissions", "defaultMode")))
+    return Settings(tuple(rules), mode)
+
+
+def _rules(document: Document, table: Mapping[str, Any]) -> Iterator[Rule]:
+    for key, decision in _DECISIONS.items():
+        listed = table.get(key)
+        for number, text in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(text, str) and (found := _RULE.fullmatch(text.strip())):
+                at = Place(document, ("permissions", key, number))
+                yield Rule(found["tool"], found["what"], decision, at)
+
+
+def _decided(line: Line, rules: list[Rule], mode: Mode) -> tuple[Decision, Rule | None]:
+    """The decision over all that a tool can do, and the rule that makes it, if one does."""
+    whole = {rule.decision: rule for rule in reversed(rules) if rule.is_whole}
+    if "blocked" in whole:
+        return "blocked", whole["blocked"]
+    by_mode = mode.decision(line)
+    if mode.name == "bypassPermissions" or (mode.name == "plan" and by_mode == "blocked"):
+        return by_mode, None
+    if "needs_approval" in whole:
+        return ("blocked" if mode.name == "dontAsk" else "needs_approval"), whole["needs_approval"]
+    return ("allowed", whole["allowed"]) if "allowed" in whole else (by_mode, None)
+
+
+def _part(capability: Capability, what: str) -> Capability:
+    """The part of a capability that a rule such as `Bash(git log:*)` or `Edit(docs/**)` speaks of."""
+    if capability.name == "proc.exec.unlisted":
+        return Capability("proc.exec")
+    scope = scope_of(what) if capability.name.startswith("fs.") else None
+    if scope is None:
+        return capability  # no scope of ours says it: the wider reading
+    return Capability(capability.name.removesuffix(".protected"), scope)
+
+
+def _grant(
+    line: Line,
+    capabilities: tuple[Capability, ...],
+    decision: Decision,
+    at: Place,
+    rule: Rule | None,
+    mode: Mode,
+) -> Grant:
+    return Grant(
+        toolset=line.tool,
+        tool=line.tool,
+        capabilities=capabilities,
+        decision=decision,
+        origin=rule.origin if rule else f"Claude Code, mode {mode.name}",
+        at=at,
+        rule_at=rule.at if rule else mode.at,
+        is_open=line.assurance == "open",
+    )

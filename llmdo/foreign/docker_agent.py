@@ -1,0 +1,281 @@
+"""docker-agent: YAML files, each a team whose first agent is `root`, with one block of permissions for all of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.foreign import reading
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.docker_permissions import Permissions, permissions_of
+from llmdo.foreign.tables import DOCKER_AGENT, Line
+from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, capability_of
+from llmdo.foreign.tree import few
+from llmdo.syntax.document import Place
+from llmdo.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.foreign.tree import Tree
+    from llmdo.graph import Server
+    from llmdo.syntax.document import Document
+
+FILES = (
+    "**/*.yaml", "**/*.yml", ".github/agents/**/*.yaml", ".github/agents/**/*.yml", ".agents/**/*.yaml",
+    ".agents/**/*.yml",
+)  # fmt: skip
+
+KEYS = frozenset(
+    {
+        "add_date", "add_description_parameter", "add_environment_info", "add_prompt_files", "code_mode_tools",
+        "commands", "description", "fallback", "handoffs", "hooks", "instruction", "max_iterations", "model", "name",
+        "num_history_items", "rag", "safety", "skills", "structured_output", "sub_agents", "toolsets",
+        "welcome_message",
+    }
+)  # fmt: skip
+"""The keys of an agent."""
+
+_TEAM = re.compile(r"^agents[ \t]*:", re.MULTILINE)
+_LINES: dict[str, list[Line]] = {}
+for _line in DOCKER_AGENT:
+    _LINES.setdefault(_line.tool.partition(".")[0], []).append(_line)
+
+
+def read(tree: Tree) -> Team:
+    """The agents of all files with teams of docker-agent."""
+    paths, problems = few(*tree.find(FILES))
+    found = list(problems)
+    agents: list[Agent] = []
+    files = []
+    for path in paths:
+        source, unread = tree.read(path) or (None, ())
+        if source is None or unread or not _TEAM.search(source.text):
+            continue  # most YAML of a repository is about something else
+        document = reading.yaml(source)
+        found.extend(document.problems)
+        files.append(path)
+        agents.extend(_FileReader(document, found, "" if tree.only else _stem(path)).agents())
+    return Team(
+        format="docker-agent",
+        agents=tuple(agents),
+        files=tuple(files),
+        problems=tuple(found),
+        starts="allowed",  # servers start with the agent, and nobody is asked
+    )
+
+
+def _stem(path: str) -> str:
+    return path.rpartition(".")[0] + "/"
+
+
+@dataclass(frozen=True, slots=True)
+class _FileReader:
+    """The reading of one file."""
+
+    document: Document
+    problems: list[Diagnostic]
+    prefix: str
+    """What stands before the names of its agents."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self.document.data
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.document, route, of_key)
+
+    def agents(self) -> Iterator[Agent]:
+        """The agents of the team."""
+        tables = self._tables()
+        if not tables:
+            message = "`agents` is no table of agents, so there is none of docker-agent in this file"
+            self.problems.append(finding("LDO152", self.document.key("agents"), message))
+            return
+        permissions = permissions_of(self.document, self.problems)
+        servers = self._servers()
+        names = {name: f"{self.prefix}{excerpt(name, MAX_NAME)}" for name, _, _ in tables}
+        calls = {name: tuple(self._calls(table, route, names)) for name, table, route in tables}
+        called = {call.name for each in calls.values() for call in each}
+        for number, (name, table, route) in enumerate(tables):
+            self._judge_keys(table, route)
+            is_root = name == "root" or ("root" not in names and not number)
+            grants = [*self._grants(table, route, permissions, servers)]
+            grants += self._external(table, route, names, permissions)
+            yield Agent(
+                name=names[name],
+                at=self._place(*route, of_key=True),
+                path=self.document.source.path,
+                prompt=_text(table.get("instruction")) or "",
+                header={key: one for key, one in table.items() if key != "instruction"},
+                description=_text(table.get("description")),
+                model=_text(table.get("model")),
+                grants=tuple(grants),
+                calls=calls[name],
+                # What calls others and is called by nobody is started by a person, as `root` is.
+                is_entry=is_root or bool(calls[name] and names[name] not in called),
+            )
+
+    def _tables(self) -> list[tuple[str, dict[str, Any], tuple[str | int, ...]]]:
+        """Name, table and route of each agent; it is a table of them, in some versions a list."""
+        agents = self.data.get("agents")
+        found: list[tuple[str, Any, tuple[str | int, ...]]] = []
+        if isinstance(agents, dict):
+            found = [(name, table, ("agents", name)) for name, table in agents.items()]
+        elif isinstance(agents, list):
+            found = [
+                (str(table.get("name") or f"agent {number + 1}"), table, ("agents", number))
+                for number, table in enumerate(agents)
+                if isinstance(table, dict)
+            ]
+        return [(name, table if isinstance(table, dict) else {}, route) for name, table, route in found]
+
+    def _judge_keys(self, table: Mapping[str, Any], route: tuple[str | int, ...]) -> None:
+        for key in table:
+            if key == "permissions":
+                message = "docker-agent knows `permissions` only beside `agents`, so these do nothing"
+                self.problems.append(finding("LDO151", self.document.key(*route, key), message))
+            elif key not in KEYS and (near := nearest(key, KEYS)):
+                message = f"docker-agent does not know `{key}`, so it does nothing"
+                hint = f"did you mean `{near}`?"
+                self.problems.append(finding("LDO151", self.document.key(*route, key), message, hint=hint))
+
+    def _calls(
+        self, table: Mapping[str, Any], route: tuple[str | int, ...], names: Mapping[str, str]
+    ) -> Iterator[Call]:
+        for key, number, name in _named(table):
+            if name in names:
+                yield Call(name=names[name], at=self._place(*route, key, number))
+
+    def _external(
+        self,
+        table: Mapping[str, Any],
+        route: tuple[str | int, ...],
+        names: Mapping[str, str],
+        permissions: Permissions,
+    ) -> Iterator[Grant]:
+        """The agents that it calls and that are in no file here."""
+        for key, number, name in _named(table):
+            if name in names:
+                continue
+            place = self._place(*route, key, number)
+            if "/" in name or ":" in name:
+                message = (
+                    f"the agent `{name}` is fetched from elsewhere, so nothing is known of what it can do"
+                )
+                self.problems.append(finding("LDO250", place.location, message))
+            else:
+                message = f"there is no agent `{name}` in this file"
+                hint = did_you_mean(name, names)
+                self.problems.append(finding("LDO250", place.location, message, hint=hint))
+                continue
+            line = Line(name, (capability_of(name), "data.untrusted"), "allowed", "open", "")
+            yield from permissions.grants(line, excerpt(name, MAX_NAME), place)
+
+    def _servers(self) -> dict[str, tuple[Server, Place]]:
+        """The servers that the file declares once for all agents."""
+        tables = self.data.get("mcps")
+        return {
+            name: (_server(table), self._place("mcps", name, of_key=True))
+            for name, table in (tables.items() if isinstance(tables, dict) else ())
+        }
+
+    def _grants(
+        self,
+        table: Mapping[str, Any],
+        route: tuple[str | int, ...],
+        permissions: Permissions,
+        servers: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Grant]:
+        toolsets = table.get("toolsets")
+        for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
+            one: Any = {"type": toolset} if isinstance(toolset, str) else toolset
+            if isinstance(one, dict):
+                place = self._place(*route, "toolsets", number, "type")
+                yield from self._of_toolset(one, place, permissions, servers)
+        if table.get("rag"):
+            yield from permissions.grants(_LINES["rag"][0], "rag", self._place(*route, "rag", of_key=True))
+
+    def _of_toolset(
+        self,
+        toolset: Mapping[str, Any],
+        place: Place,
+        permissions: Permissions,
+        servers: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Grant]:
+        kind = _text(toolset.get("type")) or ""
+        lines = _LINES.get(kind)
+        if lines is None:
+            message = f"docker-agent has no toolset of the type `{kind}`"
+            hint = did_you_mean(kind, _LINES)
+            self.problems.append(finding("LDO250", place.location, message, hint=hint))
+        elif kind == "mcp":
+            yield from self._of_server(toolset, place, permissions, servers)
+        elif kind == "script":
+            scripts = toolset.get("shell")
+            for name in scripts if isinstance(scripts, dict) else ():
+                yield from permissions.grants(replace(lines[0], tool=f"script.{name}"), name, place)
+        else:
+            only = toolset.get("tools")
+            for line in lines:
+                tool = line.tool.partition(".")[2]
+                name = _own_name(toolset) if tool.isupper() else None
+                if line.capabilities and (not isinstance(only, list) or tool in only):
+                    yield from permissions.grants(line, name or tool.lower(), place)
+            if toolset.get("post_edit"):
+                runs = Line("filesystem.post_edit", ("proc.exec",), "needs_approval", "open", "")
+                for one in permissions.grants(runs, "edit_file", place):
+                    yield replace(one, toolset="post_edit", tool="post_edit")
+
+    def _of_server(
+        self,
+        toolset: Mapping[str, Any],
+        place: Place,
+        permissions: Permissions,
+        servers: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Grant]:
+        ref = _text(toolset.get("ref"))
+        server = servers[ref][0] if ref and ref in servers else _server(toolset)
+        command = " ".join([server.command, *server.args]) if server.command else None
+        name = ref or _text(toolset.get("name")) or command or server.url or "mcp"
+        if ref and ref not in servers and not ref.startswith("docker:"):
+            message = f"there is no `{ref}` in `mcps`"
+            hint = did_you_mean(ref, servers)
+            self.problems.append(finding("LDO250", place.location, message, hint=hint))
+        made = mcp.grant(excerpt(name), server, place, "allowed", "")
+        line = Line("mcp.TOOL", tuple(map(str, made.capabilities)), "allowed", "open", "")
+        for one in permissions.grants(line, made.tool, place):
+            yield replace(one, server=server)
+
+
+def _named(table: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+    """Key, number and name of each agent that one names as its own."""
+    for key in ("sub_agents", "handoffs"):
+        listed = table.get(key)
+        for number, name in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(name, str):
+                yield key, number, name
+
+
+def _own_name(toolset: Mapping[str, Any]) -> str | None:
+    """What a file calls the one tool of a toolset."""
+    config = toolset.get("api_config")
+    return _text(toolset.get("name")) or (_text(config.get("name")) if isinstance(config, dict) else None)
+
+
+def _server(table: Any) -> Server:
+    """How a server is reached: a command, an address, or a container by its name."""
+    remote = table.get("remote") if isinstance(table, dict) else None
+    if isinstance(remote, dict):
+        return mcp.server_of(remote)
+    found = mcp.server_of(table)
+    ref = table.get("ref") if isinstance(table, dict) else None
+    if found.command is None and isinstance(ref, str):
+        return replace(found, command="docker", args=("mcp", "gateway", "run", "--servers", ref))
+    return found
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

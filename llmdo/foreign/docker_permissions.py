@@ -1,0 +1,157 @@
+"""The permissions of docker-agent: one block for all agents of a file, over the names and arguments of tools."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from llmdo.authority import Capability
+from llmdo.diagnostic import did_you_mean, finding
+from llmdo.foreign.team import Grant
+from llmdo.syntax.document import Place
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.authority import Decision
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.foreign.tables import Line
+    from llmdo.syntax.document import Document
+
+_DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
+_ORDER: tuple[Decision, ...] = ("blocked", "allowed", "needs_approval")
+_ARGUMENT = re.compile(r":(?P<name>[A-Za-z_]+)=(?P<value>.*)", re.DOTALL)
+_RUNNING = frozenset({"run_background_job", "shell"})
+MODES = frozenset({"autonomous", "balanced", "restricted", "strict"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A line of `permissions`: tools by name, perhaps only with an argument of some kind."""
+
+    tool: str
+    argument: str | None
+    decision: Decision
+    at: Place
+
+    def names(self, tool: str) -> bool:
+        """Whether it is about this tool."""
+        return _glob(self.tool.lower()).fullmatch(tool.lower()) is not None
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether a text that only has to begin so can go on in any way."""
+        return self.argument is not None and self.argument.endswith("*")
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the permissions of a file say."""
+
+    patterns: tuple[Pattern, ...] = ()
+    mode: str | None = None
+    mode_at: Place | None = None
+
+    def grants(self, line: Line, tool: str, at: Place) -> Iterator[Grant]:
+        """What is decided about one tool, called `tool`: about all of it, and about parts of it that are milder."""
+        mine = [one for one in self.patterns if one.names(tool)]
+        whole = {one.decision: one for one in reversed(mine) if one.argument is None}
+        decided = next((whole[word] for word in _ORDER if word in whole), None)
+        decision = decided.decision if decided else self._by_mode(line)
+        capabilities = tuple(map(Capability, line.capabilities))
+        made: list[tuple[tuple[Capability, ...], Decision, Pattern | None]] = [
+            (capabilities, decision, decided)
+        ]
+        if decision == "needs_approval" or (decision == "blocked" and not decided):
+            made += [
+                (_part(capabilities, tool, one), "allowed", one)
+                for one in mine
+                if one.decision == "allowed" and one.argument is not None
+            ]
+        for part, word, pattern in made:
+            yield Grant(
+                toolset=tool,
+                tool=tool,
+                capabilities=part,
+                decision=word,
+                origin=f"permissions of {at.document.source.path}" if pattern else self._origin,
+                at=at,
+                rule_at=pattern.at if pattern else self.mode_at,
+                is_open=line.assurance == "open",
+            )
+
+    def _by_mode(self, line: Line) -> Decision:
+        if self.mode == "autonomous":
+            return "allowed"
+        if self.mode == "strict":
+            return "needs_approval"
+        return "blocked" if self.mode == "restricted" and line.decision != "allowed" else line.decision
+
+    @property
+    def _origin(self) -> str:
+        return f"docker-agent, mode {self.mode}" if self.mode else "docker-agent, where no rule says anything"
+
+
+def permissions_of(document: Document, problems: list[Diagnostic]) -> Permissions:
+    """The permissions of a file; what is odd about them is added to `problems`."""
+    table: Any = document.data.get("permissions")
+    patterns = tuple(_patterns(document, table)) if isinstance(table, dict) else ()
+    for key in table if isinstance(table, dict) else ():
+        if key not in _DECISIONS:
+            message = f"docker-agent does not know `{key}`, so it does nothing"
+            hint = did_you_mean(key, _DECISIONS)
+            problems.append(finding("LDO151", document.key("permissions", key), message, hint=hint))
+    for one in patterns:
+        if one.decision == "allowed" and one.is_loose and any(map(one.names, _RUNNING)):
+            told = (one.argument or "").rstrip("*")
+            problems.append(
+                finding(
+                    "LDO553",
+                    one.at.location,
+                    f"this allows every command that begins with `{told}`, so also `{told}; ...`",
+                    hint="allow whole commands",
+                )
+            )
+    mode, mode_at = _mode(document, problems)
+    return Permissions(patterns, mode, mode_at)
+
+
+def _patterns(document: Document, table: dict[str, Any]) -> Iterator[Pattern]:
+    for key, decision in _DECISIONS.items():
+        listed = table.get(key)
+        for number, text in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(text, str):
+                found = _ARGUMENT.search(text)
+                tool = text[: found.start()] if found else text
+                at = Place(document, ("permissions", key, number))
+                yield Pattern(tool, found["value"] if found else None, decision, at)
+
+
+def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, Place | None]:
+    runtime = document.data.get("runtime")
+    mode = runtime.get("safety") if isinstance(runtime, dict) else None
+    if not isinstance(mode, str):
+        return None, None
+    at = Place(document, ("runtime", "safety"))
+    if mode not in MODES:
+        message = f"docker-agent does not know the mode `{mode}`"
+        problems.append(finding("LDO151", at.location, message, hint=did_you_mean(mode, MODES)))
+        return None, None
+    if mode == "autonomous":
+        problems.append(finding("LDO554", at.location, "in the mode `autonomous` nothing asks"))
+    return mode, at
+
+
+def _part(capabilities: tuple[Capability, ...], tool: str, pattern: Pattern) -> tuple[Capability, ...]:
+    """The part of what a tool can do that a pattern for its arguments speaks of."""
+    if tool in _RUNNING and not pattern.is_loose:
+        return (Capability("proc.exec"),)
+    return capabilities
+
+
+@lru_cache(maxsize=512)
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern))

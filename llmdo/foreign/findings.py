@@ -1,0 +1,343 @@
+"""What there is to say about a foreign project: one function a check; its docstring is what `explain` prints."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llmdo import topology
+from llmdo.authority import OUTSIDE_CEILINGS, Capability
+from llmdo.diagnostic import Related, finding
+from llmdo.foreign.building import named
+from llmdo.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.reach import Hop, Row
+
+    Check = Callable[[Foreign], Iterator[Diagnostic]]
+
+MAX_OF_A_KIND = 1_000  # findings with one code: a project could be made to have millions
+
+PRIVATE = ("fs.read", "secret.read", "env.read")
+UNTRUSTED = ("data.untrusted",)
+WAY_OUT = ("net", "mcp.call", "proc.exec")
+"""As in LDO510: what returns what others should not see, what may be an attacker's, and what carries data away."""
+
+_GRAVE = ("proc.exec", "fs.write", "net", "fs.delete", "mcp.call")
+"""Which of several capabilities an example is about."""
+
+
+def foreign_guess(project: Foreign) -> Iterator[Diagnostic]:
+    """A file of another format had to be guessed at.
+
+    Its tool reads it somehow; llmdo read it as people most likely meant it, and where two readings are possible as the
+    one that lets more happen. Write it as the format's documentation has it, and nobody has to guess.
+    """
+    yield from _with_code(project, "LDO150")
+
+
+def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
+    """A key or a mode that the format does not know.
+
+    Its tool skips such a key, so what it was meant to forbid is not forbidden: an agent of Claude Code with
+    `allowed-tools` in place of `tools` has every tool.
+    """
+    yield from _with_code(project, "LDO151")
+
+
+def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
+    """A file stands among the agents and is none.
+
+    It has no header, or does not hold what the format calls an agent. Nothing is wrong with notes beside agents; but an
+    agent that lost its header looks the same, so it is said.
+    """
+    yield from _with_code(project, "LDO152")
+
+
+def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
+    """Part of a file could not be read, so agents or tools may be missing.
+
+    It is not valid YAML or JSON, or uses what llmdo does not read in them, such as aliases. What could be read was; do
+    not rely on the rest of the answer before this is mended.
+    """
+    yield from _with_code(project, "LDO153")
+
+
+def foreign_unknown_name(project: Foreign) -> Iterator[Diagnostic]:
+    """A name that exists nowhere: a tool, an agent or an MCP server.
+
+    The tool that runs the project fails there, or goes on without it. A server may also come from a person's own
+    configuration, which llmdo does not read: then the agent has it on that machine only.
+    """
+    yield from _with_code(project, "LDO250")
+
+
+def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
+    """Two agents have one name.
+
+    Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
+    `NAME (2)`.
+    """
+    first: dict[str, int] = {}
+    for number, agent in enumerate(project.team.agents):
+        other = project.team.agents[first.setdefault(agent.name, number)]
+        if other is not agent:
+            yield finding(
+                "LDO251",
+                agent.at.location,
+                f"`{agent.name}` is the name of another agent as well",
+                hint="give it a name of its own",
+                related=[Related(other.at.location, "the other one")],
+            )
+
+
+def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
+    """Agents call each other in a circle.
+
+    Such a run ends only when somebody stops it, and each of them has in effect what all of them have. Agents that may
+    call every agent are left out: with them everything is a circle.
+    """
+    workers = project.graph.workers
+    uses = {
+        name: {use.name: use for use in worker.uses if use.name in workers and workers[use.name].path}
+        for name, worker in workers.items()
+        if worker.path
+    }
+    edges = {name: list(found) for name, found in uses.items()}
+    for knot in topology.knots(edges):
+        cycle = topology.shortest_cycle(edges, knot)
+        steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+        opening = topology.opening_edge(edges, knot, cycle)
+        (first, second), *rest = steps
+        circle = f"agents call each other in a circle: `{' > '.join([*cycle, first])}`"
+        yield finding(
+            "LDO350",
+            uses[first][second].at.location,
+            circle if rest else f"`{first}` calls itself",
+            hint=f"without `{opening[1]}` in `{opening[0]}` there is none" if opening and rest else None,
+            related=[
+                Related(uses[name][other].at.location, f"`{name}` calls `{other}`") for name, other in rest
+            ],
+        )
+
+
+def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
+    """No agent calls an agent, and it is not what the format starts first.
+
+    It runs only where a person starts it by its name, or code does; or somebody forgot to name it, or to remove it.
+    """
+    for entry in project.graph.entries.values():
+        if not entry.declared:
+            yield finding(
+                "LDO351",
+                entry.at.location,
+                f"no file names the agent `{entry.name}`: it runs only where a person or code starts it",
+                subject=entry.name,
+            )
+
+
+def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
+    """An agent gains a capability only through another agent.
+
+    Its own tools do not have the capability; an agent that it calls does. Whoever talks the first one into a call uses
+    the second one's power, and nobody who reads the first file sees it.
+    """
+    agents = named(project.team.agents)
+    for entry in project.graph.entries.values():
+        if agents[entry.name].inherits:
+            continue
+        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+        own = [row.capability for row in rows if len(row.path) <= 2]
+        for first, gained in _by_first_edge(_gained(rows, own)):
+            if first.use is None:
+                continue
+            names = ", ".join(f"`{row.capability}`" for row in gained)
+            asked = "" if any(row.free for row in gained) else ", after a question"
+            worst = min(gained, key=_gravity)
+            yield finding(
+                "LDO550",
+                first.use.at.location,
+                f"`{entry.name}` gains {names} only through `{first.name}`{asked}: `{_words(worst.path)}`",
+                related=_edges(worst.path)[1:],
+                subject=entry.name,
+                gated=all(row.free is None for row in gained),
+            )
+
+
+def _gravity(row: Row) -> tuple[int, bool]:
+    """A sort key by which the row that an example should be about comes first."""
+    name = row.capability.name
+    return next((at for at, one in enumerate(_GRAVE) if name.startswith(one)), len(_GRAVE)), row.free is None
+
+
+def _gained(rows: Iterable[Row], own: Sequence[Capability]) -> Iterator[Row]:
+    for row in rows:
+        known = any(one.contains(row.capability) for one in own)
+        if len(row.path) > 2 and not known and row.capability.name not in OUTSIDE_CEILINGS:
+            yield row
+
+
+def _by_first_edge(rows: Iterable[Row]) -> Iterator[tuple[Hop, list[Row]]]:
+    found: dict[str, tuple[Hop, list[Row]]] = {}
+    for row in rows:
+        found.setdefault(row.path[1].name, (row.path[1], []))[1].append(row)
+    yield from found.values()
+
+
+def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
+    """An agent has every tool because its file names none.
+
+    In most formats a missing list means everything: every built-in tool, every MCP server, and every other agent; so it
+    also reaches private data, untrusted input and a way out. An empty list means nothing.
+
+    Fails:
+
+        name: reviewer
+        description: Reviews a change.
+
+    Mended:
+
+        name: reviewer
+        description: Reviews a change.
+        tools: Read, Grep, Glob
+    """
+    for name, agent in named(project.team.agents).items():
+        if agent.inherits:
+            but = f" but {', '.join(f'`{one}`' for one in agent.but)}" if agent.but else ""
+            others = " and may call every agent" if agent.everyone else ""
+            yield finding(
+                "LDO551",
+                agent.at.location,
+                f"`{name}` has every tool{but}{others}, because its file does not name its tools",
+                hint="name the tools that it needs",
+                subject=name,
+            )
+
+
+def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
+    """Private data, untrusted input and a way out come together below one agent.
+
+    Whoever writes the untrusted input can ask for the private data to be sent away; it does not help that the three are
+    with different agents. An agent with every tool has them all and is not named again here.
+    """
+    agents = named(project.team.agents)
+    analysis = project.analysis
+    bounds = [
+        analysis.bounds.rows_where(partial(_is_one_of, names=names))
+        for names in (PRIVATE, UNTRUSTED, WAY_OUT)
+    ]
+    for entry in project.graph.entries.values():
+        if agents[entry.name].inherits or not all(analysis.may_reach(entry, bound) for bound in bounds):
+            continue
+        rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
+        legs = [_first(rows, names) for names in (PRIVATE, UNTRUSTED, WAY_OUT)]
+        private, untrusted, out = legs
+        if private is None or untrusted is None or out is None:
+            continue
+        said = zip(("private data", "untrusted input", "a way out"), (private, untrusted, out), strict=True)
+        asked = "" if out.free else ", the last after a question"
+        yield finding(
+            "LDO552",
+            entry.at.location,
+            f"`{entry.name}` reaches private data, untrusted input and a way out{asked}",
+            related=[
+                Related(use.at.location, f"{what}: `{row.capability}` by `{_words(row.path)}`")
+                for what, row in said
+                if (use := row.path[-1].use)
+            ],
+            subject=entry.name,
+            gated=out.free is None,
+        )
+
+
+def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
+    found = [row for row in rows if _is_one_of(row.capability, names)]
+    return min(found, key=lambda row: (row.free is None, len(row.path), str(row.capability)), default=None)
+
+
+def _is_one_of(capability: Capability, names: Sequence[str]) -> bool:
+    return any(Capability(name).covers_name(capability.name) for name in names)
+
+
+def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
+    """A rule allows more than it says.
+
+    It compares text: a command that only has to begin with `ls ` may go on with `; curl ...`. So the whole shell counts
+    as allowed. Allow whole commands, or leave the question to a person.
+
+    Fails, in a file of docker-agent:
+
+        permissions:
+          allow: ["shell:cmd=ls *"]
+
+    Mended:
+
+        permissions:
+          allow: ["shell:cmd=ls"]
+    """
+    yield from _with_code(project, "LDO553")
+
+
+def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
+    """A file of the project switches the questions off.
+
+    Whoever clones the project runs it so. That belongs into a person's own settings.
+    """
+    yield from _with_code(project, "LDO554")
+
+
+ALL: tuple[Check, ...] = (
+    foreign_guess,
+    foreign_key,
+    foreign_no_agent,
+    foreign_unread,
+    foreign_unknown_name,
+    foreign_name_collision,
+    foreign_cycle,
+    foreign_unreached,
+    foreign_delegate_gain,
+    foreign_inherits_everything,
+    foreign_private_data_way_out,
+    foreign_loose_rule,
+    foreign_unasked,
+)
+"""Every check of foreign projects, in the order of its code."""
+
+
+def check(project: Foreign) -> tuple[Diagnostic, ...]:
+    """Every finding about `project`, in order of place: those of reading it, and those of `ALL`."""
+    codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO250", "LDO553", "LDO554"}
+    found = {one for one in project.team.problems if one.code not in codes}
+    for each in ALL:
+        found.update(_few(each(project)))
+    return tuple(sorted(found, key=lambda one: one.order))
+
+
+def _with_code(project: Foreign, code: str) -> Iterator[Diagnostic]:
+    return (one for one in project.team.problems if one.code == code)
+
+
+def _few(findings: Iterator[Diagnostic]) -> Iterator[Diagnostic]:
+    for number, one in enumerate(findings):
+        if number == MAX_OF_A_KIND:
+            message = f"there are more findings of this kind than the {MAX_OF_A_KIND:,} that are shown"
+            yield replace(one, message=message, hint=None, related=())
+            return
+        yield one
+
+
+def _words(path: Iterable[Hop]) -> str:
+    return " > ".join(hop.name for hop in path)
+
+
+def _edges(path: Sequence[Hop]) -> list[Related]:
+    callers = [hop.name for hop in path]
+    return [
+        Related(hop.use.at.location, f"`{caller}` uses `{hop.name}`")
+        for caller, hop in zip(callers, path[1:], strict=False)
+        if hop.use
+    ]

@@ -1,0 +1,82 @@
+"""The files of a foreign project as a git revision has them, without a checkout."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo import discovery, revision
+from llmdo.diagnostic import LlmdoError
+from llmdo.foreign.tree import unread
+from llmdo.source import Source
+from llmdo.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.foreign.tree import Read
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A folder as a git revision has it, read from git's objects alone."""
+
+    root: Path
+    files: dict[str, revision.Blob]
+    """What is below the folder at that revision, by its path."""
+    only: str | None = None
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """What was read so far, by its object."""
+
+    @classmethod
+    def of(cls, root: Path, name: str, only: str | None = None) -> Commit:
+        """The folder `root` at the revision `name`.
+
+        Raises:
+            LlmdoError: there is no such revision, or it holds more than anybody wrote.
+        """
+        files = revision.files(root, name)
+        if len(files) > discovery.MAX_ENTRIES:
+            raise LlmdoError(f"`{name}` holds more than {discovery.MAX_ENTRIES:,} files")
+        return cls(root, files, only)
+
+    def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+        """The paths that the globs name; hidden folders count where a glob names them."""
+        if self.only is not None:
+            return ((self.only,) if self.only in self.files else ()), ()
+        matches = [(_hidden_start(one), re.compile(discovery.translate(one)).fullmatch) for one in patterns]
+        found = [path for path in sorted(self.files) if _is_named(path, matches)]
+        readable = tuple(path for path in found if self.files[path].is_regular and not discovery.unfit(path))
+        # One question to git for all of them.
+        small = [self.files[path].name for path in readable if self.files[path].size <= discovery.MAX_FILE]
+        self.contents.update(revision.contents(self.root, small))
+        links = [path for path in found if path not in readable]
+        return readable, tuple(unread(path, discovery.Refused("LDO107", "is a link")) for path in links)
+
+    def read(self, path: str) -> Read | None:
+        """The file at `path`."""
+        blob = self.files.get(path)
+        if blob is None:
+            return None
+        if blob.size > discovery.MAX_FILE:
+            refused = discovery.Refused("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
+            return Source(path, ""), (unread(path, refused),)
+        if blob.name not in self.contents:
+            self.contents.update(revision.contents(self.root, [blob.name]))
+        return discovery.decode(path, self.contents[blob.name])
+
+
+def _is_named(path: str, matches: Iterable[tuple[str, Callable[[str], object]]]) -> bool:
+    return any(
+        path.startswith(start) and "/." not in f"/{path[len(start) :]}" and match(path)
+        for start, match in matches
+    )
+
+
+def _hidden_start(pattern: str) -> str:
+    """The folders that the glob names without a wildcard: there a hidden name is meant."""
+    folders = pattern.split("/")[:-1]
+    fixed = next((number for number, one in enumerate(folders) if discovery.is_pattern(one)), len(folders))
+    return "".join(f"{one}/" for one in folders[:fixed])

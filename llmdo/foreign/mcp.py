@@ -1,0 +1,61 @@
+"""`mcpServers` files: for each an agent that has all of its servers, since which client reads it is not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import finding
+from llmdo.foreign import reading, servers
+from llmdo.foreign.team import Agent, Team
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+FILES = (
+    ".mcp.json", "*.mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json",
+    "claude_desktop_config.json",
+)  # fmt: skip
+TABLES = ("mcpServers", "servers")
+"""The keys that hold servers; the second is that of VS Code."""
+
+_ORIGIN = "up to the client"
+
+
+def read(tree: Tree) -> Team:
+    """Every file with servers, as an agent called after it."""
+    paths, problems = tree.find(FILES)
+    found = list(problems)
+    agents: list[Agent] = []
+    for path in paths:
+        source, unread = tree.read(path) or (None, ())
+        found.extend(unread)
+        if source is None or unread:
+            continue
+        document = reading.json_with_comments(source)
+        found.extend(document.problems)
+        agents.extend(_agents(document, found))
+    return Team(format="mcp", agents=tuple(agents), files=paths, problems=tuple(found))
+
+
+def _agents(document: Document, problems: list[Diagnostic]) -> Iterator[Agent]:
+    key = next((one for one in TABLES if isinstance(document.data.get(one), dict)), None)
+    if key is None:
+        message = "there is no `mcpServers` in this file"
+        problems.append(finding("LDO152", document.source.location(), message))
+        return
+    known = servers.servers_in(document, key)
+    yield Agent(
+        name=document.source.path,
+        at=Place(document, (key,), of_key=True),
+        path=document.source.path,
+        prompt="",
+        header=document.data[key],
+        grants=tuple(
+            servers.grant(name, server, at, "needs_approval", _ORIGIN) for name, (server, at) in known.items()
+        ),
+    )

@@ -1,0 +1,41 @@
+"""Several formats of one project together: one graph, in which each agent is called after its format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.foreign.team import Agent, Team
+from llmdo.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def together(teams: Sequence[Team]) -> Team:
+    """The teams as one. Where only one has agents, it is as it was; problems of the others are kept."""
+    # Files with nothing but servers are agents only where no other format reads them.
+    taken = {path for team in teams if team.format != "mcp" and team.agents for path in team.files}
+    teams = [
+        replace(team, agents=tuple(one for one in team.agents if one.path not in taken))
+        if team.format == "mcp"
+        else team
+        for team in teams
+    ]
+    found = [team for team in teams if team.agents]
+    problems = tuple(dict.fromkeys(one for team in teams for one in team.problems))
+    if len(found) == 1:
+        return replace(found[0], problems=problems)
+    return Team(
+        format=" and ".join(team.format for team in found) or "auto",
+        agents=tuple(_called_after(team.format, agent) for team in found for agent in team.agents),
+        files=tuple(sorted({path for team in found for path in team.files})),
+        problems=problems,
+        # The milder of what they say: what can happen, can.
+        starts="allowed" if any(team.starts == "allowed" for team in found) else "needs_approval",
+        max_depth=max((team.max_depth for team in found), default=1),
+    )
+
+
+def _called_after(form: str, agent: Agent) -> Agent:
+    calls = tuple(replace(call, name=f"{form}/{call.name}") for call in agent.calls)
+    return replace(agent, name=f"{form}/{agent.name}", calls=calls, format=form)

@@ -1,0 +1,303 @@
+"""opencode: agents in Markdown and in `opencode.json`; of their permissions the last rule that matches wins."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from llmdo.authority import STRICTNESS, Capability
+from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.foreign import reading, servers
+from llmdo.foreign.tables import OPENCODE, Line
+from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, scope_of
+from llmdo.foreign.tree import few
+from llmdo.syntax.document import Document, Place
+from llmdo.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.authority import Decision
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.foreign.tree import Tree
+    from llmdo.graph import Server
+    from llmdo.syntax.document import Route
+
+AGENTS = (".opencode/agent/**/*.md", ".opencode/agents/**/*.md")
+SETTINGS = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
+
+KEYS = frozenset(
+    {
+        "color", "description", "disable", "hidden", "maxSteps", "mode", "model", "name", "options", "permission",
+        "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
+    }
+)  # fmt: skip
+_DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
+_LINES = {line.tool: line for line in OPENCODE}
+_OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
+_TASK = "task"
+EVERY_TOOL = "every tool"
+
+
+def read(tree: Tree) -> Team:
+    """The agents of a project of opencode."""
+    reader = _Reader(tree, [], [])
+    documents = [one for path in SETTINGS if (one := reader.json(path))]
+    found: list[tuple[str, _Said]] = []
+    for document in documents:
+        tables = document.data.get("agent", document.data.get("agents"))
+        key = "agent" if "agent" in document.data else "agents"
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            if isinstance(table, dict):
+                found.append((name, _Said(document, (key, name), table, str(table.get("prompt") or ""))))
+    paths, problems = few(*tree.find(AGENTS))
+    reader.problems.extend(problems)
+    for path in paths:
+        if text := reader.text(path):
+            name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
+            found.append((name, _Said(text.document, (), text.document.data, text.prompt)))
+    project = _Project(reader, documents, [one for one in found if not _is_off(one[1])])
+    return Team(
+        format="opencode",
+        agents=tuple(project.agents()),
+        files=tuple(sorted(reader.files)),
+        problems=tuple(reader.problems),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a file says of one agent."""
+
+    document: Document
+    route: Route
+    table: Mapping[str, Any]
+    prompt: str
+
+    def place(self, *route: str | int, of_key: bool = False) -> Place:
+        """The place of what it says there."""
+        return Place(self.document, (*self.route, *route), of_key)
+
+
+def _is_off(said: _Said) -> bool:
+    return said.table.get("disable") is True
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A line of `permission`: tools by name, what their calls are about, and a decision."""
+
+    tool: str
+    what: str
+    decision: Decision
+    at: Place
+
+    def names(self, tool: str) -> bool:
+        """Whether it is about this tool."""
+        return matches(self.tool, tool)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One reading of a project: collects its problems."""
+
+    tree: Tree
+    problems: list[Diagnostic]
+    files: list[str]
+
+    def json(self, path: str) -> Document | None:
+        """The JSON file at `path`; None where there is none."""
+        source, unread = self.tree.read(path) or (None, ())
+        self.problems.extend(unread)
+        if source is None or unread:
+            return None
+        self.files.append(path)
+        document = reading.json_with_comments(source)
+        self.problems.extend(document.problems)
+        return document
+
+    def text(self, path: str) -> reading.Text | None:
+        """The agent file at `path`; None where it is none."""
+        source, unread = self.tree.read(path) or (None, ())
+        self.problems.extend(unread)
+        if source is None or unread:
+            return None
+        self.files.append(path)
+        text = reading.text(source, KEYS)
+        if text is None:
+            # opencode takes a file without a header for a prompt alone.
+            return reading.Text(Document(source, {}, dict), 0)
+        self.problems.extend(text.document.problems)
+        return text
+
+    def rules(self, said: _Said, table: Mapping[str, Any]) -> Iterator[_Rule]:
+        """The rules of one `permission`, and of the older `tools`, in their order."""
+        tools: Any = table.get("tools")
+        for name, given in tools.items() if isinstance(tools, dict) else ():
+            if isinstance(given, bool):
+                decision: Decision = "allowed" if given else "blocked"
+                yield _Rule(_OLD_NAMES.get(str(name), str(name)), "*", decision, said.place("tools", name))
+        permission: Any = table.get("permission")
+        if isinstance(permission, str):
+            yield from self._rule(said, "*", "*", permission, "permission")
+            return
+        for name, given in permission.items() if isinstance(permission, dict) else ():
+            if name not in _LINES and not set(name) & set("*?_") and nearest(name, _LINES):
+                self._unknown(said.place("permission", name, of_key=True), name, _LINES)
+            tool = _OLD_NAMES.get(str(name), str(name))
+            if not isinstance(given, dict):
+                yield from self._rule(said, tool, "*", given, "permission", name)
+                continue
+            for what, word in given.items():
+                yield from self._rule(said, tool, what, word, "permission", name, what)
+
+    def _rule(self, said: _Said, tool: str, what: str, word: object, *route: str) -> Iterator[_Rule]:
+        at = said.place(*route)
+        if isinstance(word, str) and word in _DECISIONS:
+            yield _Rule(tool, what, _DECISIONS[word], at)
+        else:
+            self._unknown(at, str(word), _DECISIONS)
+
+    def _unknown(self, place: Place, name: str, known: Iterable[str]) -> None:
+        message = f"opencode does not know `{excerpt(name)}`, so it does nothing"
+        self.problems.append(finding("LDO151", place.location, message, hint=did_you_mean(name, known)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """What holds for all agents of a project."""
+
+    reader: _Reader
+    documents: Sequence[Document]
+    found: Sequence[tuple[str, _Said]]
+
+    def agents(self) -> Iterator[Agent]:
+        """Every agent that is not switched off."""
+        common = [
+            rule
+            for document in self.documents
+            for rule in self.reader.rules(_Said(document, (), document.data, ""), document.data)
+        ]
+        known: dict[str, tuple[Server, Place]] = {}
+        for document in self.documents:
+            known.update(servers.servers_in(document, "mcp"))
+        callable_ = [name for name, said in self.found if said.table.get("mode") != "primary"]
+        for name, said in self.found:
+            yield self._agent(name, said, common, known, callable_)
+
+    def _agent(
+        self,
+        name: str,
+        said: _Said,
+        common: Sequence[_Rule],
+        known: Mapping[str, tuple[Server, Place]],
+        callable_: Sequence[str],
+    ) -> Agent:
+        for key in said.table:
+            if key not in KEYS and (near := nearest(key, KEYS)):
+                message = f"opencode does not know `{key}`, so it does nothing"
+                hint = f"did you mean `{near}`?"
+                place = said.place(key, of_key=True)
+                self.reader.problems.append(finding("LDO151", place.location, message, hint=hint))
+        own = list(self.reader.rules(said, said.table))
+        rules = [*common, *own]
+        at = (
+            said.place("description", of_key=True) if "description" in said.table else said.place(of_key=True)
+        )
+        toolset = None if own else EVERY_TOOL
+        grants = [
+            one for line in OPENCODE if line.tool.islower() for one in _grants(line, rules, at, toolset)
+        ]
+        for server, (reached, _) in known.items():
+            made = servers.grant(server, reached, at, "allowed", "")
+            line = Line(f"{server}_*", tuple(map(str, made.capabilities)), "allowed", "open", "")
+            grants += [
+                replace(one, toolset=server, tool=server, server=reached) for one in _grants(line, rules, at)
+            ]
+        description, model = said.table.get("description"), said.table.get("model")
+        return Agent(
+            name=excerpt(name, MAX_NAME),
+            at=at,
+            path=said.document.source.path,
+            prompt=said.prompt,
+            header=said.table,
+            description=description if isinstance(description, str) else None,
+            model=model if isinstance(model, str) else None,
+            grants=tuple(grants),
+            calls=tuple(self._calls(name, rules, at, callable_)),
+            everyone=None if any(rule.names(_TASK) for rule in rules) else at,
+            is_callable=said.table.get("mode") != "primary",
+            inherits=not rules,
+        )
+
+    def _calls(
+        self, name: str, rules: Sequence[_Rule], at: Place, callable_: Sequence[str]
+    ) -> Iterator[Call]:
+        """The agents that rules about `task` speak of; without such a rule it may call every one."""
+        mine = [rule for rule in rules if rule.names(_TASK)]
+        for other in callable_ if mine else ():
+            last = next((rule for rule in reversed(mine) if matches(rule.what, other)), None)
+            decision = last.decision if last else "allowed"
+            if other != name and decision != "blocked":
+                place = last.at if last and last.tool == _TASK else at
+                yield Call(
+                    name=excerpt(other, MAX_NAME), at=place, decision=decision, origin="permission.task"
+                )
+        for rule in mine:
+            if not set(rule.what) & set("*?") and rule.what not in {*callable_, "general", "explore"}:
+                hint = did_you_mean(rule.what, callable_)
+                message = f"there is no agent `{excerpt(rule.what)}` that could be called"
+                self.reader.problems.append(finding("LDO250", rule.at.location, message, hint=hint))
+
+
+def _grants(line: Line, rules: Sequence[_Rule], at: Place, toolset: str | None = None) -> Iterator[Grant]:
+    """What is decided about one tool: about all of it, and about parts of it that are milder."""
+    if not line.capabilities or line.tool == _TASK:
+        return
+    decision, decided = line.decision, None
+    parts: list[_Rule] = []
+    for rule in rules:
+        if not rule.names(line.tool):
+            continue
+        if rule.what in ("*", "**"):
+            decision, decided, parts = rule.decision, rule, []
+        else:
+            parts.append(rule)
+    capabilities = tuple(map(Capability, line.capabilities))
+    made: list[tuple[tuple[Capability, ...], Decision, _Rule | None]] = [(capabilities, decision, decided)]
+    made += [
+        (tuple(_part(one, rule.what) for one in capabilities), rule.decision, rule)
+        for rule in parts
+        if STRICTNESS[rule.decision] < STRICTNESS[decision]
+    ]
+    for part, word, made_by in made:
+        yield Grant(
+            toolset=toolset or line.tool,
+            tool=line.tool,
+            capabilities=part,
+            decision=word,
+            origin="permission" if made_by else "opencode, where no rule says anything",
+            at=at,
+            rule_at=made_by.at if made_by else None,
+            is_open=line.assurance == "open",
+        )
+
+
+def _part(capability: Capability, what: str) -> Capability:
+    """The part of a capability that a pattern such as `git *` or `docs/*` speaks of."""
+    if capability.name == "proc.exec.unlisted":
+        return Capability("proc.exec")
+    scope = scope_of(what) if capability.name.startswith("fs.") else None
+    return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
+
+
+@lru_cache(maxsize=1024)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern.replace("[", "[[]")))
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a pattern with `*` and `?` is about this text."""
+    return _pattern(pattern).fullmatch(text) is not None

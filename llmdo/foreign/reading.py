@@ -1,0 +1,202 @@
+"""Files of other formats to `Document`, as tolerantly as their own tools read them: every guess is a finding."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import finding, nearest
+from llmdo.source import Source, Span
+from llmdo.syntax import frontmatter
+from llmdo.syntax.document import Document
+from llmdo.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.syntax.document import Route
+
+    Spans = Mapping[Route, tuple[Span, Span]]
+
+MANY = 200  # lines of a header: looking for misspelt keys in more would take long
+
+_FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
+_KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file with a header, in its two parts."""
+
+    document: Document
+    """The header; its problems are what had to be guessed."""
+    start: int
+    """Where in the text the prompt begins."""
+
+    @property
+    def prompt(self) -> str:
+        """The body, unchanged."""
+        return self.document.source.text[self.start :]
+
+
+def text(source: Source, keys: Iterable[str]) -> Text | None:
+    """The header and the prompt of a file whose format has these `keys`; None where it has no header.
+
+    What is not YAML is read as people meant it: a key at the start of a line, and all up to the next as its value.
+    """
+    strict = frontmatter.parse(source)
+    problems = strict.document.problems
+    if not problems:
+        return Text(strict.document, strict.start)
+    fenced = _FENCED.match(source.text)
+    if fenced is None:
+        return None
+    start, end = fenced.span("header")
+    line = source.text.count("\n", 0, start) + 1
+    guesses = (
+        [] if problems[0].code != "LDO109" else [_guess(problems[0], "so the next lines were taken for it")]
+    )
+    return Text(_by_chunks(source, source.text[start:end], line, frozenset(keys), guesses), fenced.end())
+
+
+def yaml(source: Source) -> Document:
+    """The document of a file that is YAML as a whole, read as far as it can be."""
+    return _whole(source, source.text)
+
+
+def json_with_comments(source: Source) -> Document:
+    """The document of a file that is JSON, perhaps with comments and commas too many."""
+    plain = _COMMENT.sub(_blank, source.text)
+    document = _whole(source, plain)  # JSON is YAML, and so has places
+    if not document.problems:
+        return document
+    try:
+        data = json.loads(plain, object_pairs_hook=dict)
+    except (ValueError, RecursionError):
+        return document
+    return Document(source, data if isinstance(data, dict) else {}, dict)
+
+
+def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document:
+    """The document, with a place for every match of `items` in the text that it has at `key`, by number."""
+    if not isinstance(document.data.get(key), str):
+        return document
+
+    def index() -> Spans:
+        spans = dict(document.index())
+        _, whole = spans.get((key,), (None, None))
+        text = document.source.marked(whole) if whole else ""
+        if whole and text:
+            for number, found in enumerate(items.finditer(text)):
+                item = found[0].strip()
+                start = whole.column + found.start() + found[0].index(item)
+                span = Span(whole.line, start, whole.line, start + len(item))
+                spans[key, number] = (span, span)
+        return spans
+
+    return replace(document, index=index)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found[1] or re.sub(r"[^\n]", " ", found[0])
+
+
+def _whole(source: Source, text: str) -> Document:
+    if not text.strip():
+        return Document(source, {}, dict)
+    from llmdo.syntax import header
+
+    found = header.parse(source, text)
+    problems = tuple(
+        finding(
+            "LDO153",
+            replace(one.at, span=_shifted(one.at.span, -1) if one.at.span else None),
+            f"{_of_a_file(one.message)}, so part of it was not read",
+            hint=one.hint,
+        )
+        for one in found.problems
+        if not one.message.startswith("an anchor")  # without an alias it means nothing
+    )
+    return Document(source, found.data, lambda: _moved(header.places(source, text), -1), problems)
+
+
+def _of_a_file(message: str) -> str:
+    return message.replace("the header", "the file").replace("a header", "this file")
+
+
+def _shifted(span: Span, lines: int) -> Span:
+    return Span(max(span.line + lines, 1), span.column, max(span.end_line + lines, 1), span.end_column)
+
+
+def _moved(spans: Spans, lines: int) -> Spans:
+    return {route: (_shifted(key, lines), _shifted(value, lines)) for route, (key, value) in spans.items()}
+
+
+def _by_chunks(
+    source: Source, header: str, first: int, keys: frozenset[str], guesses: list[Diagnostic]
+) -> Document:
+    """The header read key by key: each as YAML, and as plain text where it is none."""
+    from llmdo.syntax import header as in_yaml
+
+    data: dict[str, Any] = {}
+    spans: list[Callable[[], Spans]] = []
+    for line, lines in _chunks(header.split("\n"), keys):
+        chunk = "\n".join(lines)
+        found = in_yaml.parse(source, chunk)
+        shift = first + line - 2
+        if not found.problems:
+            data.update(found.data)
+            spans.append(lambda chunk=chunk, shift=shift: _moved(in_yaml.places(source, chunk), shift))  # type: ignore[misc]
+            continue
+        key = _KEY.match(lines[0])
+        if key is None:
+            continue  # nothing but text before the first key
+        problem = found.problems[0]
+        at = replace(problem.at, span=_shifted(problem.at.span, shift) if problem.at.span else None)
+        guesses.append(_guess(replace(problem, at=at), f"so `{key[1]}` was read as plain text"))
+        data[key[1]] = _plain(key[2], lines[1:])
+        spans.append(lambda key=key, at=first + line: _spans_of(key, at))  # type: ignore[misc]
+    return Document(
+        source,
+        data,
+        lambda: {route: one for found in spans for route, one in found().items()},
+        tuple(guesses),
+    )
+
+
+def _chunks(lines: list[str], keys: frozenset[str]) -> Iterator[tuple[int, list[str]]]:
+    """The lines of each key, with the number of the first: what looks like no key of the format is text."""
+    at = 0
+    for number, line in enumerate(lines):
+        found = _KEY.match(line)
+        if number and found and (found[1] in keys or (number < MANY and nearest(found[1], keys))):
+            yield at, lines[at:number]
+            at = number
+    yield at, lines[at:]
+
+
+def _plain(inline: str, block: list[str]) -> str | list[str]:
+    """What a value that is not YAML says: a list where every line is an item, else text."""
+    words = [one.strip() for one in block if one.strip()]
+    if not inline and words and all(one.startswith("- ") for one in words):
+        return [_unquoted(one[2:]) for one in words]
+    first = [] if inline in ("|", ">", "|-", ">-") else [inline]
+    return _unquoted("\n".join([*first, *words]))
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _spans_of(key: re.Match[str], line: int) -> Spans:
+    whole = Span(line, key.start(1) + 1, line, key.end(1) + 1)
+    value = Span(line, key.start(2) + 1, line, key.end(2) + 1)
+    return {(key[1],): (whole, value if key[2] else whole)}
+
+
+def _guess(problem: Diagnostic, what: str) -> Diagnostic:
+    return finding("LDO150", problem.at, f"{problem.message}, {what}", hint=problem.hint)

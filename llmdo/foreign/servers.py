@@ -1,0 +1,68 @@
+"""MCP servers as the formats declare them, all in much the same words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.authority import Capability
+from llmdo.foreign.team import Grant
+from llmdo.graph import Server
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from llmdo.authority import Decision
+    from llmdo.syntax.document import Document
+
+CALLS = (Capability("data.untrusted"), Capability("mcp.call"))
+"""What a call of a tool of a server does, whatever the tool: nothing else is known of it before it runs."""
+CONNECTS = Capability("net.connect")
+
+
+def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place]]:
+    """The servers that the table at `route` declares, each with its place."""
+    table: Any = document.data
+    for step in route:
+        table = table.get(step) if isinstance(table, dict) else None
+    if not isinstance(table, dict):
+        return {}
+    return {
+        name: (server_of(one), Place(document, (*route, name), of_key=True))
+        for name, one in table.items()
+        if isinstance(name, str)
+    }
+
+
+def server_of(table: Any) -> Server:
+    """How a server is reached; of what is no table, an unknown one."""
+    if not isinstance(table, dict):
+        return Server()
+    command: Any = table.get("command")
+    args: Any = table.get("args")
+    if isinstance(command, list) and command:  # program and arguments in one
+        command, args = command[0], command[1:]
+    env = table.get("env", table.get("environment"))
+    url = table.get("url", table.get("serverUrl"))
+    return Server(
+        command=command if isinstance(command, str) else None,
+        args=tuple(str(one) for one in args) if isinstance(args, list) else (),
+        env=tuple(sorted(filter(_is_variable, env))) if isinstance(env, dict) else (),
+        url=url if isinstance(url, str) else None,
+    )
+
+
+def _is_variable(name: object) -> bool:
+    return isinstance(name, str) and name.isascii() and name.isidentifier()
+
+
+def grant(name: str, server: Server, at: Place, decision: Decision, origin: str) -> Grant:
+    """What an agent has of a server, called `name`: one tool, or all of them."""
+    return Grant(
+        toolset=name,
+        tool=name,
+        capabilities=(*CALLS, CONNECTS) if server.url else CALLS,
+        decision=decision,
+        origin=origin,
+        at=at,
+        is_open=True,
+        server=server,
+    )

@@ -1,0 +1,108 @@
+"""What the readers of all formats make of files: agents, the tools each has, and whom it may call."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.authority import Capability, Decision
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.graph import Server
+    from llmdo.syntax.document import Place
+
+MAX_NAME = 100  # characters: nobody types a longer one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A tool that an agent has, and what its format decides about calling it."""
+
+    toolset: str
+    """What paths call it."""
+    tool: str
+    capabilities: tuple[Capability, ...]
+    decision: Decision
+    origin: str
+    """Who decides so, in words for the user."""
+    at: Place
+    """What gives the tool to the agent."""
+    rule_at: Place | None = None
+    """The rule that decides; None where the format itself does."""
+    is_open: bool = False
+    server: Server | None = None
+    """The MCP server whose tool it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Another agent that an agent may call."""
+
+    name: str
+    """Its identity; of nobody where it exists nowhere."""
+    at: Place
+    decision: Decision = "allowed"
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent as its format has it."""
+
+    name: str
+    """Its identity in the whole project."""
+    at: Place
+    path: str
+    prompt: str
+    header: Mapping[str, object] = field(default_factory=dict)
+    """All that its file says besides."""
+    description: str | None = None
+    model: str | None = None
+    grants: tuple[Grant, ...] = ()
+    calls: tuple[Call, ...] = ()
+    everyone: Place | None = None
+    """What lets it call every agent; None where nothing does."""
+    inherits: bool = False
+    """Whether it has every tool because its file names none."""
+    format: str = ""
+    """What it was read from, where it stands beside agents of other formats."""
+    but: tuple[str, ...] = ()
+    """The tools that its file takes away again."""
+    is_entry: bool = True
+    """Whether a person starts it."""
+    is_callable: bool = True
+    """Whether an agent that may call every agent may call it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """What was read of a project."""
+
+    format: str
+    agents: tuple[Agent, ...]
+    """As they were found; of those with one name, all."""
+    files: tuple[str, ...]
+    """Every file that was read, sorted."""
+    problems: tuple[Diagnostic, ...] = ()
+    starts: Decision = "needs_approval"
+    """About starting an MCP server."""
+    max_depth: int = 64
+    """How many calls deep agents can nest; where the format has no limit, deeper than anybody looks."""
+
+
+def capability_of(name: str) -> str:
+    """The capability of something of which nothing is known."""
+    return f"x.{re.sub(r'[^A-Za-z0-9_-]+', '-', name)[:MAX_NAME].strip('-') or 'unknown'}.any"
+
+
+_SCOPE = re.compile(r"(?:\./|/(?!/))?(?P<path>[\w@+-][\w@.+-]*(?:/[\w@+-][\w@.+-]*)*)(?P<all>/\*\*?)?")
+
+
+def scope_of(pattern: str) -> str | None:
+    """The scope of ours that a path pattern means; None where none does, and all has to count."""
+    found = _SCOPE.fullmatch(pattern)
+    return f"{found['path']}{'/**' if found['all'] else ''}" if found else None

@@ -1,0 +1,52 @@
+"""Every folder `cases/<code>/<slug>/` is a project of another tool, beside `expect.txt`: what llmdo says about it.
+
+The slug says the format: `claude-not-yaml`, `passes-claude-plain`. `LLMDO_ACCEPT=1 pytest tests/foreign` writes what is
+said now; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from llmdo import foreign
+from llmdo.cli.check import rendered
+from llmdo.diagnostic import CODES
+from llmdo.foreign import findings
+from llmdo.render import foreign as render
+
+CASES = Path(__file__).parent / "cases"
+ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
+NAMES = {one.__name__.replace("_", "-") for one in findings.ALL}
+FOREIGN = [code for code, (name, _) in CODES.items() if name in NAMES]
+
+
+def format_of(case: Path) -> str:
+    slug = case.name.removeprefix("passes-")
+    return next(form for form in (*foreign.FORMATS, foreign.AUTO) if slug.startswith(f"{form}-"))
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    shutil.copytree(case, root, symlinks=True)
+    (root / "expect.txt").unlink()
+    read = foreign.read(format_of(case), root)
+    found = findings.check(read)
+    reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
+    text = f"{rendered(found, root, 'text')}\n{render.text(read.team.format, reached)}"
+    if os.environ.get("LLMDO_ACCEPT"):
+        (case / "expect.txt").write_text(text, encoding="utf-8")
+    assert text == (case / "expect.txt").read_text(encoding="utf-8")
+    codes = {one.code for one in found}
+    assert (case.parent.name in codes) is not case.name.startswith("passes-")
+
+
+@pytest.mark.parametrize("code", FOREIGN)
+def test_every_code_has_a_case_that_fails_and_one_that_passes(code: str) -> None:
+    slugs = [case.name for case in ALL if case.parent.name == code]
+    assert any(slug.startswith("passes-") for slug in slugs)
+    assert any(not slug.startswith("passes-") for slug in slugs)

@@ -1,0 +1,65 @@
+"""Real projects, where they are at hand: what is known of them by hand comes out."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign import findings
+from tests.foreign.corpus import FOLDER, needs_corpus
+
+DOCKER = FOLDER / "docker-agent"
+
+GAINS = {
+    "examples/background_agents": "root > code_analyst > shell",
+    "examples/dev-team": "root > awesome_engineer > shell",
+    "examples/handoff": "root > filesystem_search > create_directory",
+    "examples/mcp-definitions": "root > backend > shell",
+    "examples/multi-code": "root > golang > shell",
+    ".github/agents/nightly-scanner": "root > reporter > shell",
+}
+"""The teams whose root has a shell or files only through another agent, with a shortest way."""
+
+
+@needs_corpus
+def test_all_agents_of_a_large_collection_are_read() -> None:
+    read = foreign.read("claude", FOLDER / "claude-wshobson")
+    assert len(read.graph.entries) == 200
+    assert [agent.name for agent in read.team.agents if not agent.path] == ["general-purpose"]
+    assert sum(agent.inherits for agent in read.team.agents) == 185
+    assert {one.code for one in read.team.problems} <= {"LDO250"}
+
+
+@needs_corpus
+def test_roots_that_gain_a_shell_or_files_only_through_another_agent_are_found_with_the_way() -> None:
+    read = foreign.read("docker-agent", DOCKER)
+    gained = {}
+    for one in findings.foreign_delegate_gain(read):
+        team, _, agent = (one.subject or "").rpartition("/")
+        if agent == "root" and ("`fs.write`" in one.message or "`proc.exec" in one.message):
+            path = one.message.rpartition(": ")[2].strip("`")
+            gained[team] = path.replace(f"{team}/", "")
+    assert gained == GAINS
+
+
+@needs_corpus
+def test_the_one_circle_is_found_and_the_agents_that_nothing_calls() -> None:
+    found = findings.check(foreign.read("docker-agent", DOCKER))
+    assert [one.at.path for one in found if one.code == "LDO350"] == ["examples/handoff.yaml"]
+    assert [one.subject for one in found if one.code == "LDO351"] == [
+        "examples/custom_provider/subagent",
+        "examples/tic-tac-toe-mcp/player_blue",
+        "examples/tic-tac-toe-mcp/player_red",
+        "examples/tic-tac-toe/player_blue",
+        "examples/tic-tac-toe/player_red",
+    ]
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", sorted(DOCKER.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_every_team_file_is_read_alone_and_every_edge_has_a_place(path: object) -> None:
+    read = foreign.read("docker-agent", DOCKER / str(path))
+    assert not [one for one in read.team.problems if one.severity == "error"]
+    for worker in read.graph.workers.values():
+        for use in worker.uses:
+            assert use.at.location.span is not None

@@ -1,0 +1,53 @@
+"""A revision says what its files say, without a checkout."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from llmdo import foreign
+from llmdo.diagnostic import LlmdoError
+from llmdo.foreign import findings
+from tests.foreign.test_cases import ALL, format_of
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example", *words], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("form", [*foreign.FORMATS, foreign.AUTO])
+def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path) -> None:
+    for case in (one for one in ALL if format_of(one) == form):
+        shutil.copytree(case, tmp_path / "all" / case.parent.name / case.name)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "m")
+    for case in (tmp_path / "all").glob("*/*"):
+        now, then = foreign.read(form, case), foreign.read(form, case, "HEAD")
+        assert now.graph == then.graph
+        assert findings.check(now) == findings.check(then)
+
+
+def test_a_link_in_a_revision_is_not_followed_and_a_file_that_is_too_large_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "link.md").symlink_to("/etc/passwd")
+    (folder / "large.md").write_text("---\nname: a\n---\n" + "x" * 2_000_000, encoding="utf-8")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "m")
+    found = findings.check(foreign.read("claude", tmp_path, "HEAD"))
+    assert {(one.code, one.at.path) for one in found} == {
+        ("LDO105", ".claude/agents/large.md"),
+        ("LDO107", ".claude/agents/link.md"),
+    }
+
+
+@pytest.mark.parametrize("revision", ["--help", "HEAD~9", "a\nb", ""])
+def test_what_is_no_revision_is_refused(revision: str, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    with pytest.raises(LlmdoError, match="revision"):
+        foreign.read("claude", tmp_path, revision)

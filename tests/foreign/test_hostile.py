@@ -1,0 +1,141 @@
+"""Whatever stands in the files of a stranger, reading them ends soon, in an answer or in a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from llmdo import foreign
+from llmdo.diagnostic import LlmdoError
+from llmdo.foreign import findings
+from llmdo.importing import import_project
+from llmdo.render import foreign as render
+
+FILES = {
+    "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),
+    "docker-agent": ("team.yaml", ".github/agents/other.yml"),
+    "gh-aw": (".github/workflows/a.md", ".github/workflows/shared/b.md"),
+    "llm-do": ("main.worker", "app/main.agent", "app/project.json"),
+    "mcp": (".mcp.json", ".vscode/mcp.json"),
+    "opencode": (".opencode/agent/a.md", "opencode.json"),
+}
+"""Files that each format looks at."""
+
+WORDS = (
+    "name", "description", "tools", "disallowedTools", "permissionMode", "mcpServers", "permissions", "allow", "ask",
+    "deny", "defaultMode", "bypassPermissions", "Read", "Bash", "Bash(git:*)", "Agent(a, b)", "Agent", "mcp__s__t",
+    "agents", "root", "sub_agents", "handoffs", "toolsets", "type", "mcp", "ref", "mcps", "shell", "filesystem", "script",
+    "shell:cmd=ls*", "post_edit", "api_config", "runtime", "safety", "autonomous", "on", "bash", "safe-outputs",
+    "mcp-servers", "imports", "shared/b.md", "network", "entry", "agent", "function", "agent_files", "python_files",
+    "approval_mode", "server_side_tools", "tool_type", "web_search", "permission", "task", "edit", "*", "docs/**", "mode",
+    "primary", "disable", "prompt", "command", "args", "env", "url", "https://x", "main", "a", "b", "every agent", "", "é",
+    "\u202e", "x" * 200, "../..", "rag", "max_depth", "instruction", "model",
+)  # fmt: skip
+
+values: Any = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 10**6) | st.floats(allow_nan=False) | st.sampled_from(WORDS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+def answered(form: str, root: Path) -> None:
+    """Asks everything there is to ask about a project."""
+    try:
+        read = foreign.read(form, root)
+    except LlmdoError:
+        return
+    found = findings.check(read)
+    reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
+    assert render.text(form, reached)
+    assert render.page(read, reached, found)
+    if read.team.agents:
+        with tempfile.TemporaryDirectory() as target:
+            done = import_project(read, Path(target))
+            assert (done.wider, done.narrower) == ((), ()), done
+            assert not [one for one in done.findings if one.severity == "error"], done.findings
+
+
+def write(root: Path, path: str, content: bytes) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_bytes(content)
+
+
+@pytest.mark.parametrize("form", FILES)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_values_under_the_known_keys_are_answered(form: str, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for path in FILES[form]:
+            text = json.dumps(data.draw(st.dictionaries(st.sampled_from(WORDS), values, max_size=6)))
+            fenced = not path.endswith((".json", ".yaml", ".yml"))
+            write(root, path, (f"---\n{text}\n---\nWork.\n" if fenced else text).encode())
+        answered(form, root)
+
+
+NASTY = {
+    "empty": b"",
+    "binary": bytes(range(256)),
+    "utf-16": "---\nname: a\n---\n".encode("utf-16"),
+    "brackets": b"---\ntools: " + b"[" * 50_000 + b"\n---\n",
+    "braces": b'{"agents":' * 5_000,
+    "alias bomb": b"agents:\n  a: &a [x]\n" + b"".join(b"  k%d: &k%d [*a, *a]\n" % (n, n) for n in range(50)),
+    "long line": b"---\nname: " + b"a" * 900_000 + b"\n---\n",
+    "many keys": b"---\n" + b"".join(b"toolz%d: x: y\n" % n for n in range(20_000)) + b"---\n",
+    "too large": b"agents:\n" + b"# nothing\n" * 200_000,
+    "markers": b"<<<<<<< HEAD\n---\nname: a\n=======\n>>>>>>> b\n",
+    "carriage returns": b"---\r\nname: a\r\ntools: Bash\r\n---\r\nWork.\r\n",
+    "lists for words": b'{"name": "a", "permission": {"a": []}, "runtime": {"approval_mode": []}, "entry": {"agent": []}}',
+    "only fences": b"---\n---\n",
+    "no end": b"---\nname: a\n",
+}
+
+
+@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("content", NASTY.values(), ids=NASTY)
+def test_nasty_files_are_answered(form: str, content: bytes, tmp_path: Path) -> None:
+    for path in FILES[form]:
+        write(tmp_path, path, content)
+    answered(form, tmp_path)
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_no_link_is_followed(form: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("---\nname: secret\n---\nagents: {root: {}}\n", encoding="utf-8")
+    root = tmp_path / "project"
+    for path in FILES[form]:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).symlink_to(secret)
+    try:
+        read = foreign.read(form, root)
+    except LlmdoError:
+        return
+    assert read.team.agents == ()
+    assert {one.code for one in findings.check(read)} == {"LDO107"}
+
+
+def test_a_pipe_and_a_folder_in_place_of_a_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / ".claude" / "agents" / "folder.md").mkdir(parents=True)
+    os.mkfifo(tmp_path / ".claude" / "agents" / "pipe.md")
+    os.mkfifo(tmp_path / ".mcp.json")
+    read = foreign.read("claude", tmp_path)
+    assert {(one.code, one.at.path) for one in findings.check(read)} == {
+        ("LDO105", ".claude/agents/pipe.md"),
+        ("LDO105", ".mcp.json"),
+    }
+
+
+def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, ".gitignore", b"plugins/\n")
+    write(tmp_path, "plugins/p/agents/a.md", b"---\nname: a\n---\n")
+    write(tmp_path, ".claude/agents/b.md", b"---\nname: b\ntools: Read\n---\n")
+    assert [agent.name for agent in foreign.read("claude", tmp_path).team.agents] == ["b"]
