@@ -1,0 +1,298 @@
+"""Kills a run with SIGKILL at random moments until it is complete, and compares it with one that nobody disturbed.
+
+The run: four unequal delegates at a time, effects that must happen once each, and a question in each delegate that
+somebody answers after the run has stopped for it. `python -m bench.crash --kills 200`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import llmdo.runtime  # so that no child has to import it
+from llmdo.__main__ import main as llmdo
+from llmdo.journal import JournalError, Runs
+from llmdo.journal.questions import add_answer, waiting
+from llmdo.journal.summary import unfinished as unfinished_calls
+
+STEPS = (1, 3, 5, 8)
+"""How many effects each of the four delegates has, so that none ends when another does."""
+
+MANIFEST = """\
+schema = 1
+
+[workspace]
+name = "crash"
+workers = ["*.worker"]
+model = "python:models.py:scripted"
+
+[toolsets.effects]
+python = "tools.py:effects"
+capabilities = { effect = ["x.effects.write"], careful = ["x.effects.careful"], look = [] }
+
+[approvals.rules]
+"x.effects.write" = "allowed"
+"x.effects.careful" = "needs_approval"
+
+[entries.main]
+worker = "main"
+input = "go"
+limits = { requests = 1000 }
+"""
+
+MODELS = f"""\
+import time
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.usage import RequestUsage
+
+STEPS = {STEPS!r}
+
+async def answer(messages, info):
+    import asyncio
+    await asyncio.sleep(0.004)
+    responses = [one for one in messages if isinstance(one, ModelResponse)]
+    returns = [part for one in messages for part in one.parts if isinstance(part, ToolReturnPart)]
+    if any(tool.name == "unit" for tool in info.function_tools):
+        if not responses:
+            calls = [ToolCallPart("unit", {{"input": str(number)}}) for number in range(len(STEPS))]
+            return ModelResponse(parts=calls, usage=RequestUsage(input_tokens=10, output_tokens=5))
+    else:
+        me = int(messages[0].parts[-1].content)
+        step = len(responses)
+        if step < STEPS[me]:
+            calls = [ToolCallPart("effect", {{"name": f"{{me}}.{{step}}"}}), ToolCallPart("look", {{}})]
+            return ModelResponse(parts=calls, usage=RequestUsage(input_tokens=7, output_tokens=3))
+        if step == STEPS[me]:
+            return ModelResponse(parts=[ToolCallPart("careful", {{"name": f"{{me}}.careful"}})])
+    text = " ".join(f"{{part.tool_name}}={{part.content}}" for part in returns)
+    return ModelResponse(parts=[TextPart(text)], usage=RequestUsage(input_tokens=1, output_tokens=1))
+
+scripted = FunctionModel(answer)
+"""
+
+TOOLS = '''\
+import os
+import time
+from pathlib import Path
+from pydantic_ai.toolsets import FunctionToolset
+
+effects = FunctionToolset(id="effects")
+LOG = Path(__file__).with_name("effects.log")
+
+def note(name):
+    time.sleep(0.02)
+    descriptor = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(descriptor, f"{name}\\n".encode())
+    os.close(descriptor)
+    time.sleep(0.02)
+    return f"did {name}"
+
+@effects.tool_plain
+def effect(name: str) -> str:
+    """Has an effect."""
+    return note(name)
+
+@effects.tool_plain
+def careful(name: str) -> str:
+    """Has an effect that is asked about."""
+    return note(name)
+
+@effects.tool_plain
+async def look() -> str:
+    """Has none."""
+    return "seen"
+'''
+
+WORKERS = {
+    "main.worker": "---\nname: main\ntoolsets: [unit]\n---\nGo.\n",
+    "unit.worker": "---\nname: unit\ndescription: One of four.\ntoolsets: [effects]\n---\nWork.\n",
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one run went that was killed again and again."""
+
+    kills: int
+    processes: int
+    unfinished: int
+    """Tools that were killed between their start and their end, and that somebody had to look at."""
+    lost: list[str]
+    repeated: list[str]
+    swapped: list[str]
+    """Calls of workers in which the effects came in another order."""
+    same_result: bool
+    requests: int
+
+
+def write_workspace(root: Path) -> None:
+    """Writes the workspace of the run."""
+    files = {"llmdo.toml": MANIFEST, "models.py": MODELS, "tools.py": TOOLS, **WORKERS}
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def start(root: Path, words: list[str]) -> int:
+    """Begins `llmdo WORDS` in `root`, in a process that need not import anything first; its id."""
+    child = os.fork()
+    if child:
+        return child
+    code = 70
+    try:
+        os.chdir(root)
+        for name, number in (("out.txt", 1), ("err.txt", 2)):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.argv = ["llmdo", *words]
+        code = llmdo()
+        sys.stdout.flush()
+    finally:
+        os._exit(code)
+
+
+def finished(child: int, kill_after: float | None = None) -> int:
+    """The exit code of a process, which is killed after so many seconds; minus the signal where it was."""
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(
+            child, signal.SIGKILL
+        )  # one that has ended waits for its parent, so that this hits nobody else
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def undisturbed(root: Path) -> tuple[str, int, float]:
+    """The output, the number of requests and the seconds of the same run, approved and not killed."""
+    began = time.monotonic()
+    words = ["run", "--approve-all", "--no-journal", "--format", "json"]
+    assert finished(start(root, words)) == 0, (root / "err.txt").read_text()
+    (root / "effects.log").unlink()
+    said = json.loads((root / "out.txt").read_text())
+    return said["output"], said["usage"]["requests"], time.monotonic() - began
+
+
+def trial(root: Path, chance: random.Random, expected: tuple[str, int, float]) -> Trial:
+    """Runs once in `root`, killed at random moments until it is complete."""
+    kills = processes = unfinished = 0
+    words = ["run", "--approvals", "later"]
+    while True:
+        processes += 1
+        child = start(root, [*words, "--format", "json"])
+        code = finished(child, chance.uniform(0.0, expected[2]) if chance.random() < 0.8 else None)
+        kills += code == -signal.SIGKILL
+        if code == 0:
+            said = json.loads((root / "out.txt").read_text())
+            break
+        names = Runs(root).names()
+        if not names or not _has_begun(root, names[-1]):
+            continue
+        words = ["resume", names[-1]]
+        if code == 3:
+            _approve(root, names[-1])
+        elif again := _open_calls(root, names[-1]):
+            unfinished += len(again)
+            words += [word for path in again for word in ("--again", path)]
+    return _judged(root, said, expected, kills, processes, unfinished)
+
+
+def _has_begun(root: Path, run: str) -> bool:
+    """Whether a run was killed after its first entry; before it, there is nothing to go on with."""
+    try:
+        with Runs(root).read(run) as journal:
+            if next(journal.entries("run"), None):
+                return True
+    except JournalError:
+        pass
+    for path in (root / ".llmdo" / "runs").glob(f"{run}*"):
+        path.unlink()
+    return False
+
+
+def _approve(root: Path, run: str) -> None:
+    with Runs(root).open(run) as journal:
+        for question in waiting(journal).values():
+            said = {"allowed": True, "by": "bench", "reason": "", "told": "", "expires": None}
+            add_answer(journal, question, said, at_terminal=False)
+
+
+def _open_calls(root: Path, run: str) -> list[str]:
+    """The calls that were killed while they were executed. Their effects, where they had some, are taken back."""
+    with Runs(root).read(run) as journal:
+        found = list(unfinished_calls(journal))
+    log, done = root / "effects.log", _recorded(root, run)
+    if found and log.exists():
+        log.write_text("".join(f"{line}\n" for line in log.read_text().splitlines() if line in done))
+    return found
+
+
+def _recorded(root: Path, run: str) -> set[str]:
+    with Runs(root).read(run) as journal:
+        return {
+            entry.data["content"].removeprefix("did ")
+            for entry in journal.entries("finished")
+            if str(entry.data.get("content", "")).startswith("did ")
+        }
+
+
+def _judged(
+    root: Path,
+    said: dict[str, object],
+    expected: tuple[str, int, float],
+    kills: int,
+    processes: int,
+    unfinished: int,
+) -> Trial:
+    lines = (root / "effects.log").read_text().splitlines()
+    wanted = [f"{me}.{step}" for me, steps in enumerate(STEPS) for step in [*range(steps), "careful"]]
+    swapped = []
+    for me in range(len(STEPS)):
+        mine = [line for line in lines if line.startswith(f"{me}.")]
+        if mine != [line for line in wanted if line.startswith(f"{me}.")]:
+            swapped.append(str(me))
+    usage = said["usage"]
+    assert isinstance(usage, dict)
+    return Trial(
+        kills=kills,
+        processes=processes,
+        unfinished=unfinished,
+        lost=sorted(set(wanted) - set(lines)),
+        repeated=sorted({line for line in lines if lines.count(line) > 1}),
+        swapped=swapped,
+        same_result=said["output"] == expected[0] and usage["requests"] == expected[1],
+        requests=usage["requests"],
+    )
+
+
+def main() -> int:
+    """Prints what each trial found; the exit code says whether all were like the undisturbed run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)  # moments, not secrets
+    kills = trials = open_calls = 0
+    wrong: list[Trial] = []
+    while kills < options.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            write_workspace(root)
+            found = trial(root, chance, undisturbed(root))
+        kills, trials, open_calls = kills + found.kills, trials + 1, open_calls + found.unfinished
+        if found.lost or found.repeated or found.swapped or not found.same_result:
+            wrong.append(found)
+            print(found)
+    print(f"{kills} kills in {trials} runs, {open_calls} tools killed within: {len(wrong)} runs differ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

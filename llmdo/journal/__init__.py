@@ -1,0 +1,16 @@
+"""The journal of a run: what happened, at which place of the tree, so that it can go on, be repeated and be judged.
+
+One SQLite file a run, below `.llmdo/runs/` of the workspace. An entry is keyed by call path, kind and step, never
+by time or by the order in which things happened to run, for parallel delegates do not keep an order. This package
+knows files and entries; `runtime/` knows what a model's message looks like.
+
+History of the format, newest first:
+  version 1: the tables `entry` and `content`.
+"""
+
+from llmdo.journal.claim import Claim
+from llmdo.journal.entries import Entry, JournalError, Kind
+from llmdo.journal.folder import Runs
+from llmdo.journal.store import Journal
+
+__all__ = ["Claim", "Entry", "Journal", "JournalError", "Kind", "Runs"]

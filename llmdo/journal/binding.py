@@ -1,0 +1,145 @@
+"""What a run is bound to: the input, and the digests of all that runs. Going on with something else is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo import lock
+from llmdo.diagnostic import LlmdoError
+from llmdo.inventory import reachable
+from llmdo.journal.entries import JournalError
+from llmdo.models import python_reference
+from llmdo.source import Source
+from llmdo.values import dataclass, replace
+from llmdo.workspace import LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from llmdo.graph import Graph
+    from llmdo.journal.store import Journal
+    from llmdo.lock import Drift
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """What a run was started with."""
+
+    entry: str
+    input: str
+    models: Mapping[str, str]
+    """Worker to the reference of its model."""
+    paths: Mapping[str, str]
+    """The path maps that held for this run alone."""
+    max_depth: int | None
+    graph: Graph
+    """The part of the resolved graph that the entry reaches."""
+    prompts: Mapping[str, str]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The binding as an entry holds it."""
+        return {
+            "entry": self.entry,
+            "input": self.input,
+            "models": dict(self.models),
+            "paths": dict(self.paths),
+            "max_depth": self.max_depth,
+            "lock": lock.dump(self.graph),
+            "prompts": dict(self.prompts),
+        }
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Binding:
+        """The binding in an entry.
+
+        Raises:
+            JournalError: Its lock cannot be read.
+        """
+        locked = lock.read(Source(LOCK, data["lock"]))
+        if locked.graph is None:
+            raise JournalError(f"the lock in the journal cannot be read: {locked.problems[0].message}")
+        said = {key: data[key] for key in ("entry", "input", "models", "paths", "max_depth", "prompts")}
+        return cls(graph=locked.graph, **said)
+
+    def drift(self, graph: Graph) -> tuple[Drift, ...]:
+        """What of all that runs differs in `graph`."""
+        if self.entry not in graph.entries:
+            return (lock.Drift("entry", self.entry, ("it no longer exists",), None),)
+        mapped = replace(graph, paths={**graph.paths, **self.paths})
+        return lock.drift(self.graph, reached(mapped, self.entry, self.models))
+
+
+def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
+    """The part of `graph` that a run of `entry` can reach; `models` are the models that its workers use."""
+    workers = {name: graph.workers[name] for name in reachable(graph, graph.entries[entry])}
+    own = graph.entries[entry].use
+    uses = {use.name for worker in workers.values() for use in worker.uses} | ({own.name} if own else set())
+    toolsets = {name: toolset for name, toolset in graph.toolsets.items() if name in uses}
+    modules = {toolset.python.rpartition(":")[0] for toolset in toolsets.values() if toolset.python}
+    schemas = {
+        reference.name.rpartition(":")[0]
+        for worker in workers.values()
+        for reference in (worker.schema_in, worker.schema_out)
+        if reference
+    }
+    used = {name: graph.models[name] for name in sorted({*models.values()} & {*graph.models})}
+    references = {*models.values(), *(one for chain in used.values() for one in chain)}
+    files = {reference for one in references if (reference := python_reference(one))} | references
+    return replace(
+        graph,
+        models=used,
+        python_models={name: source for name, source in graph.python_models.items() if name in files},
+        schema_sources={path: source for path, source in graph.schema_sources.items() if path in schemas},
+        modules={path: source for path, source in graph.modules.items() if path in modules},
+        entries={entry: graph.entries[entry]},
+        workers=workers,
+        toolsets=toolsets,
+        acceptances=(),
+    )
+
+
+def binding_of(journal: Journal) -> Binding:
+    """What the run of `journal` is bound to.
+
+    Raises:
+        JournalError: The journal does not say, or not all of it.
+    """
+    entry = next(journal.entries("run"), None)
+    if entry is None:
+        raise JournalError(f"`{journal.path}` holds no run")
+    if entry.outcome == "redacted":
+        raise JournalError(
+            f"run `{journal.run}` cannot go on: its input or a prompt held a secret, which the journal does not keep"
+        )
+    return Binding.of(entry.data)
+
+
+def require_same(binding: Binding, graph: Graph, accepted: Iterable[str]) -> list[str]:
+    """What differs between `graph` and what the run is bound to and was `accepted`, a sentence each.
+
+    Raises:
+        LlmdoError: Something differs that was not accepted; says what, all of it.
+    """
+    names = set(accepted)
+    found = {_name(drift): f"{_titled(drift)}: {', '.join(drift.changes)}" for drift in binding.drift(graph)}
+    if unknown := sorted(names - found.keys()):
+        raise LlmdoError(
+            f"`{unknown[0]}` is not among what changed since the run began",
+            hint=f"what did: {', '.join(found) or 'nothing'}",
+        )
+    if refused := {name: said for name, said in found.items() if name not in names}:
+        flags = " ".join(f"--allow-drift {name}" for name in refused)
+        raise LlmdoError(
+            f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
+            hint=f"go back to what it was, or accept it: {flags}",
+        )
+    return list(found.values())
+
+
+def _name(drift: Drift) -> str:
+    return drift.name or drift.kind
+
+
+def _titled(drift: Drift) -> str:
+    return f"{drift.kind} `{drift.name}`" if drift.name else f"`[{drift.kind}]`"

@@ -1,0 +1,84 @@
+"""The right to work on a run: one process has it, and loses it when it ends, however it ends."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path  # noqa: TC003  # a field's type
+from typing import Self
+
+from llmdo.journal.entries import JournalError
+from llmdo.values import dataclass
+
+PATIENCE = 0.25  # seconds: whoever only asks whether a run is claimed holds the lock for a moment
+ATTEMPTS = 10  # the file vanishes when its owner ends
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One process's right to one run: a lock of SQLite's on an empty file, since every system has that."""
+
+    path: Path
+    held: sqlite3.Connection
+
+    @classmethod
+    def take(cls, path: Path) -> Claim | None:
+        """The right that the file `path` stands for; None where another process has it.
+
+        Raises:
+            JournalError: The file cannot be made.
+        """
+        for _ in range(ATTEMPTS):
+            try:
+                path.touch(mode=0o600)
+                held = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            except (OSError, sqlite3.Error) as error:
+                raise JournalError(f"cannot write `{path}`: {_why(error)}") from error
+            number = _number(path)
+            try:
+                held.execute("BEGIN EXCLUSIVE")
+            except sqlite3.Error as error:
+                held.close()
+                if "locked" in str(error):
+                    return None
+                raise JournalError(f"cannot write `{path}`: {_why(error)}") from error
+            if number is not None and number == _number(path):
+                return cls(path, held)
+            held.close()
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Lets another process have the run."""
+        with suppress(OSError):
+            self.path.unlink()
+        self.held.close()
+
+
+def is_claimed(path: Path) -> bool:
+    """Whether some process works on the run that `path` stands for."""
+    if not path.exists():
+        return False
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as connection:
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.Error as error:
+            return "locked" in str(error)
+    return False
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _number(path: Path) -> int | None:
+    """What tells the file at `path` from another one that takes its place."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None

@@ -1,0 +1,55 @@
+"""What a journal holds: one thing that happened at one place of a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.values import dataclass
+
+Kind = Literal[
+    "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
+    "return", "end",
+]  # fmt: skip
+"""What an entry is about.
+
+`run`: what was started, and the digests of everything that runs; the first entry. `session`: a process begins to
+work on the run. `call`: a worker begins. `request`: a model answered. `invalid`: a call's arguments did not fit.
+`decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
+execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended.
+"""
+
+
+class JournalError(LlmdoError):
+    """A journal cannot be opened, read or written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing that happened. No two have the same path, kind and step."""
+
+    path: str
+    """The call path."""
+    kind: Kind
+    step: int
+    """Which one of its kind at this path, from 1."""
+    outcome: str = ""
+    """How it ended, in a word; what the words are depends on the kind."""
+    digest: str = ""
+    """Of what was asked, called or handed over: going on with another one is a divergence."""
+    body: bytes = b"{}"
+    """All else, as JSON."""
+    at: float = 0.0
+    """Seconds since 1970."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The body."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+def pack(data: object) -> bytes:
+    """`data` as the body of an entry."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

@@ -1,0 +1,180 @@
+"""`.llmdo/runs/` of a workspace: where the journals of its runs are."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path  # noqa: TC003  # a field's type
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.journal.claim import Claim, is_claimed
+from llmdo.journal.entries import JournalError
+from llmdo.journal.store import SUFFIX, create_journal, open_journal, read_journal
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.journal.store import Journal
+
+PLACE = (".llmdo", "runs")
+AUDIT_SUFFIX = ".audit.jsonl"
+
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of one workspace that have a journal."""
+
+    root: Path
+    """Of the workspace."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the journals are."""
+        return self.root.joinpath(*PLACE)
+
+    def path(self, run: str) -> Path:
+        """The journal of the run of that id.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        if not _RUN.fullmatch(run):
+            raise LlmdoError(f"`{run}` is not the id of a run")
+        return self.folder / f"{run}{SUFFIX}"
+
+    def audit(self, run: str) -> Path:
+        """The audit of the run of that id.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        return self.path(run).with_suffix(AUDIT_SUFFIX)
+
+    def names(self, suffix: str = SUFFIX) -> list[str]:
+        """The ids of the runs, which sort by time; of those that have a file which ends so."""
+        try:
+            return sorted(
+                one.name.removesuffix(suffix) for one in self.folder.iterdir() if one.name.endswith(suffix)
+            )
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise JournalError(f"cannot read `{self.folder}`: {error.strerror}") from error
+
+    def find(self, said: str, *, audited: bool = False) -> str:
+        """The id that `said` is, ends with or begins, where only one does; `last` is the last run.
+
+        Where `audited`, of those that have an audit.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        names = self.names(AUDIT_SUFFIX if audited else SUFFIX)
+        if said in names:
+            return said
+        if said == "last" and names:
+            return names[-1]
+        found = [name for name in names if name.startswith(said) or name.endswith(said)] if said else []
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise LlmdoError(f"`{said}` may be {len(found)} runs", hint=f"such as `{found[-1]}`")
+        hint = did_you_mean(said, names) or (
+            ("such as `last`" if audited else "`llmdo runs` lists them")
+            if names
+            else f"no run has {'an audit' if audited else 'a journal'} here"
+        )
+        raise LlmdoError(f"there is no run `{said}`", hint=hint)
+
+    def prepare(self) -> Path:
+        """The folder, made where it is not there, with a `.gitignore` that keeps all of it out of git.
+
+        Raises:
+            JournalError: It cannot be made, or is reached through a link.
+        """
+        folder = self.root
+        try:
+            for name in PLACE:
+                folder = folder / name
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if not stat.S_ISDIR(folder.lstat().st_mode):
+                    raise JournalError(f"`{folder}` is a link, which llmdo does not follow")
+                if name == PLACE[0]:
+                    _write_new(folder / ".gitignore", b"*\n")
+        except OSError as error:
+            raise JournalError(
+                f"no journal can be kept: cannot write `{folder}`: {error.strerror}",
+                hint="`--no-journal` runs without one: such a run cannot be resumed",
+            ) from error
+        return folder
+
+    def create(self, run: str) -> Journal:
+        """A new journal for the run of that id.
+
+        Raises:
+            JournalError: It cannot be made.
+        """
+        self.prepare()
+        return create_journal(self.path(run))
+
+    def open(self, run: str) -> Journal:
+        """The journal of that run, to read and to add to."""
+        return open_journal(self.path(run))
+
+    def read(self, run: str) -> Journal:
+        """The journal of that run, to read."""
+        return read_journal(self.path(run))
+
+    def each(self) -> Iterator[Journal]:
+        """The journals of all runs, one after the other, each open until the next one is asked for."""
+        for name in self.names():
+            with self.read(name) as journal:
+                yield journal
+
+    def claim(self, run: str) -> Claim:
+        """The right to work on that run.
+
+        Raises:
+            JournalError: Another process has it.
+        """
+        claim = Claim.take(self._lock(run))
+        if claim is None:
+            raise JournalError(
+                f"another process works on run `{run}`", hint="wait until it is done, or stop it"
+            )
+        return claim
+
+    def is_claimed(self, run: str) -> bool:
+        """Whether a process works on that run."""
+        return is_claimed(self._lock(run))
+
+    def remove(self, run: str) -> None:
+        """Removes the journal of that run and what belongs to it.
+
+        Raises:
+            JournalError: A process works on it, or it cannot be removed.
+        """
+        with self.claim(run):
+            try:
+                for path in self.folder.iterdir():
+                    if path.name.startswith(f"{run}."):
+                        path.unlink(missing_ok=True)
+            except OSError as error:
+                raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
+
+    def _lock(self, run: str) -> Path:
+        return self.path(run).with_suffix(".lock")
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)

@@ -1,0 +1,78 @@
+"""Recorded calls judged anew: which decisions the rules of today would make otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.authority import Authority, Capability, Ceiling, base_rules, decide
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.authority import Decision
+    from llmdo.graph import Graph, Worker
+    from llmdo.journal.store import Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A call on which the rules decide otherwise now."""
+
+    path: str
+    tool: str
+    before: Decision
+    after: Decision
+    reasons: tuple[str, ...]
+
+
+def flips(journal: Journal, graph: Graph, entry: str) -> Iterator[Flip]:
+    """The calls of a run on which the rules of `graph` decide otherwise than the recorded ones did.
+
+    A call that a worker makes which is no longer there is blocked.
+    """
+    workers = {one.path: one.data["worker"] for one in journal.entries("call")}
+    for one in journal.entries("decision"):
+        said = one.data
+        if said["by"] in ("policy", "lock"):
+            continue  # not a matter of rules
+        authority = _authority(graph, entry, one.path.rpartition("/")[0], workers)
+        if authority is None:
+            yield Flip(path=one.path, tool=said["tool"], before=said["decision"], after="blocked", reasons=())
+            continue
+        raised, declared = (tuple(map(Capability.parse, said[key])) for key in ("raised", "declared"))
+        verdict = decide(raised, declared, authority)
+        if verdict.decision != said["decision"] and not said["asks"]:
+            reasons = tuple(str(reason) for reason in verdict.reasons)
+            yield Flip(
+                path=one.path,
+                tool=said["tool"],
+                before=said["decision"],
+                after=verdict.decision,
+                reasons=reasons,
+            )
+
+
+def _authority(graph: Graph, entry: str, path: str, workers: Mapping[str, str]) -> Authority | None:
+    """What has a say over the calls of the worker that was called at `path`; None where it is no longer there."""
+    if entry not in graph.entries:
+        return None
+    started = graph.entries[entry]
+    ceilings = [] if started.may is None else [Ceiling(started.may, f"entry `{entry}`")]
+    caller: Worker | None = None
+    parts = path.split("/")
+    for number in range(len(parts)):
+        name = workers.get("/".join(parts[: number + 1]))
+        if name is None:
+            continue
+        caller = graph.workers.get(name)
+        if caller is None:
+            return None
+        if caller.may is not None:
+            ceilings.append(Ceiling(caller.may, f"worker `{name}`"))
+    return Authority(
+        base=base_rules(graph.rules),
+        default=graph.settings.default,
+        layers=(*started.approvals, *(caller.approvals if caller else ())),
+        ceilings=tuple(ceilings),
+    )

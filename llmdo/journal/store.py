@@ -1,0 +1,332 @@
+"""One journal on disk: entries that are there once `commit` returns, whatever happens to the process or the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import time
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Self
+
+from llmdo.journal.entries import Entry, JournalError, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+VERSION = 1
+"""Of the schema. A file with a higher one is refused."""
+
+APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite file
+
+MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
+MAX_FILE = 2 * 1024 * 1024 * 1024  # bytes of one journal
+
+_PAGE = 4096
+
+_SCHEMA = {
+    "entry": "CREATE TABLE entry (seq INTEGER PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, step INTEGER "
+    "NOT NULL, outcome TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, body BLOB NOT NULL, "
+    "UNIQUE (path, kind, step))",
+    "content": "CREATE TABLE content (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL)",
+}
+
+_ADD = "INSERT INTO entry (path, kind, step, outcome, digest, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_GET = (
+    "SELECT path, kind, step, outcome, digest, body, at FROM entry WHERE path = ? AND kind = ? AND step = ?"
+)
+_LAST = (
+    "SELECT path, kind, step, outcome, digest, body, at FROM entry WHERE kind = ? ORDER BY seq DESC LIMIT 1"
+)
+_LIST = (
+    "SELECT path, kind, step, outcome, digest, body, at FROM entry "
+    "WHERE (?1 = '[]' OR kind IN (SELECT value FROM json_each(?1))) "
+    "AND (?2 IS NULL OR path >= ?2 || '/' AND path < ?2 || '0') ORDER BY seq"  # "0" follows "/"
+)
+
+
+class Journal:
+    """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """`open_journal`, `create_journal` and `read_journal` make it."""
+        self.path = path
+        self._connection = connection
+        self._added: list[Entry] = []
+        self._keys: set[tuple[str, str, int]] = set()
+        self._contents: dict[str, bytes] = {}
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.path.name.removesuffix(SUFFIX)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; what was not committed is lost."""
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
+        """Keeps `entry` for the next commit, with the binary contents that its body names by their digests.
+
+        Raises:
+            JournalError: It is too large.
+        """
+        largest = max([len(entry.body), *map(len, (contents or {}).values())])
+        if largest > MAX_ENTRY:
+            raise JournalError(
+                f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
+                hint="`--no-journal` runs without one",
+            )
+        self._added.append(entry)
+        self._keys.add((entry.path, entry.kind, entry.step))
+        self._contents.update(contents or {})
+
+    def keep(self, digest: str, content: bytes) -> None:
+        """Keeps content for the next commit that entries name by its digest."""
+        self._contents[digest] = content
+
+    def commit(self) -> None:
+        """Returns when all that was added is on disk.
+
+        Raises:
+            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+        """
+        if not self._added and not self._contents:
+            return
+        now = time.time()
+        with translated(self.path, "written"):
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO content VALUES (?, ?)", self._contents.items()
+                )
+                self._connection.executemany(
+                    _ADD,
+                    [
+                        (one.path, one.kind, one.step, one.outcome, one.digest, one.body, one.at or now)
+                        for one in self._added
+                    ],
+                )
+                self._connection.execute("COMMIT")
+            except sqlite3.Error:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+        self._added.clear()
+        self._keys.clear()
+        self._contents.clear()
+
+    def get(self, path: str, kind: Kind, step: int = 1) -> Entry | None:
+        """The entry at this place, whether committed or not."""
+        if (path, kind, step) in self._keys:
+            return next(one for one in self._added if (one.path, one.kind, one.step) == (path, kind, step))
+        with translated(self.path, "read"):
+            row = self._connection.execute(_GET, (path, kind, step)).fetchone()
+        return _entry(row) if row else None
+
+    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[Entry]:
+        """The committed entries in the order in which they were added: of these kinds, or all; below a path, or all."""
+        with translated(self.path, "read"):
+            yield from map(_entry, self._connection.execute(_LIST, (json.dumps(kinds), below)))
+
+    def last(self, kind: Kind) -> Entry | None:
+        """The last committed entry of that kind."""
+        with translated(self.path, "read"):
+            row = self._connection.execute(_LAST, (kind,)).fetchone()
+        return _entry(row) if row else None
+
+    def counted(self) -> dict[str, int]:
+        """How many entries there are of each kind."""
+        with translated(self.path, "read"):
+            rows = self._connection.execute("SELECT kind, count(*) FROM entry GROUP BY kind").fetchall()
+        return dict(rows)
+
+    def content(self, digest: str) -> bytes:
+        """The binary content with that digest.
+
+        Raises:
+            JournalError: It is not there, or is not what it was.
+        """
+        if digest in self._contents:
+            return self._contents[digest]
+        with translated(self.path, "read"):
+            row = self._connection.execute("SELECT bytes FROM content WHERE digest = ?", (digest,)).fetchone()
+        if row is None or digest_of(row[0]) != digest:
+            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
+        found: bytes = row[0]
+        return found
+
+    def copy_to(self, path: Path) -> None:
+        """Writes a copy of what is committed to `path`, where no file may be.
+
+        Raises:
+            JournalError: It cannot be written.
+        """
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError as error:
+            raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
+        with translated(path, "written"):
+            target = sqlite3.connect(path)
+            try:
+                self._connection.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                target.close()
+
+
+SUFFIX = ".sqlite"
+
+
+def create_journal(path: Path) -> Journal:
+    """A new journal at `path`, for its owner only.
+
+    Raises:
+        JournalError: It cannot be made, or there is one.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise JournalError(
+            f"cannot write `{path}`: {error.strerror}", hint="`--no-journal` runs without a journal"
+        ) from error
+    with translated(path, "written"):
+        connection = _connect(path, "rw")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN")
+        for statement in _SCHEMA.values():
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    return Journal(path, connection)
+
+
+def open_journal(path: Path) -> Journal:
+    """The journal at `path`, to read and to add to.
+
+    Raises:
+        JournalError: It is no journal, is damaged or cannot be written.
+    """
+    _require_file(path)
+    with translated(path, "opened"):
+        connection = _connect(path, "rw")
+        _require_journal(path, connection)
+        if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            connection.close()
+            raise JournalError(f"`{path}` is damaged: {found}", hint=DAMAGED)
+        connection.execute("PRAGMA journal_mode = WAL")
+    return Journal(path, connection)
+
+
+def read_journal(path: Path) -> Journal:
+    """The journal at `path`, to read; works in a folder that cannot be written as well.
+
+    Raises:
+        JournalError: It is no journal, or is damaged.
+    """
+    _require_file(path)
+    with translated(path, "opened"):
+        try:
+            connection = _connect(path, "ro")
+            _require_journal(path, connection)
+        except sqlite3.OperationalError:
+            # Reading makes SQLite write a file beside it, unless it is told that nothing will change.
+            if os.access(path.parent, os.W_OK) or path.with_name(f"{path.name}-wal").exists():
+                raise
+            connection = _connect(path, "ro&immutable=1")
+            _require_journal(path, connection)
+    return Journal(path, connection)
+
+
+DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=5,
+        isolation_level=None,
+        check_same_thread=False,  # a run stays in one thread, which need not be the one that opened it
+    )
+    connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA max_page_count = {MAX_FILE // _PAGE}")
+    return connection
+
+
+def _require_file(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        raise JournalError(f"cannot read `{path}`: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
+        raise JournalError(f"cannot read `{path}`: it is not a file")
+
+
+def _require_journal(path: Path, connection: sqlite3.Connection) -> None:
+    """Nothing but our own tables may be in it: a stranger's file could bring triggers and views."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    problem, hint = None, None
+    if application != APPLICATION:
+        problem = "is not a journal"
+    elif version > VERSION:
+        problem, hint = f"has version {version}, and this llmdo reads up to {VERSION}", "use a newer llmdo"
+    else:
+        made = {
+            name: sql
+            for name, sql in connection.execute("SELECT name, sql FROM sqlite_schema")
+            if not name.startswith("sqlite_autoindex_")
+        }
+        problem = None if made == _SCHEMA else "is not a journal"
+    if problem:
+        connection.close()
+        raise JournalError(f"`{path}` {problem}", hint=hint)
+
+
+@contextmanager
+def translated(path: Path, work: str) -> Iterator[None]:
+    """Says of an error of SQLite's what it means for whoever reads it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "full" in text:
+            raise JournalError(
+                f"the journal `{path}` cannot be {work}: {_what_is_full(path)}",
+                hint="nothing that was recorded is lost: make room, then `llmdo resume`",
+            ) from error
+        if "malformed" in text or "not a database" in text:
+            raise JournalError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
+        if "locked" in text:
+            raise JournalError(f"the journal `{path}` cannot be {work}: another process uses it") from error
+        raise JournalError(f"the journal `{path}` cannot be {work}: {text}") from error
+
+
+def _what_is_full(path: Path) -> str:
+    with suppress(OSError):
+        if path.stat().st_size > MAX_FILE * 0.99:
+            return f"it has reached its limit of {MAX_FILE // 1024**3} GiB"
+    return "the disk is full"
+
+
+def digest_of(content: bytes) -> str:
+    """The digest that names `content`."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+def _entry(row: tuple[str, Kind, int, str, str, bytes, float]) -> Entry:
+    path, kind, step, outcome, digest, body, at = row
+    return Entry(path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at)

@@ -1,0 +1,193 @@
+"""What a journal says about its run as a whole, read without the agent loop that made it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from llmdo.journal.entries import JournalError
+from llmdo.journal.questions import waiting
+from llmdo.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from llmdo.journal.entries import Entry
+    from llmdo.journal.folder import Runs
+    from llmdo.journal.store import Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One run in a line."""
+
+    run: str
+    entry: str
+    status: str
+    """As the last process left it; `running` while one works on it, `stopped` where one ended without a word."""
+    began: float
+    """Seconds since 1970."""
+    ended: float | None
+    error: str | None
+    requests: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal | None
+    denied: int
+    questions: int
+    """That wait for an answer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """One call in the tree of a run: of a worker, or of a tool."""
+
+    path: str
+    began: float
+    ended: float
+    worker: str | None = None
+    """None for a tool."""
+    input: str = ""
+    outcome: str = ""
+    """Empty where it did not end."""
+    told: str = ""
+    """What its caller was told, in one text."""
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal | None = None
+    models: list[str] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+    children: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+
+def summary(journal: Journal, *, is_running: bool) -> Summary | None:
+    """The run of `journal` in a line; None where it never began."""
+    first = next(journal.entries("run"), None)
+    if first is None:
+        return None
+    sessions = list(journal.entries("session"))
+    last = journal.last("end")
+    is_over = last is not None and last.step >= len(sessions)
+    status = "running" if is_running else last.outcome if last is not None and is_over else "stopped"
+    said: dict[str, Any] = last.data if last is not None and is_over else {}
+    used = said.get("usage") or _used(journal)
+    cost = used["cost_usd"]
+    return Summary(
+        run=journal.run,
+        entry=first.path,
+        status=status,
+        began=first.at,
+        ended=last.at if last is not None and is_over and not is_running else None,
+        error=said.get("error"),
+        requests=used["requests"],
+        tool_calls=used["tool_calls"],
+        input_tokens=used["input_tokens"],
+        output_tokens=used["output_tokens"],
+        cost_usd=None if cost is None else Decimal(str(cost)),
+        denied=len(said.get("denied") or ()),
+        questions=len(waiting(journal)),
+    )
+
+
+def summaries(runs: Runs, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
+    """All runs of a workspace that began, the last one first; `tell` is told of journals that cannot be read."""
+    for name in reversed(runs.names()):
+        try:
+            with runs.read(name) as journal:
+                found = summary(journal, is_running=runs.is_claimed(name))
+        except JournalError as error:
+            tell(error)
+            continue
+        if found is not None:
+            yield found
+
+
+def _used(journal: Journal) -> dict[str, Any]:
+    """What the requests of a run used that is not over."""
+    used: dict[str, Any] = {
+        "requests": 0,
+        "tool_calls": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost_usd": None,
+    }
+    for entry in journal.entries("request"):
+        usage = entry.data["response"]["usage"]
+        used["requests"] += 1
+        used["input_tokens"] += usage.get("input_tokens", 0)
+        used["output_tokens"] += usage.get("output_tokens", 0)
+        if usage.get("cost") is not None:
+            used["cost_usd"] = (used["cost_usd"] or Decimal(0)) + Decimal(usage["cost"])
+    used["tool_calls"] = sum(entry.outcome == "success" for entry in journal.entries("finished"))
+    return used
+
+
+def tree(journal: Journal) -> dict[str, Node]:
+    """The calls of a run, callers first, each below its caller."""
+    roots: dict[str, Node] = {}
+    known: dict[str, Node] = {}
+    for entry in journal.entries():
+        if entry.kind in ("run", "session", "end"):
+            continue
+        node = known.get(entry.path)
+        if node is None:
+            node = known[entry.path] = Node(path=entry.path, began=entry.at, ended=entry.at)
+            above = known.get(entry.path.rpartition("/")[0])
+            (above.children if above else roots)[entry.path] = node
+        node.ended = entry.at
+        _take(node, entry)
+    return roots
+
+
+def _take(node: Node, entry: Entry) -> None:
+    said = entry.data
+    match entry.kind:
+        case "call":
+            node.worker, node.input = said["worker"], said["input"]
+        case "request":
+            _take_request(node, said)
+        case "decision":
+            node.decisions.append(said)
+            if not said["allowed"]:
+                node.outcome = "denied"
+                node.told = said["refusal"]
+        case "finished" | "invalid":
+            node.outcome = entry.outcome
+            node.told = _text(said)
+        case "return":
+            node.outcome = entry.outcome
+            node.told = said["output"] if said["error"] is None else said["error"]
+
+
+def _take_request(node: Node, said: Mapping[str, Any]) -> None:
+    usage = said["response"]["usage"]
+    node.requests += 1
+    node.input_tokens += usage.get("input_tokens", 0)
+    node.output_tokens += usage.get("output_tokens", 0)
+    if usage.get("cost") is not None:
+        node.cost_usd = (node.cost_usd or Decimal(0)) + Decimal(usage["cost"])
+    model = said["asked"]["model"]
+    if model not in node.models:
+        node.models.append(model)
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    """What a tool gave, as text."""
+    for key in ("message", "content", "return_value", "errors"):
+        if key in said:
+            return said[key] if isinstance(said[key], str) else repr(said[key])
+    return ""
+
+
+def unfinished(journal: Journal) -> dict[str, str]:
+    """The tools that were started and did not finish, by call path."""
+    started = {(entry.path, entry.step) for entry in journal.entries("started")}
+    finished = {(entry.path, entry.step) for entry in journal.entries("finished")}
+    return {path: path.rpartition("/")[2].partition("#")[0] for path, _ in sorted(started - finished)}

@@ -1,0 +1,210 @@
+"""The files of journals: complete or refused, one process at a time, and nobody else's to read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal import Entry, JournalError, Runs
+from llmdo.journal.store import VERSION, create_journal, digest_of, open_journal, read_journal
+
+
+def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> Entry:
+    return Entry(path=path, kind="request", step=step, body=body)
+
+
+def filled(tmp_path: Path, entries: int = 3) -> Path:
+    """The file of a closed journal."""
+    with Runs(tmp_path).create("r") as journal:
+        for step in range(entries):
+            journal.add(entry(step=step), {digest_of(b"x"): b"x"})
+        journal.commit()
+    return journal.path
+
+
+def test_what_was_committed_is_there_in_its_order(tmp_path: Path) -> None:
+    with Runs(tmp_path).create("r") as journal:
+        for path in ("b", "a/x#1", "a"):
+            journal.add(entry(path))
+        assert journal.get("a", "request") == entry("a")
+        assert not list(journal.entries())
+        journal.commit()
+        journal.add(entry("lost"))
+    with Runs(tmp_path).read("r") as journal:
+        assert [one.path for one in journal.entries()] == ["b", "a/x#1", "a"]
+        assert [one.path for one in journal.entries(below="a")] == ["a/x#1"]
+        assert [one.path for one in journal.entries("call")] == []
+        assert journal.get("lost", "request") is None
+
+
+def test_nothing_that_is_recorded_can_be_recorded_again(tmp_path: Path) -> None:
+    with Runs(tmp_path).create("r") as journal:
+        journal.add(entry())
+        journal.commit()
+        journal.add(entry("new"))
+        journal.add(entry())
+        with pytest.raises(JournalError, match="UNIQUE"):
+            journal.commit()
+    with Runs(tmp_path).read("r") as journal:
+        assert [one.path for one in journal.entries()] == ["main"]
+
+
+def test_only_its_owner_may_read_a_journal_and_git_does_not_see_it(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert (tmp_path / ".llmdo" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_file_that_is_no_journal_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.sqlite"
+    sqlite3.connect(other).execute("CREATE TABLE t (x)").connection.commit()
+    empty = tmp_path / "empty.sqlite"
+    empty.touch()
+    text = tmp_path / "text.sqlite"
+    text.write_text("not a journal" * 100)
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(filled(tmp_path))
+    for path, problem in (
+        (other, "is not a journal"),
+        (empty, "is not a journal"),
+        (text, "damaged"),
+        (link, "file"),
+    ):
+        for opened in (open_journal, read_journal):
+            with pytest.raises(JournalError, match=problem):
+                opened(path)
+
+
+def test_a_journal_with_a_trigger_is_refused(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END")
+    with pytest.raises(JournalError, match="is not a journal"):
+        open_journal(path)
+
+
+def test_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(JournalError, match="this llmdo reads up to 1"):
+        read_journal(path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeroed"])
+def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, damage: str) -> None:
+    path = filled(tmp_path, 500)
+    content = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    else:
+        path.write_bytes(content[:4096] + b"\0" * 8192 + content[12288:])
+    with pytest.raises(JournalError, match="damaged"):
+        open_journal(path)
+
+
+def test_what_a_killed_process_did_not_commit_is_gone_and_the_rest_is_there(tmp_path: Path) -> None:
+    script = f"""
+import os
+from pathlib import Path
+from llmdo.journal import Entry, Runs
+journal = Runs(Path({str(tmp_path)!r})).create("r")
+for step in range(20):
+    journal.add(Entry(path="main", kind="request", step=step))
+    journal.commit()
+journal._connection.execute("BEGIN")
+journal._connection.execute("DELETE FROM entry")
+os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == -9
+    with Runs(tmp_path).open("r") as journal:
+        assert [one.step for one in journal.entries()] == list(range(20))
+
+
+def test_a_run_belongs_to_one_process(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    filled(tmp_path)
+    script = f"""
+import sys
+from pathlib import Path
+from llmdo.journal import Runs
+with Runs(Path({str(tmp_path)!r})).claim("r"):
+    print("claimed", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "claimed\n"
+        assert runs.is_claimed("r")
+        with pytest.raises(JournalError, match="another process works on run `r`"):
+            runs.claim("r")
+        with pytest.raises(JournalError, match="another process"):
+            runs.remove("r")
+        other.kill()
+    assert not runs.is_claimed("r")
+    with runs.claim("r"), pytest.raises(JournalError, match="another process"):
+        runs.claim("r")
+    runs.remove("r")
+    assert list(runs.folder.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    tmp_path.chmod(0o500)
+    path.parent.chmod(0o500)
+    try:
+        with pytest.raises(JournalError, match="Permission denied"):
+            Runs(tmp_path).create("other")
+        with Runs(tmp_path).read("r") as journal:
+            assert len(list(journal.entries())) == 3
+    finally:
+        tmp_path.chmod(0o700)
+        path.parent.chmod(0o700)
+
+
+def test_a_folder_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / ".llmdo").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(JournalError, match="is a link"):
+        Runs(tmp_path / "w").create("r")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_run_is_found_by_what_only_its_id_holds(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    assert runs.names() == []
+    for name in ("20260101T000000-aa", "20260102T000000-ab"):
+        runs.create(name).close()
+    assert runs.find("last") == "20260102T000000-ab"
+    assert runs.find("aa") == runs.find("20260101") == "20260101T000000-aa"
+    for said, problem in (("2026", "may be 2 runs"), ("zz", "there is no run"), ("../x", "there is no run")):
+        with pytest.raises(LlmdoError, match=problem):
+            runs.find(said)
+    with pytest.raises(LlmdoError, match="not the id"):
+        runs.path("../x")
+
+
+def test_content_that_is_not_what_it_was_is_refused(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE content SET bytes = x'00'")
+    with read_journal(path) as journal, pytest.raises(JournalError, match="is not what it was"):
+        journal.content(digest_of(b"x"))
+
+
+def test_an_existing_file_is_never_taken_for_a_new_journal(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    with pytest.raises(JournalError, match="File exists"):
+        create_journal(path)
