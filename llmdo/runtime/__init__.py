@@ -5,10 +5,13 @@ says goes in; a `RunOutcome` comes out, however the run ended. An `AgentRuntime`
 `ctx.deps` and an entry's function as its first argument.
 """
 
-from llmdo.runtime.approvals import Answer, ApproveAll, Approver, Question, RejectAll
+from llmdo.runtime.approvals import Answer, ApproveAll, Approver, ApproveSome, AskLater, Question, RejectAll
 from llmdo.runtime.calls import AgentRuntime
 from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
+from llmdo.runtime.decisions import Call
+from llmdo.runtime.events import each
 from llmdo.runtime.models import ModelChoice
+from llmdo.runtime.policy import DepthLimit, PolicyRefusal, RunPolicy
 from llmdo.runtime.run import RunOptions, RunOutcome, Usage, new_run, run, run_sync
 from llmdo.runtime.terminal import AskOnTerminal, approver_at
 
@@ -16,18 +19,25 @@ __all__ = [
     "AgentRuntime",
     "Answer",
     "ApproveAll",
+    "ApproveSome",
     "Approver",
+    "AskLater",
     "AskOnTerminal",
+    "Call",
     "CallFrame",
     "DeniedCall",
+    "DepthLimit",
     "ModelChoice",
+    "PolicyRefusal",
     "Question",
     "RejectAll",
     "RunOptions",
     "RunOutcome",
+    "RunPolicy",
     "RuntimeConfig",
     "Usage",
     "approver_at",
+    "each",
     "new_run",
     "run",
     "run_sync",

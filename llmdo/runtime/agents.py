@@ -1,4 +1,4 @@
-"""Agents: each worker's, built once in a run, and the one hook that sees every model request of the tree."""
+"""Agents: each worker's, built once in a run."""
 
 from __future__ import annotations
 
@@ -6,63 +6,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai import Agent
-from pydantic_ai.capabilities import AbstractCapability
 
-from llmdo.runtime.events import ModelRequested, ModelResponded
-from llmdo.runtime.retries import Retries
+from llmdo.runtime.adopted import AdoptedAgent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic_ai import RunContext
-    from pydantic_ai.capabilities import WrapModelRequestHandler
-    from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.models import Model, ModelRequestContext
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
     from llmdo.graph import Graph
-    from llmdo.runtime.config import CallFrame
+    from llmdo.runtime.signatures import Signature
 
-RETRIES = 3  # corrections of one tool's arguments, or of its name, before the worker fails
-
-
-@dataclass
-class Meter(AbstractCapability[Any]):
-    """Tells of each model request and counts it for its worker. It wraps the request, so nothing need be streamed."""
-
-    @classmethod
-    def get_serialization_name(cls) -> str | None:
-        """None: no file can ask for it."""
-        return None
-
-    async def wrap_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
-    ) -> ModelResponse:
-        """The model's response."""
-        config, frame = ctx.deps.config, ctx.deps.frame
-        config.on_event(
-            ModelRequested(path=frame.path, worker=frame.name, model=request_context.model.model_id)
-        )
-        response = await handler(request_context)
-        used = config.ledger.of_worker(frame.name)
-        used.requests += 1
-        used.incr(response.usage)
-        config.on_event(_responded(frame, request_context.model, response))
-        return response
-
-
-def _responded(frame: CallFrame, asked: Model, response: ModelResponse) -> ModelResponded:
-    answered = f"{response.provider_name}:{response.model_name}" if response.provider_name else asked.model_id
-    return ModelResponded(
-        path=frame.path,
-        worker=frame.name,
-        model=answered,
-        text=response.text or "",
-        calls=tuple(call.tool_name for call in response.tool_calls),
-        input_tokens=response.usage.input_tokens,
-        output_tokens=response.usage.output_tokens,
-        cost_usd=response.usage.cost,
-    )
+RETRIES = 3  # corrections of one tool's arguments, of its name, or of an output, before the worker fails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,21 +31,30 @@ class Agents:
     models: Mapping[str, Model]
     references: Mapping[str, str]
     """Worker to the reference of its model, as the files or the flags name it."""
+    signatures: Mapping[str, Signature]
     instruments: tuple[AbstractCapability[Any], ...] = ()
     """What watches every agent, such as a trace."""
-    _built: dict[str, Agent[Any, str]] = field(default_factory=dict)
+    adopted: Mapping[str, Agent[Any, Any]] = field(default_factory=dict)
+    """Worker to the agent that it is."""
+    _built: dict[str, Agent[Any, Any] | AdoptedAgent] = field(default_factory=dict)
 
-    def of(self, name: str) -> Agent[Any, str]:
+    def of(self, name: str) -> Agent[Any, Any] | AdoptedAgent:
         """The agent of the worker of that name."""
         if name not in self._built:
-            self._built[name] = Agent(
-                self.models[name],
-                instructions=self.prompts[name],
-                name=name,
-                description=self.graph.workers[name].description,
-                defer_model_check=True,
-                retries={"tools": RETRIES},
-                model_settings=cast("ModelSettings", self.graph.workers[name].model_settings) or None,
-                capabilities=[*self.instruments, Meter(), Retries()],
-            )
+            self._built[name] = self._build(name)
         return self._built[name]
+
+    def _build(self, name: str) -> Agent[Any, Any] | AdoptedAgent:
+        if agent := self.adopted.get(name):
+            return AdoptedAgent(agent, self.instruments)
+        return Agent(
+            self.models[name],
+            instructions=self.prompts[name],
+            name=name,
+            description=self.graph.workers[name].description,
+            defer_model_check=True,
+            output_type=self.signatures[name].gives or str,
+            retries={"tools": RETRIES, "output": RETRIES},
+            model_settings=cast("ModelSettings", self.graph.workers[name].model_settings) or None,
+            capabilities=self.instruments,
+        )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from llmdo.authority import ONLY_BY_FULL_NAME
+from llmdo.diagnostic import joined
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from llmdo.authority import Capability, Reason
 
@@ -24,12 +29,20 @@ class Question:
     """The very arguments that a yes will execute."""
     capabilities: tuple[Capability, ...]
     """All that the call raises."""
+    asking: tuple[Capability, ...] = ()
+    """Those of them that need the approval; not all that does, where `by_tool`."""
+    by_tool: bool = False
+    """Whether it is asked whatever the rules say: the tool's author, or a person who changed the call, wants it."""
     reasons: tuple[str, ...]
     """Why it is asked, a sentence each."""
     advice: tuple[str, ...]
     """What would answer it for good, a sentence each."""
     terminal_only: bool
     """Whether only a person at a terminal may say yes."""
+    key: str | None = None
+    """The same for this very call alone, for as long as the run lasts; None for one that has no such key."""
+    fault_of: Callable[[Mapping[str, object]], str | None] | None = None
+    """What is wrong with other arguments for the same tool; None where the arguments cannot be changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +54,16 @@ class Answer:
     """Who answered, in words for the user."""
     reason: str = ""
     """Why not, in words for the user."""
+    told: str = ""
+    """Why not, in words for the model."""
     at_terminal: bool = False
     """Whether a person at a terminal gave it."""
+    arguments: Mapping[str, object] | None = None
+    """Other arguments: the call with them is a new one, and decided on like any other."""
+    stops: bool = False
+    """Whether the run ends here."""
+    waits: bool = False
+    """Whether nobody has answered yet: the run stops, and goes on when somebody has."""
 
 
 class Approver(Protocol):
@@ -64,24 +85,67 @@ class ApproveAll:
         return Answer(allowed=True, by="approve-all")
 
 
+@dataclass(frozen=True, slots=True)
+class ApproveSome:
+    """Says yes where all that needs the approval lies within `capabilities`; `otherwise` answers all else."""
+
+    capabilities: tuple[Capability, ...]
+    otherwise: Approver
+
+    async def ask(self, question: Question) -> Answer:
+        """A yes that names the flags which gave it, or what `otherwise` says."""
+        asking = question.asking
+        if question.terminal_only or question.by_tool or not asking or not all(map(self._covers, asking)):
+            return await self.otherwise.ask(question)
+        covering = [one for one in self.capabilities if any(_covers(one, need) for need in asking)]
+        return Answer(allowed=True, by=" ".join(f"--approve {one}" for one in covering))
+
+    def _covers(self, need: Capability) -> bool:
+        return any(_covers(one, need) for one in self.capabilities)
+
+
+def _covers(given: Capability, need: Capability) -> bool:
+    """Whether `--approve` of one answers for the other: as in a ceiling, some only by their full name."""
+    return given.contains(need) and (need.name not in ONLY_BY_FULL_NAME or given.name == need.name)
+
+
+class AskLater:
+    """Answers nothing: what is asked waits in the run's journal."""
+
+    async def ask(self, question: Question) -> Answer:  # noqa: ARG002  # the protocol's signature
+        """No answer yet."""
+        return Answer(allowed=False, by="nobody", reason="nobody has answered yet", waits=True)
+
+
 class RejectAll:
     """Says no to every question, and what would allow the call: for where nobody can be asked."""
 
     async def ask(self, question: Question) -> Answer:
         """A no that names the rule or the flag which would allow the call."""
-        otherwise = "run at a terminal" if question.terminal_only else "run with --approve-all"
-        reason = "nobody can be asked here: " + ", or ".join((*question.advice, otherwise))
+        reason = "nobody can be asked here: " + ", or ".join((*question.advice, _flag(question)))
         return Answer(allowed=False, by="reject-all", reason=reason)
+
+
+def _flag(question: Question) -> str:
+    """What to start the run with, so that this question is answered with yes."""
+    if question.terminal_only:
+        return "run at a terminal"
+    if question.by_tool or not question.asking:
+        return "run with --approve-all"
+    return "run with " + joined([f"--approve {shlex.quote(str(one))}" for one in question.asking], " ")
 
 
 def advice_on(reason: Reason) -> str:
     """What to change so that the question which `reason` raised is never asked again."""
     rule = reason.rule
-    if rule is None:
-        return f'add `"{reason.capability}" = "allowed"` to [approvals.rules] in llmdo.toml'
-    allowed = f'`"{rule.capability}" = "allowed"`'
-    if rule.origin == "built in":
-        return f"add {allowed} to [approvals.rules] in llmdo.toml"
+    line = f"`{rule_line(reason.capability if rule is None else rule.capability)}`"
+    if rule is None or rule.origin == "built in":
+        return f"add {line} to [approvals.rules] in llmdo.toml"
     if rule.origin == "llmdo.toml":
-        return f"make it {allowed} in [approvals.rules] in llmdo.toml"
+        return f"make it {line} in [approvals.rules] in llmdo.toml"
     return f"remove `{rule}` from {rule.origin}"
+
+
+def rule_line(capability: Capability) -> str:
+    """The line of a manifest that allows `capability`: in ASCII, whatever its scope holds."""
+    return f'{json.dumps(str(capability))} = "allowed"'

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, TypeAdapter, with_config
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    FallbackExceptionGroup,
-    ModelConnectionError,
-    ModelTimeoutError,
-    ToolFailed,
-)
+from pydantic_ai.exceptions import ToolFailed, UsageLimitExceeded
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-from pydantic_core import SchemaValidator
-from typing_extensions import TypedDict
 
 from llmdo.authority import Authority, Capability, Ceiling
+from llmdo.builtin import PROVIDER_SIDE
 from llmdo.diagnostic import LlmdoError
-from llmdo.inventory import DELEGATE, READ, delegates, delegation, hands_over, tools_of
+from llmdo.inventory import DELEGATE, READ, delegation, hands_over, tools_of
 from llmdo.runtime import attachments as files
-from llmdo.runtime.config import CallFrame, RuntimeConfig
+from llmdo.runtime.budget import BudgetLimit
+from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
+from llmdo.runtime.decisions import Call, Refused, judge
 from llmdo.runtime.events import WorkerFinished, WorkerStarted
-from llmdo.runtime.gate import Call, Gate, call_path, judge
-from llmdo.toolsets.python import sentence_of
+from llmdo.runtime.failure import told
+from llmdo.runtime.gate import Gate, call_path
+from llmdo.runtime.policy import DepthLimit, PolicyRefusal, objection_to_delegation, spawned
+from llmdo.runtime.provider_side import offered
+from llmdo.runtime.retries import persistent
+from llmdo.runtime.signatures import FILES
+from llmdo.runtime.standin import StandInToolset
+from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pydantic import BaseModel
     from pydantic_ai import RunContext
     from pydantic_ai.messages import UserContent
 
     from llmdo.graph import Use, Worker
-
-MAX_TOLD = 500  # characters: what a model is told about a failure
+    from llmdo.runtime.signatures import Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,65 +46,66 @@ class AgentRuntime:
     config: RuntimeConfig
     frame: CallFrame
 
-    def spawn(self, name: str, *, input: str = "", path: str = "") -> AgentRuntime:  # noqa: A002
-        """The runtime of a call of the worker `name` from here, one delegation deeper.
+    def spawn(self, name: str, *, input: str = "") -> AgentRuntime:  # noqa: A002
+        """The runtime of a call of the worker `name` from here: for code that runs a worker's agent itself.
 
         Raises:
-            ToolFailed: The chain of delegations would be longer than allowed.
+            ToolFailed: `name` is not one of the caller's delegates, or a policy is against it.
         """
-        depth = self.frame.depth + 1
-        if depth > self.config.max_depth:
-            raise ToolFailed(
-                f"`{name}` was not called: the chain of delegations may not be longer than "
-                f"{self.config.max_depth}; do the work without it"
-            )
-        worker = self.config.graph.workers[name]
-        frame = CallFrame(
-            worker=worker,
-            input=input,
-            depth=depth,
-            path=path or self._path_below(name, None),
-            authority=authority_below(self.config, self.frame.authority, worker),
-        )
-        return AgentRuntime(self.config, frame)
+        callee = _callee(self, name)
+        path = self._path_below(name, None)
+        if why := objection_to_delegation(self.frame.policies, name):
+            denied = DeniedCall(path=path, tool=name, decision="blocked", reasons=(why,))
+            self.config.ledger.denied.append(denied)
+            raise Refused(f"`{name}` is blocked: {why}")
+        return below(self, callee, input=input, path=path)
 
     async def call_agent(
         self,
         name: str,
-        input: str,  # noqa: A002
+        input: str | Mapping[str, Any] | BaseModel,  # noqa: A002
         ctx: RunContext[Any] | None = None,
         attachments: Sequence[str] = (),
     ) -> str:
         """The output of the worker `name`, called by code: a tool gives its `ctx`, an entry's function has none.
 
+        A worker with a typed input takes its model, or data or JSON that fits it. A typed output comes as JSON.
+
         Raises:
             ToolFailed: The call is not one of the caller's own, is refused or fails; in a function, LlmdoError.
         """
-        request: _Request = {"input": input, "attachments": list(attachments)}
         path = self._path_below(name, ctx)
         try:
             callee = _callee(self, name)
+            arguments = _arguments(self.config.signatures[name], input, attachments)
             call = Call(
                 path=path,
                 toolset=name,
                 tool=name,
-                arguments={**request},
-                raised=_raised(self.config, attachments),
+                arguments=arguments,
+                raised=_raised(self.config, arguments.get(FILES) or ()),
                 declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
             )
-            await judge(self.config, self.frame, call)
-            return await _enter(self, callee, request, path, ctx)
+            await judge(self.config, self.frame, call, ctx)
+            return await _enter(self, callee, arguments, path, ctx)
         except ToolFailed as failed:
             if ctx is not None:
                 raise
             raise LlmdoError(failed.message) from failed
 
     def toolsets_for(self, name: str) -> list[AbstractToolset[Any]]:
-        """The toolsets of the worker `name`, made for this call, each behind the gate."""
+        """The toolsets of the worker `name`, made for this call of it, each behind the gate.
+
+        Raises:
+            LlmdoError: This is not a call of `name`: `spawn` gives the runtime of one.
+        """
         config = self.config
+        if self.frame.worker is None or name != self.frame.worker.name:
+            raise LlmdoError(f"`{self.frame.name}` has no toolsets of `{name}`", hint=f"spawn `{name}` first")
         return [
             Gate(self._make(use), config, self.frame, use, tools_of(config.graph, self.frame.worker, use))
             for use in config.graph.workers[name].uses
+            if use.name != PROVIDER_SIDE
         ]
 
     async def load_attachment(self, path: str) -> list[UserContent]:
@@ -136,53 +138,113 @@ class AgentRuntime:
     def _make(self, use: Use) -> AbstractToolset[Any]:
         graph, caller = self.config.graph, self.frame.worker
         if worker := graph.workers.get(use.name):
-            return as_toolset(worker, attachments=hands_over(delegation(graph, caller, worker)))
+            signature = self.config.signatures[worker.name]
+            return as_toolset(worker, signature, attachments=hands_over(delegation(graph, caller, worker)))
+        if (recorder := self.config.recorder) and recorder.is_closed:
+            return StandInToolset(use.name, tools_of(graph, caller, use), recorder, self.frame.path)
         return self.config.resolver.make(use, self.frame.authority)
+
+
+def below(runtime: AgentRuntime, callee: Worker, *, input: str, path: str) -> AgentRuntime:  # noqa: A002
+    """The runtime of a call from `runtime` that is decided on already."""
+    config, frame = runtime.config, runtime.frame
+    try:
+        policies = spawned(frame.policies)
+    except PolicyRefusal as refusal:
+        raise ToolFailed(f"`{callee.name}` is blocked: {refusal}") from refusal
+    child = CallFrame(
+        worker=callee,
+        input=input,
+        depth=frame.depth + 1,
+        path=path,
+        authority=authority_below(config, frame.authority, callee),
+        policies=policies,
+    )
+    return AgentRuntime(config, child)
 
 
 def _callee(runtime: AgentRuntime, name: str) -> Worker:
     """The worker `name`, where it is one that the caller may call."""
     caller, graph = runtime.frame.worker, runtime.config.graph
-    own = delegates(graph, caller) if caller else {called.name for called in runtime.config.entry.calls}
+    own = graph.edges[caller.name] if caller else [called.name for called in runtime.config.entry.calls]
     if name not in own or name not in graph.workers:
         raise ToolFailed(f"`{runtime.frame.name}` may not call `{name}`: it is not among its delegates")
     return graph.workers[name]
 
 
+def _arguments(signature: Signature, given: object, attachments: Sequence[str]) -> dict[str, Any]:
+    try:
+        arguments = deepcopy(signature.takes.arguments(given))
+    except LlmdoError as error:
+        raise ToolFailed(error.message) from error
+    return {**arguments, FILES: list(attachments)} if attachments else arguments
+
+
 async def _enter(
-    runtime: AgentRuntime, callee: Worker, request: _Request, path: str, ctx: RunContext[Any] | None
+    runtime: AgentRuntime,
+    callee: Worker,
+    arguments: Mapping[str, Any],
+    path: str,
+    ctx: RunContext[Any] | None,
 ) -> str:
     """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller."""
     config = runtime.config
-    child = runtime.spawn(callee.name, input=request["input"], path=path)
-    content = await files.load(callee, request.get("attachments", ()), config.paths, config.confined)
     try:
-        return await run_worker(child, content, ctx)
+        order = config.signatures[callee.name].takes.order(arguments)
+    except Exception as error:  # from the code of a typed input: anything at all
+        raise ToolFailed(f"`{callee.name}` was not called: {told(error)}") from error
+    child = below(runtime, callee, input=order.text, path=path)
+    content = await _handed(config, callee, order.attachments, path)
+    try:
+        output = await run_worker(child, [*order.parts, *content], ctx)
     except Exception as error:  # a callee may fail in any way; its caller's tree goes on
-        raise ToolFailed(f"`{callee.name}` failed: {told(error)}") from error
+        why = told(error)
+        if isinstance(error, UsageLimitExceeded):
+            why += "; finish with what you have"
+        if config.recorder:
+            why = config.recorder.returned(path, None, why) or why
+        raise ToolFailed(f"`{callee.name}` failed: {why}") from error
+    if config.recorder:
+        config.recorder.returned(path, output, None)
+    return output
+
+
+async def _handed(
+    config: RuntimeConfig, callee: Worker, given: Sequence[str], path: str
+) -> Sequence[UserContent]:
+    """The content of the files that `callee` is handed, as the journal has them where it does."""
+
+    async def read() -> list[UserContent]:
+        return await files.load(callee, given, config.paths, config.confined)
+
+    return await (config.recorder.files(path, given, read) if config.recorder else read())
 
 
 async def run_worker(
-    runtime: AgentRuntime, content: Sequence[UserContent] = (), ctx: RunContext[Any] | None = None
+    runtime: AgentRuntime, prompt: Sequence[UserContent], ctx: RunContext[Any] | None = None
 ) -> str:
-    """The output of the worker of `runtime`; usage and limits are those of the tree.
+    """The output of the worker of `runtime`, which is told `prompt`; usage and limits are those of the tree.
 
     Raises:
         Exception: Whatever ends the worker.
     """
     config, frame = runtime.config, runtime.frame
     config.on_event(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
+    if config.recorder:
+        config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
     output, failure = None, "it was interrupted"
     try:
         result = await config.agents.of(frame.name).run(
-            [frame.input, *content] if content else frame.input,
+            prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
+            model=persistent(config.agents.models[frame.name], runtime),
             deps=runtime,
-            toolsets=runtime.toolsets_for(frame.name),
+            toolsets=runtime.toolsets_for(frame.name) or None,
             message_history=frame.history or None,
             usage=config.ledger.usage if ctx is None else ctx.usage,
             usage_limits=config.limits if ctx is None else ctx.usage_limits,
+            capabilities=await offered(config, frame) or None,
         )
-        output = result.output
+        output = config.signatures[frame.name].result(result.output)
     except Exception as error:
         failure = told(error)
         raise
@@ -198,6 +260,19 @@ async def run_worker(
     return output
 
 
+def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
+    """The frame of the entry itself, above its worker's."""
+    given = () if config.policy is None else (config.policy,)
+    return CallFrame(
+        worker=None,
+        input=text,
+        depth=-1,
+        path=config.entry.name,
+        authority=entry_authority(config),
+        policies=(*given, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
+    )
+
+
 def entry_authority(config: RuntimeConfig) -> Authority:
     """What has a say over the calls that the entry makes itself."""
     entry = config.entry
@@ -205,7 +280,7 @@ def entry_authority(config: RuntimeConfig) -> Authority:
     return Authority(
         base=config.rules,
         default=config.graph.settings.default,
-        layers=entry.approvals,
+        layers=(*entry.approvals, *config.tightening),
         ceilings=ceilings,
     )
 
@@ -218,7 +293,8 @@ def authority_below(config: RuntimeConfig, above: Authority, worker: Worker) -> 
     ceilings = above.ceilings
     if worker.may is not None:
         ceilings = (*ceilings, Ceiling(worker.may, f"worker `{worker.name}`"))
-    return replace(above, layers=(*config.entry.approvals, *worker.approvals), ceilings=ceilings)
+    layers = (*config.entry.approvals, *worker.approvals, *config.tightening)
+    return replace(above, layers=layers, ceilings=ceilings)
 
 
 def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capability, ...]:
@@ -226,60 +302,16 @@ def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capabili
     return (DELEGATE, *(files.read_of(path, config.paths) for path in attachments))
 
 
-def told(error: BaseException) -> str:
-    """Why a worker failed, as its caller's model is told."""
-    text = " ".join(_sentence(error).split())
-    return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."
-
-
-def _sentence(error: BaseException) -> str:
-    match error:
-        case FallbackExceptionGroup():
-            return f"every model of the chain failed: {'; '.join(map(_sentence, error.exceptions))}"
-        case ModelTimeoutError():
-            return f"`{error.model_name}` did not answer in time: {error.message}"
-        case ModelConnectionError():
-            return f"the connection to `{error.model_name}` failed: {error.message}"
-        case AgentRunError() | LlmdoError():
-            return str(error)
-    return sentence_of(error)
-
-
-class _Request(TypedDict):
-    """The arguments of a worker's tool."""
-
-    input: Annotated[str, Field(description="What the worker is to do, with all that it needs to know.")]
-    attachments: NotRequired[
-        Annotated[list[str], Field(description="Paths of files to hand over.", default=[])]
-    ]
-
-
-class _RequestWithoutFiles(TypedDict):
-    """The arguments of the tool of a worker that takes no attachments."""
-
-    input: Annotated[str, Field(description="What the worker is to do, with all that it needs to know.")]
-
-
-_FORBID_OTHERS = with_config(ConfigDict(extra="forbid"))
-_ADAPTERS: dict[bool, TypeAdapter[Any]] = {
-    True: TypeAdapter(_FORBID_OTHERS(_Request)),
-    False: TypeAdapter(_FORBID_OTHERS(_RequestWithoutFiles)),
-}
-"""By whether the worker takes attachments."""
-_VALIDATORS = {takes: SchemaValidator(adapter.core_schema) for takes, adapter in _ADAPTERS.items()}
-_SCHEMAS = {takes: adapter.json_schema() for takes, adapter in _ADAPTERS.items()}
-
-
 class WorkerToolset(AbstractToolset[Any]):
     """A worker as the one tool that its callers have. It stands behind the gate, like every toolset."""
 
-    def __init__(self, worker: Worker, *, attachments: bool) -> None:
+    def __init__(self, worker: Worker, signature: Signature, *, attachments: bool) -> None:
         self._worker = worker
-        self._validator = _VALIDATORS[attachments]
+        self._validator = signature.takes.validator(files=attachments)
         self._definition = ToolDefinition(
             name=worker.name,
             description=worker.description or f"Calls the worker {worker.name}.",
-            parameters_json_schema=_SCHEMAS[attachments],
+            parameters_json_schema=signature.takes.schema(files=attachments),
         )
 
     @property
@@ -306,8 +338,7 @@ class WorkerToolset(AbstractToolset[Any]):
     ) -> str:
         """The output of the worker."""
         runtime: AgentRuntime = ctx.deps
-        request: _Request = {"input": tool_args["input"], "attachments": tool_args.get("attachments", [])}
-        return await _enter(runtime, _callee(runtime, name), request, call_path(runtime.frame, ctx), ctx)
+        return await _enter(runtime, _callee(runtime, name), tool_args, call_path(runtime.frame, ctx), ctx)
 
     def get_capabilities(
         self,
@@ -318,12 +349,12 @@ class WorkerToolset(AbstractToolset[Any]):
     ) -> tuple[Capability, ...]:
         """What this one call raises."""
         runtime: AgentRuntime = ctx.deps
-        return _raised(runtime.config, tool_args.get("attachments", ()))
+        return _raised(runtime.config, tool_args.get(FILES) or ())
 
 
-def as_toolset(worker: Worker, *, attachments: bool) -> WorkerToolset:
+def as_toolset(worker: Worker, signature: Signature, *, attachments: bool) -> WorkerToolset:
     """`worker` as a toolset for one that delegates to it: the only place where a worker becomes one.
 
     `attachments` says whether that caller has files to hand over and the worker takes them.
     """
-    return WorkerToolset(worker, attachments=attachments)
+    return WorkerToolset(worker, signature, attachments=attachments)

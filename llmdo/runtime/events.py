@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
     from llmdo.authority import Capability, Decision
 
-Status = Literal["completed", "failed", "interrupted"]
-"""How a run ended."""
+Status = Literal["completed", "failed", "interrupted", "waiting"]
+"""How a run ended; one that waits goes on when its questions are answered."""
 
 Outcome = Literal["success", "denied", "failed", "retried", "error"]
 """How a tool call ended: `denied` by the gate, `failed` or `retried` by the tool; `error` ends the worker."""
+
+UNPAID = ("function:", "test:", "python:")
+"""How the models name themselves that run in this process, and that nobody is paid for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,8 @@ class RunStarted(Event):
     input: str
     models: Mapping[str, str]
     """Worker to the model that it uses, as the files or the flags name it."""
+    isolation: str | None = None
+    """What isolates commands and what that does not cover; None where no worker can run any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,26 @@ class ModelRequested(Event):
     worker: str
     model: str
     """`provider:model`, as the model names itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestDelayed(Event):
+    """A request waits, so that there are no more in a minute than the entry allows."""
+
+    kind: ClassVar[str] = "request_delayed"
+    worker: str
+    wait: float
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitLoosened(Event):
+    """A limit of the run cannot hold for one model. Told once for each."""
+
+    kind: ClassVar[str] = "limit_loosened"
+    model: str
+    limit: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,16 +145,21 @@ class Decided(Event):
     """The gate decided about a call, perhaps after asking."""
 
     kind: ClassVar[str] = "decided"
+    worker: str
+    toolset: str
     tool: str
+    arguments: Mapping[str, object]
     raised: tuple[Capability, ...]
     """What the call does, as far as the gate can tell."""
     decision: Decision
-    """What the rules say."""
+    """What the rules say; `blocked` where a policy is against what they allow."""
     allowed: bool
     """Whether the call runs."""
     by: str
-    """Who had the last word: `rules`, or the approver that was asked."""
+    """Who had the last word: `rules`, `policy`, `lock`, or the approver that was asked."""
     reasons: tuple[str, ...]
+    changed: Mapping[str, object] | None = None
+    """Other arguments that a person wants instead: that call is decided on next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +171,16 @@ class ToolFinished(Event):
     outcome: Outcome
     result: object
     """What the tool returned, or what the model was told instead; None where it was told nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerNoticed(Event):
+    """Something about an MCP server that a person should know: it died, or is not what was locked."""
+
+    kind: ClassVar[str] = "server_noticed"
+    server: str
+    """The name of its toolset."""
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,65 +1,37 @@
-"""The gate: every call of every tool is decided on here, on the very arguments that will run.
-
-A refused call is a `ToolFailed`, not pydantic-ai's deferred approval: a deferred call is asked about after the
-other calls of its step, then validated and executed anew, so that what runs is no longer the object that was
-shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retry.
-"""
+"""The gate: every call of every tool is decided on here, on the very arguments that will run."""
 
 from __future__ import annotations
 
-import inspect
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_ai.exceptions import AgentRunError, ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
-from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.toolsets import WrapperToolset
 
 from llmdo import builtin
-from llmdo.authority import OUTSIDE_CEILINGS, UNDECLARED, Capability, decide, scopes_meet
+from llmdo.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE
-from llmdo.runtime.approvals import Answer, Question, advice_on
-from llmdo.runtime.config import DeniedCall
-from llmdo.runtime.events import Asked, Decided, ToolCalled, ToolFinished
+from llmdo.runtime.attempt import Attempt, frozen
+from llmdo.runtime.decisions import ASKS_ITSELF, Refused, judge
+from llmdo.runtime.events import ToolCalled, ToolFinished
+from llmdo.runtime.starting import refused_by_lock, require_start
+from llmdo.runtime.terms import Execution
 from llmdo.toolsets.python import sentence_of
-from llmdo.toolsets.refusal import PathRefused, normalise
+from llmdo.toolsets.servers import Drifted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
 
-    from llmdo.authority import Authority, Reason, Verdict
+    from llmdo.authority import Authority
     from llmdo.graph import Tool, Use
     from llmdo.runtime.config import CallFrame, RuntimeConfig
+    from llmdo.runtime.decisions import Call
     from llmdo.runtime.events import Outcome
-
-_ASKS_ITSELF = "the tool asks for approval of its own accord"
-
-
-class Refused(ToolFailed):
-    """The gate's own no, as the calling model is told it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One call of a tool and all that is decided about."""
-
-    path: str
-    toolset: str
-    tool: str
-    arguments: dict[str, Any]
-    """Frozen: what is decided on, shown and executed is this one object."""
-    raised: tuple[Capability, ...]
-    declared: tuple[Capability, ...]
-    asks: bool = False
-    """Whether the tool's author wants a person to be asked, whatever the rules say."""
-    fault: str | None = None
-    """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
 
 
 def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:
@@ -70,86 +42,20 @@ def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:
     """
     number, count = None, 0
     for message in ctx.messages:
-        if isinstance(message, ModelResponse):
+        if message.kind == "response":  # by kind: this is done for every call, over all that was said before
             for part in message.parts:
-                if isinstance(part, ToolCallPart) and part.tool_name == ctx.tool_name:
+                if part.part_kind == "tool-call" and part.tool_name == ctx.tool_name:
                     count += 1
                     if part.tool_call_id == ctx.tool_call_id:
                         number = count
     return f"{frame.path}/{ctx.tool_name}#{number or ctx.tool_call_id}"
 
 
-async def judge(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
-    """Returns when `call` may run.
-
-    Raises:
-        Refused: The rules block the call, or it needs an approval that was not given.
-    """
-    verdict = decide(call.raised, call.declared, frame.authority)
-    decision, reasons = verdict.decision, tuple(_because(reason) for reason in verdict.reasons)
-    if call.asks and decision == "allowed":
-        decision, reasons = "needs_approval", (_ASKS_ITSELF,)
-    if fault := call.fault or _undeclared(call):
-        reasons = (*reasons, fault)
-    answer = Answer(allowed=decision == "allowed", by="rules")
-    if decision == "needs_approval":
-        answer = await _ask(config, frame, call, verdict, reasons)
-    config.on_event(
-        Decided(
-            path=call.path,
-            tool=call.tool,
-            raised=call.raised,
-            decision=decision,
-            allowed=answer.allowed,
-            by=answer.by,
-            reasons=reasons,
-        )
-    )
-    if answer.allowed:
-        return
-    told = (*reasons, answer.reason) if answer.reason else reasons
-    config.ledger.denied.append(DeniedCall(path=call.path, tool=call.tool, decision=decision, reasons=told))
-    why = "is blocked" if decision == "blocked" else "needs approval, which was not given"
-    raise Refused(f"`{call.tool}` {why}: {'; '.join(reasons)}")
-
-
-def _undeclared(call: Call) -> str | None:
-    for one in call.raised:
-        if not any(most.contains(one) for most in call.declared):
-            return f"`{one}` is not among what `{call.tool}` declares"
-    return None
-
-
-def _because(reason: Reason) -> str:
-    return f"`{reason.capability}`: {reason}" if reason.rule else str(reason)
-
-
-async def _ask(
-    config: RuntimeConfig, frame: CallFrame, call: Call, verdict: Verdict, reasons: tuple[str, ...]
-) -> Answer:
-    """The approver's answer, or a no of ours where it gives none that counts."""
-    advice = (advice_on(reason) for reason in verdict.reasons if reason.decision == "needs_approval")
-    question = Question(
-        path=call.path,
-        worker=frame.name,
-        toolset=call.toolset,
-        tool=call.tool,
-        arguments=call.arguments,
-        capabilities=call.raised,
-        reasons=reasons,
-        advice=tuple(dict.fromkeys(advice)),
-        terminal_only=verdict.terminal_only,
-    )
-    config.on_event(Asked(path=call.path, tool=call.tool))
-    try:
-        answer: object = await config.approver.ask(question)
-    except Exception as error:  # an approver that fails must not be one that approves, nor end the run
-        return Answer(allowed=False, by="nobody", reason=f"the approver failed: {type(error).__name__}")
-    if not isinstance(answer, Answer) or not isinstance(answer.allowed, bool):
-        return Answer(allowed=False, by="nobody", reason="the approver gave no answer")
-    if question.terminal_only and not answer.at_terminal:
-        return replace(answer, allowed=False)
-    return answer
+def _plain(tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
+    definition = tool.tool_def
+    if definition.kind == "function" and not definition.defer_loading:
+        return tool
+    return replace(tool, tool_def=replace(definition, kind="function", defer_loading=False))
 
 
 @dataclass
@@ -187,7 +93,7 @@ class Gate(WrapperToolset[Any]):
         found = await self.wrapped.get_tools(ctx)
         self._asking = {name for name, tool in found.items() if tool.tool_def.kind == "unapproved"}
         return {
-            name: replace(tool, tool_def=replace(tool.tool_def, kind="function", defer_loading=False))
+            name: _plain(tool)
             for name, tool in found.items()
             if name in self._open and tool.tool_def.kind in ("function", "unapproved")
         }
@@ -202,7 +108,7 @@ class Gate(WrapperToolset[Any]):
             LlmdoError: The tool failed in a way that ends its worker.
         """
         path = call_path(self.frame, ctx)
-        arguments = _frozen(name, tool_args)
+        arguments = frozen(name, tool_args)
         self.config.on_event(
             ToolCalled(
                 path=path, worker=self.frame.name, toolset=self.use.name, tool=name, arguments=arguments
@@ -231,16 +137,26 @@ class Gate(WrapperToolset[Any]):
     async def _decided_call(
         self, name: str, path: str, arguments: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
+        attempt = Attempt(
+            path=path,
+            name=name,
+            tool=tool,
+            use=self.use,
+            toolset=self.wrapped,
+            declared=self.tools.get(name),
+            ctx=ctx,
+        )
+        asks = name in self._asking
         try:
-            await self._decide(name, path, arguments, ctx, tool, asks=name in self._asking)
-            if name in self._asking:
+            call = await self._judged(attempt, arguments, asks=asks)
+            if asks:
                 ctx = replace(ctx, tool_call_approved=True)
             try:
-                return await self.wrapped.call_tool(name, arguments, ctx, tool)
+                return await self._executed(call, ctx, tool)
             except ApprovalRequired:
-                await self._decide(name, path, arguments, ctx, tool, asks=True)
+                call = await self._judged(attempt, call.arguments, asks=True)
                 approved = replace(ctx, tool_call_approved=True)
-                return await self.wrapped.call_tool(name, arguments, approved, tool)
+                return await self._executed(call, approved, tool)
         except (ApprovalRequired, CallDeferred) as error:
             raise ToolFailed(f"`{name}` cannot be answered within this run") from error
         except (ToolFailed, ModelRetry, ValidationError, AgentRunError, LlmdoError):
@@ -250,82 +166,32 @@ class Gate(WrapperToolset[Any]):
                 f"the tool `{name}` of worker `{self.frame.name}` raised {sentence_of(error)}"
             ) from error
 
-    async def _decide(
-        self,
-        name: str,
-        path: str,
-        arguments: dict[str, Any],
-        ctx: RunContext[Any],
-        tool: ToolsetTool[Any],
-        *,
-        asks: bool,
-    ) -> None:
-        declared = self.tools[name].capabilities if name in self.tools else ()
-        fault = self._drift(name, tool, declared)
-        raised = declared
-        if fault is None and self.tools[name].hook and hasattr(self.wrapped, "get_capabilities"):
-            raised, fault = await self._narrowed(name, arguments, ctx)
-        if fault:
-            raised = (Capability(UNDECLARED),)
-        call = Call(
-            path=path,
-            toolset=self.use.name,
+    async def _executed(self, call: Call, ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
+        """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
+        await require_start(self.config, self.frame, self.use, ctx)
+        name, arguments, recorder = call.tool, call.arguments, self.config.recorder
+
+        async def work() -> Any:
+            try:
+                return await self.wrapped.call_tool(name, arguments, ctx, tool)
+            except Drifted as drifted:
+                raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
+
+        if recorder is None or self.use.name in self.config.graph.workers:
+            return await work()
+        is_own = self.use.name in builtin.NAMES
+        execution = Execution(
+            path=call.path,
             tool=name,
             arguments=arguments,
-            raised=raised,
-            declared=declared,
-            asks=asks,
-            fault=fault,
+            is_safe=recorder.is_safe(call.path, tool.tool_def.metadata),
+            is_thread=self.use.name != "shell" if is_own else not getattr(tool, "is_async", True),
         )
-        await judge(self.config, self.frame, call)
+        return await recorder.execution(execution, work, self.config.ledger)
 
-    def _drift(self, name: str, tool: ToolsetTool[Any], declared: tuple[Capability, ...]) -> str | None:
-        """Why the live tool is not the one that was declared, if it is not."""
-        if name not in self.tools:
-            return f"the tool `{name}` of `{self.use.name}` is not declared"
-        metadata = tool.tool_def.metadata or {}
-        live = metadata.get("capabilities", ())
-        if not isinstance(live, list | tuple | set | frozenset):
-            return f"the metadata of `{name}` does not list capabilities"
-        for one in live:
-            if not isinstance(one, str) or not any(most.contains(Capability.parse(one)) for most in declared):
-                return f"the metadata of `{name}` names `{one}`, which is not declared"
-        return None
-
-    async def _narrowed(
-        self, name: str, arguments: dict[str, Any], ctx: RunContext[Any]
-    ) -> tuple[tuple[Capability, ...], str | None]:
-        """What this one call raises, as the toolset says, or what is wrong with its answer."""
-        hook: Callable[..., object] = self.wrapped.get_capabilities  # type: ignore[attr-defined]
-        try:
-            answer = hook(name, arguments, ctx, self.use.config)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except Exception as error:  # from the workspace's own code: anything at all
-            return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
-        if not isinstance(answer, list | tuple | set | frozenset):
-            return (), f"get_capabilities of `{self.use.name}` did not return a set"
-        named = [Capability.parse(one) if isinstance(one, str) else one for one in answer]
-        if not all(isinstance(one, Capability) for one in named):
-            return (), f"get_capabilities of `{self.use.name}` returned something that is no capability"
-        return tuple(sorted({_normal(one) for one in named}, key=str)), None
-
-
-def _normal(raised: Capability) -> Capability:
-    """`raised` with its scope as rules write theirs; of unknown scope where that is no path of the workspace."""
-    if raised.scope is None:
-        return raised
-    try:
-        return Capability(raised.name, normalise(raised.scope))
-    except PathRefused:
-        return Capability(raised.name)
-
-
-def _frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return deepcopy(arguments)
-    except Exception as error:  # from the copy methods of the workspace's own types
-        raise Refused(f"`{name}` is blocked: its arguments cannot be copied") from error
+    async def _judged(self, attempt: Attempt, arguments: dict[str, Any], *, asks: bool) -> Call:
+        call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else None)
+        return await judge(self.config, self.frame, call, attempt.ctx, attempt)
 
 
 def _hopeless(tool: Tool, authority: Authority, least: tuple[Capability, ...] | None) -> bool:

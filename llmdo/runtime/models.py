@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pydantic_ai import Agent
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.fallback import FallbackModel
 
@@ -35,6 +36,8 @@ class ModelChoice:
     """`--model MODEL`."""
     environment: str | None = None
     """What `LLMDO_MODEL` holds."""
+    made: Mapping[str, Model] = field(default_factory=dict)
+    """References that a program uses for models that it made itself."""
 
 
 def choose(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice) -> str | None:
@@ -43,6 +46,7 @@ def choose(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice) -> str
     candidates = (
         said.by_worker.get(worker.name),
         worker.model and worker.model.name,
+        worker.agent and f"python:{worker.agent}",
         said.default,
         said.environment,
         *in_files,
@@ -87,6 +91,14 @@ class ModelSource:
 
     def _from_python(self, reference: str, attribute: str) -> Model:
         found = self.load(attribute)
+        if isinstance(found, Agent):
+            if found.model is None:
+                raise LlmdoError(
+                    f"the agent `{attribute}` has no model", hint="name one as `model` in its [workers] table"
+                )
+            if isinstance(found.model, str):
+                return self._make_one(found.model)
+            found = found.model
         if callable(found) and not isinstance(found, Model):
             try:
                 found = found()

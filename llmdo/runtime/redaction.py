@@ -6,6 +6,7 @@ A seat belt, not a wall: a model that was told a secret can write it in another 
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -14,36 +15,13 @@ from math import isfinite
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from llmdo import credentials
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHORTEST = 8  # characters: shorter values are ordinary words too often
 DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read
-
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-
-_BEGINNINGS = (
-    "sk-", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
-    "k_live_", "k_test_", "AIza", "hf_", "npm_", "pypi-", "eyJ", "PRIVATE KEY",
-)  # fmt: skip
-"""What each of `_KNOWN_FORMS` holds: to look for these first is a hundred times as fast."""
-
-_KNOWN_FORMS = re.compile(
-    r"""
-    \bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{16,}                 # model providers
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b                        # AWS
-    | \b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})  # GitHub
-    | \bglpat-[A-Za-z0-9_-]{16,}                           # GitLab
-    | \bxox[abeprs]-[A-Za-z0-9-]{10,}                      # Slack
-    | \b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}               # Stripe
-    | \bAIza[A-Za-z0-9_-]{30,}                             # Google
-    | \b(?:hf|npm)_[A-Za-z0-9]{20,}                        # Hugging Face, npm
-    | \bpypi-[A-Za-z0-9_-]{20,}                            # Python packages
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}  # JSON web tokens
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +38,7 @@ class Redaction:
         names = {
             form: name
             for name, value in environ.items()
-            if _SECRET_NAME.search(name) and len(value) >= SHORTEST
+            if credentials.names_secret(name) and len(value) >= SHORTEST
             for form in _forms(value)
         }
         longest_first = sorted(names, key=len, reverse=True)
@@ -70,9 +48,13 @@ class Redaction:
         """`text`, with the name of its variable in place of each secret."""
         if self._values is not None:
             text = self._values.sub(lambda found: f"[redacted {self._names[found[0]]}]", text)
-        if any(beginning in text for beginning in _BEGINNINGS):
-            return _KNOWN_FORMS.sub("[redacted]", text)
-        return text
+        return credentials.without_tokens(text, "[redacted]")
+
+    def suspects(self, text: str) -> bool:
+        """Whether `text`, plain or as JSON, may hold something that is to be taken out; a no is certain."""
+        if self._values is not None and self._values.search(text):
+            return True
+        return credentials.may_hold_token(text)
 
     def plain(self, value: object, depth: int = 0) -> object:
         """`value` as data that JSON can hold: no secrets, and digest and size in place of bytes."""
@@ -115,6 +97,8 @@ def _forms(value: str) -> Iterator[str]:
     yield value
     yield quote(value, safe="")
     yield base64.b64encode(value.encode("utf-8", "surrogateescape")).decode().rstrip("=")
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
 
 
 def _as_text(value: object) -> str:

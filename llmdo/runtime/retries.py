@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import (
     AgentRunError,
     FallbackExceptionGroup,
@@ -25,16 +24,16 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.calls import told
-from llmdo.runtime.events import ModelFailed
+from llmdo.runtime.reporting import Report
+from llmdo.runtime.requests import NOT_BEGUN, counted
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelMessage, ModelResponse
-    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
     from llmdo.runtime.calls import AgentRuntime
@@ -48,48 +47,28 @@ LONGEST_WAIT = 60.0  # seconds; a provider that asks for a longer wait is not wa
 TOO_EARLY = frozenset({408, 409, 429})
 """The statuses below 500 that say: the same request may succeed later."""
 
-NOT_BEGUN = frozenset({"pool", "connect"})
-"""The phases of a failed connection in which the request was not sent."""
 
+def persistent(model: Model, runtime: AgentRuntime) -> PersistentModel:
+    """`model` for one call of a worker: counted, told of, and asked again where that may help.
 
-@dataclass
-class Retries(AbstractCapability[Any]):
-    """Repeats the model requests of a worker's call. A chain of models is repeated when all of it failed."""
-
-    runtime: AgentRuntime | None = None
-    """Of the call; None in the agent, which is shared by calls."""
-
-    @classmethod
-    def get_serialization_name(cls) -> str | None:
-        """None: no file can ask for it."""
-        return None
-
-    async def for_run(self, ctx: RunContext[Any]) -> Retries:
-        """The same for one call of the worker."""
-        return replace(self, runtime=ctx.deps)
-
-    def get_wrapper_model(self, model: Model) -> Model | None:
-        """`model`, asked again where that may help."""
-        if self.runtime is None:
-            return None
-        config, frame = self.runtime.config, self.runtime.frame
-
-        def tell(error: Exception, attempt: int, wait: float) -> None:
-            config.on_event(
-                ModelFailed(
-                    path=frame.path, model=model.model_id, error=told(error), attempt=attempt, wait=wait
-                )
-            )
-
-        return PersistentModel(model, tell)
+    A chain of models is repeated when all of it failed.
+    """
+    return PersistentModel(counted(model, runtime), Report(runtime, model.model_id))
 
 
 class PersistentModel(WrapperModel):
     """A model that is asked again after a failure that passes."""
 
-    def __init__(self, wrapped: Model, tell: Callable[[Exception, int, float], None]) -> None:
+    def __init__(self, wrapped: Model, report: Report) -> None:
         super().__init__(wrapped)
-        self._tell = tell
+        self._report = report
+
+    async def __aenter__(self) -> Self:
+        """The model as it is: the run opens and closes its connections."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Leaves the model open."""
 
     async def request(
         self,
@@ -98,25 +77,78 @@ class PersistentModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """The model's response, perhaps of a later attempt."""
-        settings: ModelSettings = {**(model_settings or {})}
-        retries = settings.pop("max_retries", RETRIES)
-        if all("max_retries" not in one.unsupported_settings for one in _asked(self.wrapped)):
-            settings["max_retries"] = 0  # or the provider's own client would repeat each attempt as well
+        settings, retries = self._manner(model_settings)
+        self._report.asked()
         attempt = 0
         while True:
             attempt += 1
             try:
-                return await self.wrapped.request(messages, settings, model_request_parameters)
-            except (ModelAPIError, FallbackExceptionGroup) as error:
-                wait = wait_after(error, attempt, has_effects=bool(model_request_parameters.native_tools))
-                if wait is None or attempt > retries:
-                    raise
-                self._tell(error, attempt, wait)
-            except (AgentRunError, ModelRetry, LlmdoError):
-                raise
-            except Exception as error:  # a client that met an answer which its author did not think of
-                raise LlmdoError(f"the model `{self.model_id}` raised {sentence_of(error)}") from error
-            await asyncio.sleep(wait)
+                response = await self.wrapped.request(messages, settings, model_request_parameters)
+            except Exception as error:
+                await self._wait(error, attempt, retries, model_request_parameters)
+            else:
+                self._report.answered(response)
+                return response
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncIterator[StreamedResponse]:
+        """The same, piece by piece. Once a piece was delivered, nothing is asked again."""
+        settings, retries = self._manner(model_settings)
+        self._report.asked()
+        # A chain hands a stream over only when its first piece is there, also where it is a chain of one.
+        model = self.wrapped if isinstance(self.wrapped, FallbackModel) else FallbackModel(self.wrapped)
+        attempt, stream = 0, None
+        while stream is None:
+            attempt += 1
+            async with AsyncExitStack() as opened:
+                try:
+                    stream = await opened.enter_async_context(
+                        model.request_stream(messages, settings, model_request_parameters, run_context)
+                    )
+                except Exception as error:
+                    await self._wait(error, attempt, retries, model_request_parameters)
+                    continue
+                yield stream
+        self._report.answered(stream.get())
+
+    def _manner(self, given: ModelSettings | None) -> tuple[ModelSettings, int]:
+        """How each attempt is made, and how many may follow the first."""
+        settings: ModelSettings = {**(given or {})}
+        retries = settings.pop("max_retries", RETRIES)
+        if all("max_retries" not in one.unsupported_settings for one in _asked(self.wrapped)):
+            settings["max_retries"] = 0  # or the provider's own client would repeat each attempt as well
+        return settings, retries
+
+    async def _wait(
+        self, error: Exception, attempt: int, retries: int, parameters: ModelRequestParameters
+    ) -> None:
+        """Returns when the request may be made again.
+
+        Raises:
+            Exception: `error`, in words that people know, where it is not made again.
+        """
+        wait = None
+        if isinstance(error, ModelAPIError | FallbackExceptionGroup) and attempt <= retries:
+            wait = wait_after(error, attempt, has_effects=bool(parameters.native_tools))
+        if wait is None:
+            raise _in_a_sentence(error, self.model_id)
+        self._report.failed(error, attempt, wait)
+        await asyncio.sleep(wait)
+
+
+def _in_a_sentence(error: Exception, model: str) -> Exception:
+    """`error`, or where it is one of a client that met an answer which its author did not think of, ours about it."""
+    if isinstance(error, FallbackExceptionGroup) and len(error.exceptions) == 1:
+        return error.exceptions[0]  # of a chain of one, which nobody wrote
+    if isinstance(error, AgentRunError | ModelRetry | LlmdoError | FallbackExceptionGroup):
+        return error
+    return LlmdoError(f"the model `{model}` raised {sentence_of(error)}")
 
 
 def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> float | None:

@@ -4,48 +4,71 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import secrets
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import UsageLimitExceeded
-from pydantic_ai.usage import UsageLimits
 
-from llmdo.authority import base_rules
+from llmdo.authority import base_rules, decide
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.inventory import governing_files, reachable
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals import RejectAll
-from llmdo.runtime.calls import AgentRuntime, entry_authority, run_worker, told
-from llmdo.runtime.config import CallFrame, RuntimeConfig
-from llmdo.runtime.events import RunFinished, RunStarted, discard
+from llmdo.runtime.budget import Budget, TreeLimits
+from llmdo.runtime.calls import (
+    AgentRuntime,
+    authority_below,
+    below,
+    entry_authority,
+    entry_frame,
+    run_worker,
+)
+from llmdo.runtime.config import Ledger, RuntimeConfig
+from llmdo.runtime.events import RunFinished, RunStarted, ServerNoticed, discard
+from llmdo.runtime.failure import told
+from llmdo.runtime.in_python import agents_of, prompts_of
+from llmdo.runtime.keeping import begin, kept
 from llmdo.runtime.models import ModelChoice, ModelSource, choose, models_of
+from llmdo.runtime.provider_side import require_support
+from llmdo.runtime.recording import Recording
+from llmdo.runtime.signatures import signatures_of
+from llmdo.runtime.standin import StandInModel
+from llmdo.runtime.starting import START_TOOL, is_server
+from llmdo.runtime.terms import WaitingError
+from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.launch import Launcher
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import ToolsetResolver
+from llmdo.toolsets.servers import servers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
     from pathlib import Path
 
     from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.models import Model
     from pydantic_ai.usage import RunUsage
 
-    from llmdo.graph import Entry, Graph, Limits
+    from llmdo.authority import Rule
+    from llmdo.graph import Entry, Graph
     from llmdo.runtime.approvals import Approver
     from llmdo.runtime.config import DeniedCall
     from llmdo.runtime.events import Sink, Status
+    from llmdo.runtime.policy import RunPolicy
+    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.signatures import Order
 
 EntryFunction = Callable[["AgentRuntime", str], Awaitable[object]]
 """An entry in code: is given the runtime, whose `call_agent` reaches the entry's `calls`, and the input."""
-
-DEFAULT_REQUESTS = 50  # model requests of a tree whose entry names no limit; pydantic-ai's own default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +82,21 @@ class RunOptions:
     models: ModelChoice = field(default_factory=ModelChoice)
     max_depth: int | None = None
     """May only lower the workspace's."""
+    policy: RunPolicy | None = None
+    """Has a say over every call, beside the limits of the run."""
     approver: Approver | None = None
     """None: nobody can be asked, so every question is answered with no."""
+    tightening: tuple[Rule, ...] = ()
+    """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
     on_event: Sink = discard
     instruments: tuple[AbstractCapability[Any], ...] = ()
     """What watches every agent of the run, such as a trace."""
     run: str | None = None
     """The run's id, from `new_run`; None: a new one."""
+    recorder: Recorder | None = None
+    """The run's journal, where it keeps one."""
+    locked: bool = False
+    """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +121,8 @@ class RunOutcome:
     status: Status
     output: str | None
     """None where it did not complete."""
+    reached: str | None
+    """Where it did not complete, the last that the entry's worker said."""
     error: str | None
     """Why it did not complete, in one sentence."""
     usage: Usage
@@ -126,11 +159,16 @@ async def run(
     with closing(Root.open(root)) as confined:
         modules = Modules(root, confined)
         config = configure(graph, started, root, confined, modules, prompts, options)
-        work = _work_of(started, modules)
+        work = _work_of(config, modules, text)
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it
             for model in {id(model): model for model in config.agents.models.values()}.values():
                 await connections.enter_async_context(model)
-            return await _outcome(config, work, text)
+            if config.servers:
+                connections.push_async_callback(config.servers.close)
+                if options.locked:
+                    await config.servers.require_locked(sorted(_startable(config)))
+            begin(config, text, options)
+            return kept(config.recorder, await _outcome(config, work, text))
 
 
 def configure(
@@ -148,84 +186,126 @@ def configure(
         LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
     """
     workers = reachable(graph, entry)
-    _refuse_mcp(graph, workers)
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
-    source = ModelSource(aliases=graph.models, load=modules.load)
-    models = models_of(graph, entry, workers, options.models, source)
+    references = {name: choose(graph, entry, graph.workers[name], options.models) or "" for name in workers}
+    models = _models(graph, entry, references, modules, options)
+    reached = [graph.workers[name] for name in workers]
     depth = graph.settings.max_depth
+    uses = [use for name in workers for use in graph.workers[name].uses]
+    uses += [entry.use] if entry.use else []
+    governing = governing_files(graph)
+    launcher = Launcher(root=root, files=confined, governing=governing, environ=os.environ)
+    servers = servers_of(graph, uses, launcher, partial(_notice, options.on_event, entry))
     resolver = ToolsetResolver(
-        graph=graph, files=confined, modules=modules, paths=paths, protected=governing_files(graph)
+        graph=graph, files=confined, modules=modules, paths=paths, protected=governing, servers=servers
     )
-    resolver.preload(use for name in workers for use in graph.workers[name].uses)
+    if options.recorder is None or not options.recorder.is_closed:
+        resolver.preload(uses)
+    signatures = signatures_of(graph, workers, modules)
+    instruments = (*options.instruments, *([Recording(options.recorder)] if options.recorder else []))
+    budget = Budget(limits=entry.limits, ledger=Ledger(), on_event=options.on_event)
     return RuntimeConfig(
         run=options.run or new_run(),
         graph=graph,
         root=root,
         entry=entry,
         rules=base_rules(graph.rules),
+        tightening=options.tightening,
         approver=options.approver or RejectAll(),
         agents=Agents(
             graph=graph,
-            prompts=prompts,
+            prompts=prompts_of(reached, prompts, modules),
             models=models,
-            references={
-                name: choose(graph, entry, graph.workers[name], options.models) or "" for name in models
-            },
-            instruments=options.instruments,
+            references=references,
+            signatures=signatures,
+            instruments=instruments,
+            adopted=agents_of(reached, modules),
         ),
+        signatures=signatures,
         resolver=resolver,
+        servers=servers,
         confined=confined,
         paths=paths,
         max_depth=depth if options.max_depth is None else min(depth, options.max_depth),
-        limits=usage_limits(entry.limits),
+        policy=options.policy,
+        budget=budget,
+        limits=TreeLimits(budget),
+        ledger=budget.ledger,
         on_event=options.on_event,
+        recorder=options.recorder,
     )
+
+
+def _models(
+    graph: Graph, entry: Entry, references: Mapping[str, str], modules: Modules, options: RunOptions
+) -> dict[str, Model]:
+    """Each worker's model; where none is ever asked, what stands for it."""
+    if options.recorder and not options.recorder.terms.live:
+        return {name: StandInModel(reference) for name, reference in references.items()}
+    source = ModelSource(aliases=graph.models, load=modules.load, _made=dict(options.models.made))
+    models = models_of(graph, entry, references, options.models, source)
+    require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
+    return models
+
+
+def _startable(config: RuntimeConfig) -> set[str]:
+    """The MCP servers that some worker of the run may start without a question."""
+    graph = config.graph
+    found: set[str] = set()
+    authority = entry_authority(config)
+    for name in reachable(graph, config.entry):
+        own = authority_below(config, authority, graph.workers[name])
+        if decide(START_TOOL.capabilities, START_TOOL.capabilities, own).decision == "allowed":
+            found.update(use.name for use in graph.workers[name].uses if is_server(config, use))
+    return found
+
+
+def _notice(emit: Sink, entry: Entry, server: str, message: str) -> None:
+    emit(ServerNoticed(path=entry.name, server=server, message=message))
 
 
 def new_run() -> str:
     """An id for a run: no other has it, and ids sort by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
-
-
-def usage_limits(limits: Limits) -> UsageLimits:
-    """The budgets of an entry's tree in pydantic-ai's terms."""
-    return UsageLimits(
-        request_limit=DEFAULT_REQUESTS if limits.requests is None else limits.requests,
-        input_tokens_limit=limits.input_tokens,
-        output_tokens_limit=limits.output_tokens,
-        total_tokens_limit=limits.total_tokens,
-        tool_calls_limit=limits.tool_calls,
-        cost_limit=None if limits.cost_usd is None else Decimal(str(limits.cost_usd)),
-    )
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
 
 
 async def _outcome(
-    config: RuntimeConfig, work: Callable[[AgentRuntime, str], Awaitable[str]], text: str
+    config: RuntimeConfig, work: Callable[[AgentRuntime], Awaitable[str]], text: str
 ) -> RunOutcome:
     entry, emit = config.entry, config.on_event
-    frame = CallFrame(worker=None, input=text, depth=-1, path=entry.name, authority=entry_authority(config))
-    start = AgentRuntime(config, frame)
+    start = AgentRuntime(config, entry_frame(config, text))
+    task = config.ledger.task = asyncio.current_task()
     status: Status = "failed"
     output: str | None = None
     error: str | None = None
     emit(
         RunStarted(
-            path=entry.name, run=config.run, entry=entry.name, input=text, models=config.agents.references
+            path=entry.name,
+            run=config.run,
+            entry=entry.name,
+            input=text,
+            models=config.agents.references,
+            isolation=str(isolation) if (isolation := config.resolver.isolation) else None,
         )
     )
     try:
-        async with asyncio.timeout(entry.limits.seconds) as clock:
-            output = await work(start, text)
+        brake = config.recorder.brake.guarding() if config.recorder else nullcontext()
+        async with asyncio.timeout(entry.limits.seconds) as clock, brake:
+            output = await work(start)
         status = "completed"
     except (asyncio.CancelledError, KeyboardInterrupt):
-        status, error = "interrupted", "the run was interrupted"
+        status, error = "interrupted", config.ledger.stopped or "the run was interrupted"
+        if config.ledger.stopped and task:
+            task.uncancel()  # it was we who cancelled it
+    except WaitingError as waiting:
+        status, error = "waiting", str(waiting)
     except TimeoutError as late:
         error = (
             f"the run took longer than {entry.limits.seconds:g} seconds" if clock.expired() else told(late)
         )
     except UsageLimitExceeded as limit:
-        error = _over(limit, entry.limits)
+        error = str(limit)
     except (
         Exception
     ) as failure:  # whatever a model, a tool or a function raises ends the run, not the program
@@ -238,32 +318,47 @@ async def _outcome(
         status=status,
         output=output,
         error=error,
-        usage=_usage(ledger.usage),
+        reached=None if status == "completed" else ledger.said,
+        usage=replace(_usage(ledger.usage), requests=ledger.requests),
         usage_by_worker={name: _usage(used) for name, used in sorted(ledger.by_worker.items())},
         denied=tuple(ledger.denied),
     )
 
 
-def _work_of(entry: Entry, modules: Modules) -> Callable[[AgentRuntime, str], Awaitable[str]]:
-    """What starting `entry` does: calls its worker, or its own function."""
+def _work_of(config: RuntimeConfig, modules: Modules, text: str) -> Callable[[AgentRuntime], Awaitable[str]]:
+    """What starting the entry with `text` does: calls its worker, its own function, or its tool.
+
+    Raises:
+        LlmdoError: It has none of them, or `text` is not what its worker takes.
+    """
+    entry = config.entry
     if entry.worker is not None:
-        return partial(_start_worker, entry.worker.name)
+        takes = config.signatures[entry.worker.name].takes
+        order = takes.order(takes.arguments(text))
+        if order.attachments:
+            raise LlmdoError(
+                f"the input of entry `{entry.name}` hands over files, which only a caller can do"
+            )
+        return partial(_start_worker, entry.worker.name, order)
+    if entry.tool is not None:
+        return partial(call_tool, text=text)
     if entry.function is None:
-        raise LlmdoError(f"entry `{entry.name}` names neither a worker nor a function")
+        raise LlmdoError(f"entry `{entry.name}` names neither a worker nor a function nor a tool")
     found = modules.load(entry.function.name)
     if not inspect.iscoroutinefunction(found):
         raise LlmdoError(
             f"`{entry.function.name}` is not an async function",
             hint="write `async def NAME(runtime, input) -> str`",
         )
-    return partial(_call_function, found)
+    return partial(_call_function, found, text)
 
 
-async def _start_worker(name: str, start: AgentRuntime, text: str) -> str:
-    return await run_worker(start.spawn(name, input=text, path=name))
+async def _start_worker(name: str, order: Order, start: AgentRuntime) -> str:
+    child = below(start, start.config.graph.workers[name], input=order.text, path=name)
+    return await run_worker(child, order.parts)
 
 
-async def _call_function(function: EntryFunction, start: AgentRuntime, text: str) -> str:
+async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> str:
     output = await function(start, text)
     if not isinstance(output, str):
         raise LlmdoError(f"the function of entry `{start.config.entry.name}` did not return text")
@@ -281,24 +376,6 @@ def _entry(graph: Graph, name: str) -> Entry:
                 hint=did_you_mean(start.name, graph.workers),
             )
     return entry
-
-
-def _refuse_mcp(graph: Graph, workers: tuple[str, ...]) -> None:
-    for name in workers:
-        for use in graph.workers[name].uses:
-            toolset = graph.toolsets.get(use.name)
-            if toolset is not None and toolset.kind == "mcp":
-                raise LlmdoError(
-                    f"`{use.name}` is an MCP server, which this version of llmdo does not run yet",
-                    hint=f"remove it from the toolsets of worker `{name}`",
-                )
-
-
-def _over(limit: UsageLimitExceeded, limits: Limits) -> str:
-    said = f"a limit of the run was reached: {limit}"
-    if limits.requests is None and "request_limit" in limit.message:
-        said += f" (the entry names no limit, so {DEFAULT_REQUESTS} holds; `limits.requests` sets another)"
-    return said
 
 
 def _usage(used: RunUsage) -> Usage:

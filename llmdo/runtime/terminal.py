@@ -1,103 +1,64 @@
-"""Asking a person at a terminal: what is shown cannot hide anything, and only a whole word is an answer."""
+"""Asking a person at a terminal: one question at a time, and only a whole word is an answer."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import select
-import shutil
 import sys
 import threading
-import unicodedata
 from typing import TYPE_CHECKING, TextIO
 
-from pydantic_core import to_jsonable_python
-
 from llmdo.runtime.approvals import Answer, RejectAll
+from llmdo.runtime.drawing import MARGIN, NARROWEST, describe, rows, visible
+from llmdo.runtime.editing import NotEdited, as_text, edit_in, editor_of, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from llmdo.runtime.approvals import Approver, Question
 
-MARGIN = "    | "
-"""Before every line of a payload, so that none can pass for a line of ours."""
-
-NARROWEST = 20  # columns of payload a line, however narrow the terminal says it is
 POLL_SECONDS = 0.1  # how long a cancelled question may still hold its thread
+PERSON = "a person at the terminal"
+USUAL_COLUMNS = 80  # where a terminal does not know
+LONGEST_LINE = 65_536  # bytes: what a terminal hands over at once is shorter
 
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that count as letters or symbols and draw nothing."""
+_WORDS = {
+    "once": "allow this call",
+    "always": "allow this very call until the run ends",
+    "edit": "change the arguments, and be asked again",
+    "show": "show all of it",
+    "no": "refuse it; words after `no` tell the model why",
+    "stop": "refuse it and end the run",
+}
 
 
-def approver_at(source: TextIO, screen: TextIO) -> Approver:
+def approver_at(source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> Approver:
     """Who answers where `source` and `screen` are: a person if both are a terminal, else nobody."""
-    return AskOnTerminal(source, screen) if source.isatty() and screen.isatty() else RejectAll()
-
-
-def visible(text: str) -> str:
-    r"""`text` with each character that draws nothing or moves others as `\u{..}`; no two texts look alike."""
-    return "".join(_drawn(character) for character in text)
-
-
-def _drawn(character: str) -> str:
-    if character == "\\":
-        return "\\\\"
-    if " " <= character <= "~":
-        return character
-    if unicodedata.category(character)[0] in "CMZ" or character in _BLANK:
-        return f"\\u{{{ord(character):x}}}"
-    return character
-
-
-def describe(question: Question, columns: int) -> Iterator[str]:
-    """The lines that put `question` to a person: complete, all that comes from the call behind `MARGIN`."""
-    yield f"{visible(question.path)} wants to call `{visible(question.tool)}`"
-    for name, value in question.arguments.items():
-        yield from _fold(f"{visible(name)}:", columns)
-        text = value if isinstance(value, str) else _as_json(value)
-        for line in text.split("\n"):
-            yield from _fold(f"  {visible(line)}", columns)
-    for title, lines in (
-        ("it raises", [str(capability) for capability in question.capabilities] or ["nothing"]),
-        ("it is asked because", question.reasons),
-        ("to be asked no more", question.advice),
-    ):
-        yield f"  {title}:"
-        for line in lines:
-            yield from _fold(visible(line), columns)
-
-
-def _as_json(value: object) -> str:
-    plain = to_jsonable_python(value, bytes_mode="base64", fallback=repr)
-    return json.dumps(plain, ensure_ascii=False, indent=2)
-
-
-def _fold(line: str, columns: int) -> Iterator[str]:
-    """`line` in pieces that fit behind the margin, since a terminal would wrap it to the first column."""
-    room = max(columns - len(MARGIN), NARROWEST)
-    piece, used = "", 0
-    for character in line:
-        width = 2 if unicodedata.east_asian_width(character) in "WFA" else 1
-        if used + width > room:
-            yield MARGIN + piece
-            piece, used = "", 0
-        piece, used = piece + character, used + width
-    yield MARGIN + piece
+    if source.isatty() and screen.isatty():
+        return AskOnTerminal(source, screen, environ)
+    return RejectAll()
 
 
 class AskOnTerminal:
     """Asks a person, one question at a time; what was typed before a question is shown does not answer it."""
 
-    def __init__(self, source: TextIO, screen: TextIO) -> None:
+    def __init__(self, source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> None:
+        """`environ` names the editor for changed arguments; without one they are typed in."""
         self._source = source
         self._screen = screen
+        self._editor = editor_of(environ or {})
         self._one_at_a_time = asyncio.Lock()
+        self._allowed: set[str] = set()
+        """The keys of the calls that are allowed for the rest of their run."""
 
     async def ask(self, question: Question) -> Answer:
-        """What the person answers; the end of input is a no."""
+        """What the person answers, or has answered for this very call before; the end of input is a no."""
         async with self._one_at_a_time:
+            if question.key in self._allowed:
+                return Answer(
+                    allowed=True, by=f"{PERSON}, who allowed this very call before", at_terminal=True
+                )
             cancelled = threading.Event()
             try:
                 return await asyncio.to_thread(self._converse, question, cancelled)
@@ -105,29 +66,102 @@ class AskOnTerminal:
                 cancelled.set()
 
     def _converse(self, question: Question, cancelled: threading.Event) -> Answer:
-        columns = shutil.get_terminal_size().columns
-        self._say("".join(f"{line}\n" for line in describe(question, columns)))
-        _drop_typed_ahead(self._source)
+        self._show(question, folded=True)
         while True:
-            self._say("allow this call? `once` or `no` [no]: ")
+            if self._columns() < NARROWEST:
+                return _no(f"the terminal has fewer than {NARROWEST} columns, too few to show the call")
+            # Before every line: of several that were pasted at once, none but the first was an answer to this.
+            _drop_typed_ahead(self._source)
+            self._say("allow? [no] ")
             line = _read_line(self._source, cancelled)
-            match line.strip():
-                case "once" if line.endswith("\n"):
-                    return Answer(allowed=True, by="a person at the terminal", at_terminal=True)
-                case "no":
-                    return _no("the answer was no")
-                case "":
+            if not line.endswith("\n"):
+                return _no("the input ended")
+            word, _, rest = line.strip().partition(" ")
+            match word, rest.strip():
+                case "", _:
                     return _no("there was no answer")
-                case _ if not line.endswith("\n"):
-                    return _no("the input ended")
+                case "no", why:
+                    return _no(f"the answer was no{f': {why}' if why else ''}", told=why)
+                case "once", "":
+                    return _yes()
+                case "always", "" if question.key is not None:
+                    self._allowed.add(question.key)
+                    return _yes()
+                case "stop", "":
+                    return Answer(allowed=False, by=PERSON, reason="the run was ended", stops=True)
+                case "show", "":
+                    self._show(question, folded=False)
+                case "edit", "" if question.fault_of is not None:
+                    if answer := self._changed(question, cancelled):
+                        return answer
+                case _:
+                    self._say(f"a whole word, one of: {', '.join(_words(question))}\n")
+
+    def _show(self, question: Question, *, folded: bool) -> None:
+        columns = self._columns()
+        for row in describe(question, columns, folded=folded):
+            self._screen.write(f"{row}\n")
+        if columns < USUAL_COLUMNS:
+            self._say(f"{' '.join(_words(question))}\n")
+        else:
+            self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
+
+    def _changed(self, question: Question, cancelled: threading.Event) -> Answer | None:
+        """An answer with other arguments; None where there are none, which the person is told."""
+        try:
+            arguments = self._edited(question, cancelled)
+        except NotEdited as why:
+            self._say(f"{visible(str(why), prose=True)}\n")
+            return None
+        if question.fault_of and (fault := question.fault_of(arguments)):
+            self._say(f"the tool does not take this: {visible(fault, prose=True)}\n")
+            return None
+        return Answer(allowed=False, by=PERSON, arguments=arguments, at_terminal=True)
+
+    def _edited(self, question: Question, cancelled: threading.Event) -> dict[str, object]:
+        before = as_text(question.arguments, in_ascii=not self._editor)
+        after = edit_in(self._editor, before, cancelled) if self._editor else self._typed(before, cancelled)
+        if after.strip() in ("", before.strip()):
+            raise NotEdited("nothing was changed")
+        return parse(after)
+
+    def _typed(self, before: str, cancelled: threading.Event) -> str:
+        self._say("the arguments, in JSON:\n")
+        for line in before.splitlines():
+            for row in rows(line, self._columns() - len(MARGIN)):
+                self._say(f"{MARGIN}{row}\n")
+        self._say("type them anew, then an empty line:\n")
+        typed = ""
+        while (line := _read_line(self._source, cancelled)).strip():
+            typed += line
+        return typed
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._screen.fileno()).columns or USUAL_COLUMNS
+        except (OSError, ValueError):
+            return USUAL_COLUMNS
 
     def _say(self, text: str) -> None:
         self._screen.write(text)
         self._screen.flush()
 
 
-def _no(reason: str) -> Answer:
-    return Answer(allowed=False, by="a person at the terminal", reason=reason, at_terminal=True)
+def _words(question: Question) -> Iterator[str]:
+    """The answers that this question takes."""
+    for word in _WORDS:
+        if (word != "always" or question.key is not None) and (
+            word != "edit" or question.fault_of is not None
+        ):
+            yield word
+
+
+def _yes() -> Answer:
+    return Answer(allowed=True, by=PERSON, at_terminal=True)
+
+
+def _no(reason: str, told: str = "") -> Answer:
+    return Answer(allowed=False, by=PERSON, reason=reason, told=told, at_terminal=True)
 
 
 def _drop_typed_ahead(source: TextIO) -> None:
@@ -143,5 +177,5 @@ def _read_line(source: TextIO, cancelled: threading.Event) -> str:
         return source.readline()
     while not cancelled.is_set():
         if select.select([source], [], [], POLL_SECONDS)[0]:
-            return os.read(source.fileno(), 4096).decode(errors="replace")
+            return os.read(source.fileno(), LONGEST_LINE).decode(errors="replace")
     return ""

@@ -29,6 +29,8 @@ class Say:
     """Seconds before the answer, or between the pieces of a stream."""
     cut: bool = False
     """Whether the connection breaks before the end."""
+    pieces: int | None = None
+    """How many pieces of a stream are sent before it breaks; None is half of them."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for piece in pieces[: len(pieces) // 2] if say.cut else pieces:
+        sent = len(pieces) // 2 if say.pieces is None else say.pieces
+        for piece in pieces[:sent] if say.cut else pieces:
             time.sleep(say.delay)
             content = piece.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))

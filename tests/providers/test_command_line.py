@@ -79,7 +79,7 @@ def test_a_team_works_from_the_command_line(model: str, tmp_path: Path) -> None:
     asked = server.asked
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
-    assert (document["output"], document["usage"]["requests"]) == ("Written.", 5)
+    assert (document["output"], document["usage"]["requests"]) == ("Written.", 6)
     assert float(document["usage_by_worker"]["helper"]["cost_usd"]) > 0
     assert (tmp_path / "out/summary.txt").read_text() == "It is a note."
     assert len(asked) == 6

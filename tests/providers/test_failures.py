@@ -30,7 +30,7 @@ def test_a_failure_that_passes_is_asked_again_as_often_as_allowed(
     server = serve(main=[Fail(500), Fail(429), Say("Done.")])
     events: list[Event] = []
     outcome = go(graph(worker("main", model=model)), tmp_path, on_event=events.append)
-    assert (outcome.output, outcome.usage.requests) == ("Done.", 1)
+    assert (outcome.output, outcome.usage.requests) == ("Done.", 3)
     assert [(one.path, one.attempt, one.wait) for one in failures(events)] == [
         ("main", 1, 0.01),
         ("main", 2, 0.01),

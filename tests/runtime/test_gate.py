@@ -74,6 +74,7 @@ class Notes(FunctionToolset):
             case "number": return {1}
             case "outside": return {"net.connect"}
             case "nothing": return set()
+            case "configure": config.update(prefix="mine")
             case "unhashable": return [{}]
             case "path": return ["fs.write:./secret//x"]
         return {"x.notes.write"}
@@ -263,6 +264,13 @@ def test_a_class_is_made_with_the_configuration_of_its_use(tmp_path: Path) -> No
     assert go(made, tmp_path).output == "[success: memo a]"
 
 
+def test_a_hook_cannot_change_the_configuration_that_it_is_shown(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("note", {"lines": ["configure"]})], "{results}"])
+    made = graph(worker("main", use("notes", prefix="memo")), NOTES, approvals={"x": "allowed"})
+    assert go(made, tmp_path).output == "[success: memo configure]"
+    assert [one.config for one in made.workers["main"].uses] == [{"prefix": "memo"}]
+
+
 def test_the_arguments_that_were_approved_are_the_ones_that_run(tmp_path: Path) -> None:
     from llmdo.runtime import gate
 
@@ -316,7 +324,7 @@ def test_a_no_names_the_rule_and_the_flag_that_would_allow_it(tmp_path: Path) ->
     denied = go(graph(worker("main", "calc"), CALC), tmp_path).denied[0]
     assert denied.reasons[-1] == (
         'nobody can be asked here: add `"x.calc.cpu" = "allowed"` to [approvals.rules] in llmdo.toml, '
-        "or run with --approve-all"
+        "or run with --approve x.calc.cpu"
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +13,9 @@ from llmdo.authority import Capability
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Toolset
 from llmdo.inventory import governing_files, list_tools
-from llmdo.runtime import RunOptions, run
 from llmdo.runtime.events import Event, RunFinished
 
-from .building import HERE, go, graph, prompts, script, toolset, use, worker
+from .building import HERE, go, graph, script, toolset, use, worker
 
 COUNTING = """
 from pydantic_ai.toolsets import FunctionToolset
@@ -49,40 +46,6 @@ async def sleep() -> str:
 COUNTER = toolset("counter", "tools.py:counter", count=[], interrupt=[], sleep=[])
 
 
-def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
-    (tmp_path / "tools.py").write_text(COUNTING)
-    script(
-        tmp_path,
-        main=[[("helper", {"input": "x"}), ("count", {})], "{prompt} {results}"],
-        helper=[[("count", {})], "{results}"],
-    )
-    made = graph(worker("main", "helper", "counter"), worker("helper", "counter"), COUNTER)
-    events: dict[int, list[Event]] = {number: [] for number in range(50)}
-
-    async def scenario() -> None:
-        outcomes = await asyncio.gather(
-            *(
-                run(
-                    made,
-                    root=tmp_path,
-                    prompts=prompts(made),
-                    entry="go",
-                    options=RunOptions(input=f"run {number}", on_event=events[number].append),
-                )
-                for number in range(50)
-            )
-        )
-        assert len({outcome.run for outcome in outcomes}) == 50
-        for number, outcome in enumerate(outcomes):
-            assert (outcome.output or "").startswith(f"run {number} "), outcome.error
-            assert set(re.findall(r"success: (\d)", outcome.output or "")) == {"1", "2"}
-            assert outcome.usage.requests == 4
-            assert outcome.usage.tool_calls == 3
-
-    asyncio.run(scenario())
-    assert {len(one) for one in events.values()} == {len(events[0])}
-
-
 def test_ctrl_c_makes_the_outcome_interrupted_and_keeps_what_was_used(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(COUNTING)
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("interrupt", {})]])
@@ -99,25 +62,10 @@ def test_ctrl_c_makes_the_outcome_interrupted_and_keeps_what_was_used(tmp_path: 
 def test_a_run_that_takes_too_long_fails_with_the_limit(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(COUNTING)
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("sleep", {})]])
-    made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER, limits={"seconds": 0.2})
+    made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER, limits={"seconds": 1.5})
     outcome = go(made, tmp_path)
-    assert (outcome.status, outcome.error) == ("failed", "the run took longer than 0.2 seconds")
+    assert (outcome.status, outcome.error) == ("failed", "the run took longer than 1.5 seconds")
     assert outcome.usage.requests == 2
-
-
-def test_limits_on_tokens_and_tool_calls_hold_for_the_tree(tmp_path: Path) -> None:
-    (tmp_path / "tools.py").write_text(COUNTING)
-    script(
-        tmp_path,
-        main=[[("helper", {"input": "x"})], [("helper", {"input": "x"})], "done"],
-        helper=[[("count", {})], [("count", {})], "{results}"],
-    )
-    members = (worker("main", "helper"), worker("helper", "counter"), COUNTER)
-    tokens = go(graph(*members, limits={"total_tokens": 100}), tmp_path)
-    assert tokens.status == "failed"
-    assert "total_tokens_limit of 100" in (tokens.error or "")
-    calls = go(graph(*members, limits={"tool_calls": 1}), tmp_path)
-    assert "tool_calls_limit of 1" in (calls.output or calls.error or "")
 
 
 def test_the_input_is_the_callers_else_the_entrys(tmp_path: Path) -> None:
@@ -141,11 +89,11 @@ def test_a_worker_sees_its_own_prompt_and_nothing_of_its_caller(tmp_path: Path) 
     assert go(made, tmp_path).output == "[success: 1 You are helper.]"
 
 
-def test_an_mcp_toolset_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_an_mcp_server_that_nobody_reviewed_is_refused_before_anything_starts(tmp_path: Path) -> None:
     script(tmp_path, main=["x"], helper=["x"])
     server = Toolset(name="github", kind="mcp", at=HERE)
     made = graph(worker("main", "helper"), worker("helper", "github"), server)
-    with pytest.raises(LlmdoError, match="`github` is an MCP server"):
+    with pytest.raises(LlmdoError, match="nobody has reviewed what the MCP server `github` offers"):
         go(made, tmp_path)
     unreached = graph(worker("main"), worker("helper", "github"), server)
     assert go(unreached, tmp_path).output == "x"

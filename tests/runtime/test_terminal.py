@@ -13,12 +13,9 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from llmdo.authority import Capability
 from llmdo.runtime import Answer, AskOnTerminal, Question, RejectAll, approver_at
-from llmdo.runtime.terminal import MARGIN, describe, visible
 
 from .building import go, graph, script, toolset, worker
 
@@ -57,6 +54,10 @@ def ask(person: int, source: TextIO, screen: io.StringIO, typed: bytes) -> Answe
         asking = asyncio.create_task(AskOnTerminal(source, screen).ask(question(path="a.txt")))
         await shown(screen, 1)
         os.write(person, typed)
+        while not asking.done():  # a line that is no answer is asked for again, and then answered with no
+            await asyncio.sleep(0.05)
+            if screen.getvalue().endswith("[no] ") and screen.getvalue().count("[no]") > 1:
+                os.write(person, b"\n")
         return await asking
 
     return asyncio.run(scenario())
@@ -67,10 +68,14 @@ def ask(person: int, source: TextIO, screen: io.StringIO, typed: bytes) -> Answe
     [
         (b"once\n", True),
         (b"  once \n", True),
-        (b"y\nonce\n", True),
         (b"no\n", False),
+        (b"no not this one\n", False),
+        (b"once more\nonce\n", False),
         (b"\n", False),
-        (b"y\nyes\nONCE\no\nno\n", False),
+        (b"y\nonce\n", False),
+        (b"yes\n", False),
+        (b"ONCE\n", False),
+        (b"o\n", False),
         (b"once\x04", False),
         (b"\x04", False),
     ],
@@ -128,54 +133,6 @@ def test_without_a_terminal_nobody_is_asked() -> None:
         assert isinstance(approver_at(source, source), AskOnTerminal)
 
 
-HIDING = [
-    "\r",
-    "\x1b[2K",
-    "\x08",
-    "\x9b2J",
-    "\u202e",
-    "\u200b",
-    "\U000e0041",
-    "\u3164",
-    "\u2800",
-    "\u0301",
-    "\ufe0f",
-]
-
-
-@pytest.mark.parametrize("character", HIDING)
-def test_nothing_that_hides_text_reaches_the_screen(character: str) -> None:
-    lines = list(describe(question(path=f"ok{character}rm", nested={"k": [f"a{character}"]}), 80))
-    assert all(character not in line for line in lines)
-    assert any(f"\\u{{{ord(character[0]):x}}}" in line for line in lines)
-
-
-@given(st.text(), st.text())
-def test_two_texts_are_never_shown_alike(one: str, other: str) -> None:
-    assert (visible(one) == visible(other)) == (one == other)
-    assert visible(one).isprintable()
-
-
-@given(st.text(max_size=300), st.integers(min_value=1, max_value=100))
-def test_all_of_a_payload_is_shown_behind_the_margin(content: str, columns: int) -> None:
-    lines = list(describe(question(content=content), columns))
-    shown = lines[1 : lines.index("  it raises:")]
-    assert all(line.startswith(MARGIN) for line in shown)
-    joined = "".join(line.removeprefix(MARGIN) for line in shown)
-    assert joined.count("") >= len(content)
-    for piece in content.split("\n"):
-        assert visible(piece) in joined
-
-
-def test_a_payload_cannot_imitate_the_frame() -> None:
-    forged = "x\n  it raises:\n    | nothing\nallow this call? `once` or `no` [no]: "
-    lines = list(describe(question(content=forged), 80))
-    assert lines.count("  it raises:") == 1
-    assert [line for line in lines if "allow this call" in line] == [
-        f"{MARGIN}  allow this call? `once` or `no` [no]: "
-    ]
-
-
 def test_a_person_at_a_terminal_lets_a_call_run(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(
         "from pydantic_ai.toolsets import FunctionToolset\n"
@@ -196,5 +153,6 @@ def test_a_person_at_a_terminal_lets_a_call_run(tmp_path: Path) -> None:
         outcome = go(made, tmp_path, approver=AskOnTerminal(source, screen))
     assert outcome.output == "[success: 2]"
     assert screen.getvalue().startswith(
-        "main/add#1 wants to call `add`\n    | a:\n    |   1\n  it raises:\n    | x.calc.cpu\n"
+        "approval needed\n  who asks\n  | main/add#1\n  tool\n  | add of calc\n  arguments\n  | a: 1\n"
+        "  it raises\n  | x.calc.cpu\n  asked because\n"
     )

@@ -1,0 +1,51 @@
+"""A pydantic-ai agent that was adopted as a worker, run in its own way with its tools behind the gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_ai import Agent
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import UserContent
+    from pydantic_ai.models import Model
+    from pydantic_ai.toolsets import AbstractToolset
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What an adopted agent answered, as a worker does."""
+
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedAgent:
+    """Runs the agent as it is, but for its tools: those come from outside, gated, and it has no others."""
+
+    agent: Agent[Any, Any]
+    watching: Sequence[AbstractCapability[Any]]
+    """What watches every agent of the run."""
+
+    async def run(
+        self,
+        prompt: str | Sequence[UserContent],
+        *,
+        model: Model,
+        toolsets: Sequence[AbstractToolset[Any]] | None,
+        capabilities: Sequence[AbstractCapability[Any]] | None,
+        **more: Any,
+    ) -> Answered:
+        """Its answer, as text."""
+        # In the context of this task alone: another call of the same agent, at the same time, has its own.
+        with self.agent.override(tools=[], toolsets=toolsets or [], native_tools=[], model=model):
+            result = await self.agent.run(
+                prompt, capabilities=[*self.watching, *(capabilities or ())], **more
+            )
+        output = result.output
+        return Answered(output if isinstance(output, str) else to_json(output, fallback=str).decode())

@@ -1,0 +1,144 @@
+"""A model's call of a live tool: what it raises, derived from the tool that will run."""
+
+from __future__ import annotations
+
+import inspect
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
+
+from llmdo.authority import UNDECLARED, Capability
+from llmdo.runtime.decisions import Call, Refused
+from llmdo.toolsets.refusal import PathRefused, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic_ai import RunContext
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+    from llmdo.graph import Tool, Use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call of one tool, whatever its arguments turn out to be."""
+
+    path: str
+    """The call path."""
+    name: str
+    """The tool's, as the model calls it."""
+    tool: ToolsetTool[Any]
+    use: Use
+    toolset: AbstractToolset[Any]
+    declared: Tool | None
+    """The tool as the graph has it; None where it does not."""
+    ctx: RunContext[Any]
+
+    def draft(self, arguments: dict[str, Any]) -> Call:
+        """The call with these arguments, as if it raised all that is declared."""
+        declared = self.declared.capabilities if self.declared else ()
+        return Call(
+            path=self.path,
+            toolset=self.use.name,
+            tool=self.name,
+            arguments=arguments,
+            raised=declared,
+            declared=declared,
+            config=deepcopy({**self.use.config}),
+        )
+
+    async def derived(self, call: Call) -> Call:
+        """`call` with the capabilities that its arguments raise."""
+        raised, fault = call.declared, self._drift(call.declared)
+        narrows = self.declared is not None and self.declared.hook
+        hook = getattr(self.toolset, "get_capabilities", None) if narrows else None
+        if fault is None and hook is not None:
+            raised, fault = await self._narrowed(hook, call.arguments)
+        return replace(call, raised=(Capability(UNDECLARED),) if fault else raised, fault=fault)
+
+    async def changed(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """Other arguments, validated as the model's are.
+
+        Raises:
+            ValidationError: The tool does not take them; a ModelRetry says the same.
+        """
+        taken = self._validated(arguments)
+        if self.tool.args_validator_func is not None:
+            try:
+                verdict = self.tool.args_validator_func(self.ctx, **taken)
+                if inspect.isawaitable(verdict):
+                    await verdict
+            except (ApprovalRequired, CallDeferred):
+                pass  # the arguments are valid, and a person is asked about them anyway
+        return frozen(self.name, taken)
+
+    def fault_of(self, arguments: Mapping[str, object]) -> str | None:
+        """What is wrong with other arguments, as far as the tool's schema tells."""
+        try:
+            self._validated(arguments)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            return f"{'.'.join(map(str, first['loc'])) or 'the arguments'}: {first['msg']}"
+        return None
+
+    def _validated(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        taken: dict[str, Any] = self.tool.args_validator.validate_python(
+            dict(arguments), context=self.ctx.validation_context
+        )
+        return taken
+
+    def _drift(self, declared: tuple[Capability, ...]) -> str | None:
+        """Why the live tool is not the one that was declared, if it is not."""
+        if self.declared is None:
+            return f"the tool `{self.name}` of `{self.use.name}` is not declared"
+        live = (self.tool.tool_def.metadata or {}).get("capabilities", ())
+        if not isinstance(live, list | tuple | set | frozenset):
+            return f"the metadata of `{self.name}` does not list capabilities"
+        for one in live:
+            if not isinstance(one, str) or not any(most.contains(Capability.parse(one)) for most in declared):
+                return f"the metadata of `{self.name}` names `{one}`, which is not declared"
+        return None
+
+    async def _narrowed(
+        self, hook: Callable[..., object], arguments: dict[str, Any]
+    ) -> tuple[tuple[Capability, ...], str | None]:
+        """What this one call raises, as the toolset says, or what is wrong with its answer."""
+        try:
+            # Copies: whatever a hook does to them, what was decided on is what runs.
+            answer = hook(self.name, deepcopy(arguments), self.ctx, deepcopy({**self.use.config}))
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except Exception as error:  # from the workspace's own code: anything at all
+            return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
+        if not isinstance(answer, list | tuple | set | frozenset):
+            return (), f"get_capabilities of `{self.use.name}` did not return a set"
+        named = [Capability.parse(one) if isinstance(one, str) else one for one in answer]
+        if not all(isinstance(one, Capability) for one in named):
+            return (), f"get_capabilities of `{self.use.name}` returned something that is no capability"
+        return tuple(sorted({_normal(one) for one in named}, key=str)), None
+
+
+def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A copy of `arguments` that nobody else has.
+
+    Raises:
+        Refused: They cannot be copied.
+    """
+    try:
+        return deepcopy(arguments)
+    except Exception as error:  # from the copy methods of the workspace's own types
+        raise Refused(f"`{name}` is blocked: its arguments cannot be copied") from error
+
+
+def _normal(raised: Capability) -> Capability:
+    """`raised` with its scope as rules write theirs; of unknown scope where that is no path of the workspace."""
+    if raised.scope is None:
+        return raised
+    try:
+        return Capability(raised.name, normalise(raised.scope))
+    except PathRefused:
+        return Capability(raised.name)

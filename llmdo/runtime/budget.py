@@ -1,0 +1,216 @@
+"""The budget that the tree of one run shares: asked before each request and each tool call, never after it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
+from pydantic_ai.usage import RunUsage, UsageLimits
+
+from llmdo.builtin import PROVIDER_SIDE
+from llmdo.runtime.events import UNPAID, LimitLoosened, RequestDelayed
+from llmdo.runtime.policy import PolicyRefusal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from pydantic_ai import RunContext
+    from pydantic_ai.usage import RequestUsage
+
+    from llmdo.graph import Limits
+    from llmdo.runtime.config import CallFrame, Ledger
+    from llmdo.runtime.decisions import Call
+    from llmdo.runtime.events import Sink
+
+DEFAULT_REQUESTS = 50  # model requests of a tree whose entry names no limit; pydantic-ai's own default
+MINUTE = 60.0
+
+
+class LimitReached(UsageLimitExceeded):
+    """A limit of the run is reached; says which in our words alone."""
+
+    def __init__(self, message: str) -> None:
+        AgentRunError.__init__(self, message)  # pydantic-ai's own adds where its documentation is
+
+
+@dataclass(slots=True, kw_only=True)
+class Budget:
+    """What the tree of one run may still use.
+
+    A request is counted before it is sent, so that parallel workers never send more than allowed together. What it
+    will cost nobody knows before: tokens and money go over their limit by no more than the requests that are under
+    way when it is reached.
+    """
+
+    limits: Limits
+    ledger: Ledger
+    on_event: Sink
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _starts: deque[float] = field(init=False)
+    """When the last requests started, or will: as many as a minute allows."""
+    _tool_calls: set[str] = field(init=False, default_factory=set)
+    """The call paths of the tool calls that were let through."""
+    _loose: set[tuple[str, str]] = field(init=False, default_factory=set)
+    """The limits that cannot hold for a model, which was said already."""
+
+    def __post_init__(self) -> None:
+        self._starts = deque(maxlen=self.limits.requests_per_minute)
+
+    async def reserve(self, frame: CallFrame) -> None:
+        """Counts a request of the worker of `frame`, and returns when it may be sent.
+
+        Raises:
+            LimitReached: A limit is reached; nothing was counted.
+        """
+        self.check(frame.depth)
+        self.ledger.count_request(frame.name)
+        try:
+            if wait := self._wait():
+                self.on_event(RequestDelayed(path=frame.path, worker=frame.name, wait=wait))
+                await self.sleep(wait)
+                self._check_spent()
+        except BaseException:
+            self.release(frame)
+            raise
+
+    def release(self, frame: CallFrame) -> None:
+        """Takes back what `reserve` counted: the request never reached its provider."""
+        self.ledger.count_request(frame.name, -1)
+
+    def check(self, depth: int) -> None:
+        """Returns where a worker at `depth` may send another request.
+
+        Raises:
+            LimitReached: It may not; says which limit is reached.
+        """
+        self.check_requests(depth)
+        self._check_spent()
+
+    def check_requests(self, depth: int) -> None:
+        """Returns where requests are left for a worker at `depth`, and one for each worker above it.
+
+        The callers need theirs to finish with what was reached.
+
+        Raises:
+            LimitReached: There are none; says so.
+        """
+        most = DEFAULT_REQUESTS if self.limits.requests is None else self.limits.requests
+        left = most - max(self.ledger.requests, self.ledger.usage.requests)
+        if left <= depth:
+            reached = f"the run's limit of {_counted(most, 'request')} is reached"
+            if left > 0:
+                reached += (
+                    f", but for {left} that {'is' if left == 1 else 'are'} kept for the callers to finish"
+                )
+            if self.limits.requests is None:
+                reached += " (the entry names none; `limits.requests` sets it)"
+            raise LimitReached(reached)
+
+    def count_tool_call(self, path: str) -> None:
+        """Counts the tool call at `path`, once.
+
+        Raises:
+            LimitReached: The limit is reached.
+        """
+        most = self.limits.tool_calls
+        if most is None or path in self._tool_calls:
+            return
+        if len(self._tool_calls) >= most:
+            raise LimitReached(f"the run's limit of {_counted(most, 'tool call')} is reached")
+        self._tool_calls.add(path)
+
+    def look_at(self, path: str, model: str, used: RequestUsage) -> None:
+        """Says, once for a model, which limits cannot hold because of what its provider does not tell."""
+        if model.startswith(UNPAID):
+            return
+        tokens = (self.limits.input_tokens, self.limits.output_tokens, self.limits.total_tokens)
+        if used.unmeasured_requests and any(one is not None for one in tokens):
+            self._loosen(path, model, "tokens", "its provider does not say how many it used")
+        if used.cost is None and self.limits.cost_usd is not None:
+            self._loosen(path, model, "cost-usd", "no price is known for it")
+
+    def _loosen(self, path: str, model: str, limit: str, reason: str) -> None:
+        if (model, limit) not in self._loose:
+            self._loose.add((model, limit))
+            self.on_event(LimitLoosened(path=path, model=model, limit=limit, reason=reason))
+
+    def _check_spent(self) -> None:
+        """Returns where neither tokens nor money are used up."""
+        if reached := next(self._reached(), None):
+            raise LimitReached(reached)
+
+    def _reached(self) -> Iterator[str]:
+        used, limits = self.ledger.usage, self.limits
+        for kind, most, spent in (
+            ("input tokens", limits.input_tokens, used.input_tokens),
+            ("output tokens", limits.output_tokens, used.output_tokens),
+            ("tokens", limits.total_tokens, used.total_tokens),
+        ):
+            if most is not None and spent >= most:
+                yield f"the run's limit of {most:,} {kind} is reached: {spent:,} are used"
+        if limits.cost_usd is not None and (used.cost or 0) >= Decimal(str(limits.cost_usd)):
+            yield f"the run's limit of ${limits.cost_usd:.2f} is reached: ${used.cost:.4f} are used"
+
+    def _wait(self) -> float:
+        """The seconds until the next request may start; its place in the queue is taken."""
+        if self._starts.maxlen is None:
+            return 0.0
+        now = self.clock()
+        is_full = len(self._starts) == self._starts.maxlen
+        start = max(now, self._starts[0] + MINUTE) if is_full else now
+        self._starts.append(start)
+        return start - now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetLimit:
+    """The policy that asks the budget: no tool call too many, and no delegate that could not even begin."""
+
+    budget: Budget
+    depth: int = -1
+
+    def spawn(self) -> BudgetLimit:
+        """The same, one delegation deeper."""
+        return replace(self, depth=self.depth + 1)
+
+    def on_delegation(self, name: str) -> None:  # noqa: ARG002  # all workers are alike
+        """Refuses a delegate that may send no request."""
+        try:
+            self.budget.check(self.depth + 1)
+        except LimitReached as reached:
+            raise PolicyRefusal(f"{reached}; finish with what you have") from reached
+
+    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> None:  # noqa: ARG002
+        """Refuses one call too many; offering a tool of a provider is none."""
+        if call.toolset == PROVIDER_SIDE:
+            return
+        try:
+            self.budget.count_tool_call(call.path)
+        except LimitReached as reached:
+            raise PolicyRefusal(f"{reached}; finish with what you have") from reached
+
+
+class TreeLimits(UsageLimits):
+    """The number of requests as pydantic-ai asks for it: for agents that tools run with `ctx.usage_limits`.
+
+    It refuses the next request, and never a response that is paid for. What a worker's request may cost is not
+    looked at here but when the request leaves: one that the journal answers costs nothing.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(request_limit=None)
+        self._budget = budget
+
+    def check_before_request(self, usage: RunUsage) -> None:  # noqa: ARG002  # the tree's, which the budget has
+        """Returns where the run may send another request."""
+        self._budget.check_requests(0)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,312 @@
+"""What is decided about a call: by the rules, and where they say so, by whoever answers questions.
+
+A refused call is a `ToolFailed`, not pydantic-ai's deferred approval: a deferred call is asked about after the
+other calls of its step, then validated and executed anew, so that what runs is no longer the object that was
+shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
+
+from llmdo.authority import decide, strictest
+from llmdo.diagnostic import joined
+from llmdo.runtime.approvals import Answer, Question, advice_on
+from llmdo.runtime.config import DeniedCall
+from llmdo.runtime.events import Asked, Decided
+from llmdo.runtime.identity import key_of
+from llmdo.runtime.policy import objection
+from llmdo.runtime.terms import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_ai import RunContext
+
+    from llmdo.authority import Capability, Decision, Reason
+    from llmdo.runtime.config import CallFrame, RuntimeConfig
+
+ASKS_ITSELF = "the tool asks for approval of its own accord"
+_WAS_CHANGED = "a person changed its arguments"
+_DIFFERS = "the call is not the one any more that was asked about"
+
+
+class Refused(ToolFailed):
+    """The gate's own no, as the calling model is told it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a tool and all that is decided about."""
+
+    path: str
+    toolset: str
+    tool: str
+    arguments: dict[str, Any]
+    """Frozen: what is decided on, shown and executed is this one object."""
+    raised: tuple[Capability, ...]
+    declared: tuple[Capability, ...]
+    config: Mapping[str, object] = field(default_factory=dict)
+    """The configuration of the toolset."""
+    asks: str | None = None
+    """Why a person is to be asked whatever the rules say; None where only the rules decide."""
+    fault: str | None = None
+    """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
+
+
+class Origin(Protocol):
+    """Where a call comes from: what can make it anew."""
+
+    async def derived(self, call: Call) -> Call:
+        """`call` with the capabilities that its arguments raise."""
+        ...
+
+    async def changed(self, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """Other arguments, validated as the model's are.
+
+        Raises:
+            ValidationError: The tool does not take them; a ModelRetry says the same.
+        """
+        ...
+
+    def fault_of(self, arguments: Mapping[str, object]) -> str | None:
+        """What is wrong with other arguments, as far as the tool's schema tells."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    """What the rules say about a call."""
+
+    decision: Decision
+    reasons: tuple[str, ...]
+    """A sentence each."""
+    asking: tuple[Reason, ...] = ()
+    """Those by which the rules ask."""
+    terminal_only: bool = False
+
+
+async def judge(
+    config: RuntimeConfig,
+    frame: CallFrame,
+    call: Call,
+    ctx: RunContext[Any] | None = None,
+    origin: Origin | None = None,
+) -> Call:
+    """The call that may run: `call`, or what a person made of it; what is recorded is not decided on again.
+
+    `ctx` is that of the tool which makes the call, where one does. Where there is an `origin`, it knows what the call
+    raises, and takes other arguments.
+
+    Raises:
+        Refused: The rules block the call, it needs an approval that was not given, or a policy is against it.
+    """
+    recorder = config.recorder
+    while True:
+        recorded = await _recorded(config, frame, call)
+        if recorded is None:
+            call = await origin.derived(call) if origin else call
+            told = await _decision(config, frame, call, ctx, origin)
+            if recorder:
+                recorder.decided(told, call.declared, asks=call.asks is not None)
+        else:
+            told = replace(recorded, decided=replace(recorded.decided, arguments=call.arguments))
+        config.on_event(told.decided)
+        if told.decided.allowed:
+            return call
+        changed = told.decided.changed
+        if changed is None or origin is None:
+            raise _refused(config, told)
+        try:
+            call = replace(call, arguments=await origin.changed(changed), asks=_WAS_CHANGED)
+        except (ValidationError, ModelRetry) as error:
+            refusal = (
+                f"`{call.tool}` was not called: a person changed its arguments to some that it does not take"
+            )
+            raise _refused(config, replace(told, refusal=refusal)) from error
+
+
+async def _recorded(config: RuntimeConfig, frame: CallFrame, call: Call) -> Told | None:
+    """The journal's decision on a call; None where there is none, or none that stands.
+
+    One that let a call through does not stand where the call has not run yet and the rules of today are stricter, such
+    as those of a `policy.toml` that was written since.
+    """
+    recorder = config.recorder
+    found = await recorder.decision(call.path, call.arguments) if recorder else None
+    if recorder is None or found is None or not found.decided.allowed or recorder.is_over(call.path):
+        return found
+    if overruled := await recorder.decision(call.path, call.arguments):
+        return overruled
+    today = decide(found.decided.raised, call.declared, frame.authority)
+    return found if strictest((found.decided.decision, today.decision)) == found.decided.decision else None
+
+
+async def _decision(
+    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None, origin: Origin | None
+) -> Told:
+    """What is decided about a call: by the rules, by who is asked, and by the policies."""
+    judgement = _judged(call, frame)
+    answer = Answer(allowed=judgement.decision == "allowed", by="rules")
+    if judgement.decision == "needs_approval":
+        key = key_of(config, frame, call)
+        answer = await _asked(config, frame, call, judgement, key, origin)
+        if answer.stops:
+            await _stop(config, _told(frame, call, judgement, answer).decided)
+        if answer.allowed and await _differs(config, frame, call, key, origin):
+            judgement = replace(judgement, decision="blocked", reasons=(_DIFFERS,))
+            answer = replace(answer, allowed=False, reason="")
+    if answer.allowed and (against := await _objection(config, frame, call, ctx)):
+        judgement = replace(judgement, decision="blocked", reasons=(against,))
+        answer = Answer(allowed=False, by="policy")
+    return _told(frame, call, judgement, answer)
+
+
+async def _stop(config: RuntimeConfig, decided: Decided) -> None:
+    """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
+    config.on_event(decided)
+    config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
+    await asyncio.sleep(0)
+    raise Refused(f"`{decided.tool}` was not called: the run was ended")
+
+
+async def _objection(
+    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None
+) -> str | None:
+    delegates = call.tool == call.toolset and call.tool in config.graph.workers
+    return await objection(frame.policies, ctx, call, delegates=delegates)
+
+
+def _judged(call: Call, frame: CallFrame) -> _Judgement:
+    verdict = decide(call.raised, call.declared, frame.authority)
+    reasons = tuple(_because(reason) for reason in verdict.reasons)
+    if call.asks and verdict.decision == "allowed":
+        return _Judgement(decision="needs_approval", reasons=(call.asks,))
+    if fault := call.fault or _undeclared(call):
+        reasons = (*reasons, fault)
+    asks = verdict.decision == "needs_approval"
+    if asks and call.asks:
+        reasons = (*reasons, call.asks)
+    return _Judgement(
+        decision=verdict.decision,
+        reasons=reasons,
+        asking=verdict.reasons if asks else (),
+        terminal_only=asks and verdict.terminal_only,
+    )
+
+
+def _undeclared(call: Call) -> str | None:
+    for one in call.raised:
+        if not any(most.contains(one) for most in call.declared):
+            return f"`{one}` is not among what `{call.tool}` declares"
+    return None
+
+
+def _because(reason: Reason) -> str:
+    """The reason in words, with the place of its rule where one is known."""
+    rule = reason.rule
+    if rule is None:
+        return str(reason)
+    at = rule.at.location if rule.at else None
+    if at is None or at.span is None:
+        return f"`{reason.capability}`: {reason}"
+    place = f"{at.path}:{at.span.line}"
+    where = place if rule.origin == at.path else f"{rule.origin}, {place}"
+    return f"`{reason.capability}`: {rule} ({where})"
+
+
+async def _asked(
+    config: RuntimeConfig,
+    frame: CallFrame,
+    call: Call,
+    judgement: _Judgement,
+    key: str | None,
+    origin: Origin | None,
+) -> Answer:
+    """The approver's answer, or a no of ours where it gives none that counts."""
+    question = Question(
+        path=call.path,
+        worker=frame.name,
+        toolset=call.toolset,
+        tool=call.tool,
+        arguments=call.arguments,
+        capabilities=call.raised,
+        asking=tuple(dict.fromkeys(reason.capability for reason in judgement.asking)),
+        by_tool=call.asks is not None,
+        reasons=judgement.reasons,
+        advice=tuple(dict.fromkeys(map(advice_on, judgement.asking))),
+        terminal_only=judgement.terminal_only,
+        key=key,
+        fault_of=origin.fault_of if origin else None,
+    )
+    config.on_event(Asked(path=call.path, tool=call.tool))
+    recorder = config.recorder
+    if recorder and (given := await recorder.answer(question)):
+        return _counting(question, given)
+    try:
+        answer: object = await config.approver.ask(question)
+    except Exception as error:  # an approver that fails must not be one that approves, nor end the run
+        return Answer(allowed=False, by="nobody", reason=f"the approver failed: {type(error).__name__}")
+    if not isinstance(answer, Answer) or not isinstance(answer.allowed, bool):
+        return Answer(allowed=False, by="nobody", reason="the approver gave no answer")
+    if answer.waits and recorder:
+        await recorder.wait_for(question)
+    answer = _counting(question, answer)
+    if recorder and not answer.stops:
+        await recorder.answered(question, answer)
+    return answer
+
+
+def _counting(question: Question, answer: Answer) -> Answer:
+    """`answer`, made a no where its yes does not count."""
+    unfit = answer.stops or answer.waits or answer.arguments is not None
+    if unfit or (question.terminal_only and not answer.at_terminal):
+        return replace(answer, allowed=False)
+    return answer
+
+
+async def _differs(
+    config: RuntimeConfig, frame: CallFrame, call: Call, key: str | None, origin: Origin | None
+) -> bool:
+    """Whether the call is, by now, another one than was asked about: in what it raises, its arguments or its files."""
+    now = await origin.derived(call) if origin else call
+    return now.raised != call.raised or key_of(config, frame, now) != key
+
+
+def _told(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer) -> Told:
+    reasons = judgement.reasons
+    decided = Decided(
+        path=call.path,
+        worker=frame.name,
+        toolset=call.toolset,
+        tool=call.tool,
+        arguments=call.arguments,
+        raised=call.raised,
+        decision=judgement.decision,
+        allowed=answer.allowed,
+        by=answer.by,
+        reasons=reasons,
+        changed=answer.arguments,
+    )
+    why = "is blocked" if judgement.decision == "blocked" else "needs approval, which was not given"
+    why += f": {joined(reasons)}"
+    if answer.told:
+        why += f"; the person who was asked says: {answer.told}"
+    return Told(
+        decided=decided,
+        refusal=None if answer.allowed else f"`{call.tool}` {why}",
+        told=(*reasons, answer.reason) if answer.reason else reasons,
+    )
+
+
+def _refused(config: RuntimeConfig, told: Told) -> Refused:
+    decided = told.decided
+    config.ledger.denied.append(
+        DeniedCall(path=decided.path, tool=decided.tool, decision=decided.decision, reasons=told.told)
+    )
+    return Refused(told.refusal or f"`{decided.tool}` was not called")

@@ -1,0 +1,55 @@
+"""What differs between what a journal holds and what happens now, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+QUOTED = 200  # characters of what a tool returned
+
+_WORDS = {
+    "model": "the model is `{after}`, it was `{before}`",
+    "instructions": "its prompt changed",
+    "tools": "its tools changed",
+    "native": "its provider-side tools changed",
+    "settings": "the settings of its model changed",
+}
+
+
+def difference(recorded: Mapping[str, Any], asked: Mapping[str, Any], *, accepts_drift: bool) -> str | None:
+    """What differs between two requests; None where nothing does, or only what was accepted."""
+    drifted = [
+        phrase.format(before=recorded.get(key), after=asked.get(key))
+        for key, phrase in _WORDS.items()
+        if recorded.get(key) != asked.get(key)
+    ]
+    if drifted and not accepts_drift:
+        return "; ".join(drifted)
+    return _difference_of_parts(recorded["parts"], asked["parts"])
+
+
+def _difference_of_parts(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> str | None:
+    """The first difference between what two requests tell the model, in words."""
+    for old, new in zip(before, after, strict=False):
+        if list(old) != list(new):
+            return f"{_part(new)} differs from the recorded {_part(old)}"
+    if len(before) != len(after):
+        longer = max(before, after, key=len)
+        said = "is new" if len(after) > len(before) else "is missing"
+        return f"{_part(longer[min(len(before), len(after))])} {said}"
+    return None
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of an entry's body, as text."""
+    text = body.decode()
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+
+
+def _part(part: Sequence[str]) -> str:
+    kind, tool, _ = part
+    words = {"user-prompt": "input", "tool-return": "result", "retry-prompt": "correction"}
+    said = words.get(kind, kind)
+    return f"{said} of `{tool}`" if tool else said

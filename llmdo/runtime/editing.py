@@ -1,0 +1,99 @@
+"""Arguments that a person changes before a call runs: as JSON, in their own editor or typed at the prompt."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from pydantic_core import to_jsonable_python
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping
+
+POLL_SECONDS = 0.1  # how long an editor may still be open after its question was cancelled
+
+
+class NotEdited(Exception):  # noqa: N818  # it says what happened
+    """Why there are no other arguments, in words for the person."""
+
+
+def editor_of(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The words that start the person's editor; none where the environment names none."""
+    named = environ.get("VISUAL") or environ.get("EDITOR") or ""
+    try:
+        return tuple(shlex.split(named))
+    except ValueError:
+        return ()
+
+
+def as_text(arguments: Mapping[str, object], *, in_ascii: bool) -> str:
+    """The arguments as a person edits them; on a terminal in ASCII alone, where nothing can hide.
+
+    Raises:
+        NotEdited: They are more than JSON can say.
+    """
+    try:
+        plain = to_jsonable_python(dict(arguments), by_alias=True, bytes_mode="base64")
+    except ValueError as error:
+        raise NotEdited("these arguments cannot be written as JSON") from error
+    return json.dumps(plain, indent=2, ensure_ascii=in_ascii) + "\n"
+
+
+def parse(text: str) -> dict[str, object]:
+    """The arguments that `text` says.
+
+    Raises:
+        NotEdited: It is not a JSON object, or says a key twice.
+    """
+    try:
+        said = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise NotEdited(f"this is not JSON: {error}") from error
+    if not isinstance(said, dict):
+        raise NotEdited("the arguments are a JSON object: {...}")
+    return said
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        raise ValueError("a key is there twice")
+    return said
+
+
+def edit_in(editor: tuple[str, ...], text: str, cancelled: threading.Event) -> str:
+    """What `text` has become when the editor is closed.
+
+    Raises:
+        NotEdited: The editor could not be started or failed.
+    """
+    with TemporaryDirectory(prefix="llmdo-") as folder:  # for its owner only
+        file = Path(folder) / "arguments.json"
+        file.write_text(text, encoding="utf-8", errors="surrogatepass")
+        try:
+            child = subprocess.Popen([*editor, str(file)])
+        except OSError as error:
+            raise NotEdited(f"cannot start `{editor[0]}`: {error.strerror}") from error
+        while (status := _status(child)) is None:
+            if cancelled.is_set():
+                child.terminate()
+                child.wait()
+                raise NotEdited("the question was cancelled")
+        if status:
+            raise NotEdited(f"`{editor[0]}` ended with status {status}")
+        try:
+            return file.read_text(encoding="utf-8", errors="surrogatepass")
+        except (OSError, ValueError) as error:
+            raise NotEdited("the edited file cannot be read") from error
+
+
+def _status(child: subprocess.Popen[bytes]) -> int | None:
+    try:
+        return child.wait(POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None

@@ -1,0 +1,72 @@
+"""Workers that are Python: the prompts that their code makes, and the agents that were adopted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.toolsets.adoption import adopted, workers_of
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.workers import Worker as PythonWorker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic_ai import Agent
+
+    from llmdo.graph import Worker
+    from llmdo.toolsets.python import Modules
+
+
+def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Modules) -> dict[str, str]:
+    """The prompt of each of `workers`: the known one, or for a worker in Python what its code made; none for an agent.
+
+    Raises:
+        LlmdoError: The code of one cannot be loaded or is no longer such a worker.
+    """
+    found = dict(known)
+    for worker in workers:
+        if worker.python and worker.name not in known:
+            made = modules.load(worker.python)
+            if not isinstance(made, PythonWorker) or made.name != worker.name:
+                raise LlmdoError(
+                    f"`{worker.python}` is not the worker `{worker.name}`", at=worker.at.location
+                )
+            if not isinstance(made.instructions, str):
+                raise LlmdoError(
+                    f"the `instructions` of `{worker.python}` are no text", at=worker.at.location
+                )
+            found[worker.name] = made.instructions
+        elif worker.agent:
+            found[worker.name] = ""  # the agent brings its own
+    return found
+
+
+def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[Any, Any]]:
+    """The agent of each of `workers` that is an adopted one.
+
+    Raises:
+        LlmdoError: Some cannot be adopted; says so of all of them at once.
+    """
+    found: dict[str, Agent[Any, Any]] = {}
+    problems: list[LlmdoError] = []
+    for worker in workers:
+        if worker.agent:
+            try:
+                found[worker.name] = _adopted(worker, worker.agent, modules)
+            except LlmdoError as error:
+                problems.append(error)
+    if problems:
+        raise Problems(problems)
+    return found
+
+
+def _adopted(worker: Worker, reference: str, modules: Modules) -> Agent[Any, Any]:
+    agent = adopted(reference, modules.load(reference))
+    if unnamed := sorted(workers_of(agent) - {use.name for use in worker.uses}):
+        raise LlmdoError(
+            f"the agent `{reference}` has the worker `{unnamed[0]}` as a toolset, and its table does not say so",
+            hint=f"name `{unnamed[0]}` in `toolsets` of [workers.{worker.name}]",
+            at=worker.at.location,
+        )
+    return agent

@@ -1,0 +1,48 @@
+"""What the journal of a run is told when the run begins and when it is over."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from llmdo import digest, lock
+from llmdo.journal.binding import Binding, reached
+from llmdo.journal.entries import JournalError
+
+if TYPE_CHECKING:
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.run import RunOptions, RunOutcome
+
+
+def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
+    """Keeps that the run begins, or goes on, with this input and these options.
+
+    Raises:
+        JournalError: It cannot be written.
+    """
+    if config.recorder is None:
+        return
+    references = config.agents.references
+    binding = Binding(
+        entry=config.entry.name,
+        input=text,
+        models=references,
+        paths=options.paths,
+        max_depth=options.max_depth,
+        graph=reached(config.graph, config.entry.name, references),
+        prompts={name: config.agents.prompts[name] for name in references},
+    )
+    # What an answer is about does not change when something changes that the run does not use.
+    config.ledger.lock = digest.of_text(lock.dump(binding.graph))
+    config.recorder.begin(binding)
+
+
+def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
+    """`outcome`, which its journal holds now; where that failed, the outcome says so."""
+    try:
+        if recorder:
+            recorder.end(outcome.entry, outcome.status, asdict(outcome))
+    except JournalError as error:
+        return replace(outcome, error=outcome.error or f"how the run ended is not recorded: {error}")
+    return outcome

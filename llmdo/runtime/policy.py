@@ -1,0 +1,122 @@
+"""Policies: a say over the calls of a run beside the rules. They are asked after the gate and can only refuse."""
+
+from __future__ import annotations
+
+import inspect
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llmdo.toolsets.python import sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable
+
+    from pydantic_ai import RunContext
+
+    from llmdo.runtime.decisions import Call
+
+
+class PolicyRefusal(Exception):  # noqa: N818  # no error: an answer
+    """A policy's no. Its text is told to the calling model, and to the user."""
+
+
+class RunPolicy(Protocol):
+    """Has a say over the calls of one worker, after the rules and the approver let them through.
+
+    It refuses by raising `PolicyRefusal`. One that fails otherwise, or answers anything but None, has refused too.
+    """
+
+    def spawn(self) -> RunPolicy:
+        """The policy of a worker that is called from here; of the entry's worker first."""
+        ...
+
+    def on_delegation(self, name: str) -> None:
+        """Returns where the worker `name` may be called now; `handle_tool` is asked about the same call next."""
+        ...
+
+    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> Awaitable[None] | None:
+        """Returns where `call`, of which this is a copy, may run; `ctx` is None where no model made it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthLimit:
+    """Bounds how long a chain of delegations gets."""
+
+    longest: int
+    depth: int = -1
+    """Of the worker that this holds for; the entry itself is above its worker."""
+
+    def spawn(self) -> DepthLimit:
+        """The same, one delegation deeper."""
+        return replace(self, depth=self.depth + 1)
+
+    def on_delegation(self, name: str) -> None:  # noqa: ARG002  # all workers are alike
+        """Refuses one delegation too many."""
+        if self.depth >= self.longest:
+            raise PolicyRefusal(
+                f"the chain of delegations may not be longer than {self.longest}; do the work without it"
+            )
+
+    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> None:
+        """Has nothing against it."""
+
+
+async def objection(
+    policies: Iterable[RunPolicy], ctx: RunContext[Any] | None, call: Call, *, delegates: bool
+) -> str | None:
+    """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
+    shown = replace(call, arguments=deepcopy(call.arguments))
+    for policy in policies:
+        if delegates and (why := objection_to_delegation([policy], call.tool)):
+            return why
+        try:
+            answer: object = policy.handle_tool(ctx, shown)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except Exception as error:  # a policy that fails must not be one that lets through
+            return _refusal(policy, error)
+        if answer is not None:
+            return _no_answer(policy, answer)
+    return None
+
+
+def objection_to_delegation(policies: Iterable[RunPolicy], name: str) -> str | None:
+    """Why one of `policies` refuses any call of the worker `name`; None where none does."""
+    for policy in policies:
+        try:
+            answer: object = policy.on_delegation(name)  # type: ignore[func-returns-value]
+        except Exception as error:
+            return _refusal(policy, error)
+        if answer is not None:
+            return _no_answer(policy, answer)
+    return None
+
+
+def spawned(policies: Iterable[RunPolicy]) -> tuple[RunPolicy, ...]:
+    """The policies of a worker that is called where `policies` hold.
+
+    Raises:
+        PolicyRefusal: One of them cannot say what holds there.
+    """
+    below = []
+    for policy in policies:
+        try:
+            below.append(policy.spawn())
+        except Exception as error:
+            raise PolicyRefusal(_refusal(policy, error)) from error
+        if below[-1] is None:
+            raise PolicyRefusal(f"the policy `{type(policy).__name__}` has none for the workers below")
+    return tuple(below)
+
+
+def _refusal(policy: RunPolicy, error: Exception) -> str:
+    if isinstance(error, PolicyRefusal):
+        return str(error) or f"the policy `{type(policy).__name__}` refuses it"
+    return f"the policy `{type(policy).__name__}` raised {sentence_of(error)}"
+
+
+def _no_answer(policy: RunPolicy, answer: object) -> str:
+    name = type(policy).__name__
+    return f"the policy `{name}` answered `{answer!r:.40}`: it returns nothing, or raises `PolicyRefusal`"

@@ -1,0 +1,160 @@
+"""Questions that are answered later: what the journal keeps of them, and when a run stops to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from llmdo.authority import Capability
+from llmdo.journal.entries import Entry
+from llmdo.journal.questions import is_valid
+from llmdo.runtime.approvals import Answer, Question
+from llmdo.runtime.terms import WaitingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.journal import Journal
+    from llmdo.runtime.brake import Brake
+    from llmdo.runtime.encoding import Encoding
+
+GRACE = 0.1  # seconds in which a run may still begin something, before it is taken to wait for answers alone
+ROUNDS = 200  # of the event loop after that: a busy machine gives a run few of them in any time
+
+
+class Postponed:
+    """The questions of one run and their answers."""
+
+    def __init__(self, journal: Journal, encoding: Encoding, brake: Brake) -> None:
+        self._journal = journal
+        self._encoding = encoding
+        self._brake = brake
+        self._busy: Counter[str] = Counter()
+        """The call paths at which a model or a tool is at work."""
+        self._begun = 0
+        """How often something began, which tells one pause from another."""
+        self._waiting: list[str] = []
+        """The call paths at which a question waits."""
+
+    @contextmanager
+    def busy(self, path: str) -> Iterator[None]:
+        """Around what a model or a tool does: the run does not stop to wait before it is done."""
+        self._busy[path] += 1
+        self._begun += 1
+        try:
+            yield
+        finally:
+            self._busy[path] -= 1
+            self._look_later()
+
+    def answer(self, question: Question) -> Answer | None:
+        """The answer that somebody gave to this very question, as long as it counts."""
+        if question.key is None:
+            return None
+        found: Mapping[str, Any] | None = None
+        for entry in self._journal.entries("answered"):
+            if (entry.path, entry.digest) == (question.path, question.key) and is_valid(entry, time.time()):
+                said = entry.data
+                found = said if said["by_tool"] == question.by_tool else found
+        if found is None:
+            return None
+        names = ("allowed", "by", "reason", "told", "at_terminal", "arguments")
+        return Answer(**{name: found[name] for name in names if name in found})
+
+    def asked(self, question: Question) -> Entry | None:
+        """The entry that keeps a question; None where it is kept, or cannot be told from others."""
+        if question.key is None:
+            return None
+        kept = [entry for entry in self._journal.entries("asked") if entry.path == question.path]
+        body = self._encoding.plain(record_of(question)).body
+        if kept and (kept[-1].digest, kept[-1].data["by_tool"]) == (question.key, question.by_tool):
+            return None
+        return Entry(path=question.path, kind="asked", step=len(kept) + 1, digest=question.key, body=body)
+
+    def answered(self, question: Question, answer: Answer) -> Entry:
+        """The entry that keeps an answer that was given while the run went on."""
+        said = {
+            "allowed": answer.allowed,
+            "by": answer.by,
+            "reason": answer.reason,
+            "told": answer.told,
+            "at_terminal": answer.at_terminal,
+            "arguments": answer.arguments,
+            "expires": None,
+            "key": question.key,
+            "by_tool": question.by_tool,
+        }
+        step = 1 + sum(entry.path == question.path for entry in self._journal.entries("answered"))
+        return Entry(
+            path=question.path,
+            kind="answered",
+            step=step,
+            outcome="allowed" if answer.allowed else "denied",
+            digest=question.key or "",
+            body=self._encoding.plain(said).body,
+        )
+
+    async def wait(self, path: str) -> NoReturn:
+        """Never returns: the run stops as soon as all that goes on in it are questions like this one."""
+        self._waiting.append(path)
+        self._look_later()
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
+
+    def _is_busy(self) -> bool:
+        """Whether something is at work that does not itself wait for an answer, as a tool does that called a worker."""
+        return any(
+            number and not any(waiting.startswith(f"{path}/") for waiting in self._waiting)
+            for path, number in self._busy.items()
+        )
+
+    def _look_later(self) -> None:
+        if self._waiting and not self._is_busy():
+            asyncio.get_running_loop().call_later(GRACE, self._look, self._begun, ROUNDS)
+
+    def _look(self, begun: int, rounds: int) -> None:
+        """Stops the run where nothing has begun since `begun`, once the event loop has had its rounds."""
+        if self._is_busy() or self._begun != begun or self._brake.reason is not None:
+            return
+        if rounds:
+            asyncio.get_running_loop().call_soon(self._look, begun, rounds - 1)
+            return
+        number = len(self._waiting)
+        what = "1 question waits" if number == 1 else f"{number} questions wait"
+        self._brake.stop(WaitingError(f"{what} for an answer"))
+
+
+def record_of(question: Question) -> dict[str, Any]:
+    """A question as plain data."""
+    return {
+        "worker": question.worker,
+        "toolset": question.toolset,
+        "tool": question.tool,
+        "arguments": dict(question.arguments),
+        "capabilities": [str(one) for one in question.capabilities],
+        "asking": [str(one) for one in question.asking],
+        "by_tool": question.by_tool,
+        "reasons": list(question.reasons),
+        "advice": list(question.advice),
+        "terminal_only": question.terminal_only,
+    }
+
+
+def question_in(path: str, said: Mapping[str, Any]) -> Question:
+    """The question that `record_of` described, to be shown once more; its arguments cannot be changed any more."""
+    return Question(
+        path=path,
+        worker=said["worker"],
+        toolset=said["toolset"],
+        tool=said["tool"],
+        arguments=said["arguments"],
+        capabilities=tuple(map(Capability.parse, said["capabilities"])),
+        asking=tuple(map(Capability.parse, said["asking"])),
+        by_tool=said["by_tool"],
+        reasons=tuple(said["reasons"]),
+        advice=tuple(said["advice"]),
+        terminal_only=said["terminal_only"],
+    )

@@ -1,0 +1,90 @@
+"""Tools that a model's provider runs. No gate stands before their calls, so it stands before their being offered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.capabilities import NativeTool
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
+
+from llmdo.authority import decide
+from llmdo.builtin import PROVIDER_SIDE
+from llmdo.diagnostic import LlmdoError
+from llmdo.inventory import tools_of
+from llmdo.runtime.decisions import Call, Refused, judge
+from llmdo.toolsets.adoption import tools_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic_ai.models import Model
+
+    from llmdo.graph import Graph, Tool, Worker
+    from llmdo.runtime.config import CallFrame, RuntimeConfig
+
+
+async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[Any]]:
+    """The provider-side tools that the model may use in this call of its worker.
+
+    One that needs approval is asked about here, before its model hears of it; one that is blocked is left out
+    without a word, like every tool whose calls are all blocked.
+    """
+    found: list[NativeTool[Any]] = []
+    for tool in _tools(config.graph, frame.worker):
+        declared = tool.capabilities
+        if decide(declared, declared, frame.authority).decision == "blocked":
+            continue
+        call = Call(
+            path=f"{frame.path}/{tool.name}",
+            toolset=PROVIDER_SIDE,
+            tool=tool.name,
+            arguments={},
+            raised=declared,
+            declared=declared,
+        )
+        try:
+            await judge(config, frame, call)
+        except Refused:
+            continue
+        found.append(NativeTool(NATIVE_TOOL_TYPES[tool.name]()))
+    return found
+
+
+def require_support(graph: Graph, models: Mapping[str, Model], chains: Mapping[str, Sequence[str]]) -> None:
+    """Nothing, where every worker's model offers the provider-side tools that the worker names, and brings none.
+
+    `chains` says by which references each worker's model was made.
+
+    Raises:
+        LlmdoError: Some does not; says so of all of them at once.
+    """
+    problems = [
+        f"worker `{name}` names the provider-side tool `{tool.name}`, which `{reference}` does not offer"
+        for name, model in models.items()
+        for tool in _tools(graph, graph.workers[name])
+        for reference, one in _each(model, chains[name])
+        if NATIVE_TOOL_TYPES.get(tool.name) not in one.profile.get("supported_native_tools", ())
+    ]
+    problems += [
+        f"the settings of `{reference}` hold tools in `{key}`, where no gate would stand before them"
+        for name, model in models.items()
+        for reference, one in _each(model, chains[name])
+        for key in tools_in(one.settings)
+    ]
+    if problems:
+        hint = "name in `native_tools` what the model offers, and there alone"
+        raise LlmdoError("; ".join(dict.fromkeys(problems)), hint=hint)
+
+
+def _tools(graph: Graph, worker: Worker | None) -> Iterator[Tool]:
+    for use in worker.uses if worker else ():
+        if use.name == PROVIDER_SIDE:
+            yield from tools_of(graph, worker, use).values()
+
+
+def _each(model: Model, chain: Sequence[str]) -> Iterator[tuple[str, Model]]:
+    """The models of a fallback chain, any of which may be asked, each with its reference."""
+    models = model.models if isinstance(model, FallbackModel) else [model]
+    for number, one in enumerate(models):
+        yield chain[number] if len(chain) == len(models) else chain[0], one

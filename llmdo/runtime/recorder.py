@@ -1,0 +1,447 @@
+"""The journal's part in a run: what is recorded is served, what is not happens and is recorded.
+
+Nothing here decides whether a call may run: the gate has done that. What a model was told is served from the journal
+before anything is asked or executed, so that a run which goes on is the run that stopped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pydantic_ai
+from pydantic_core import PydanticSerializationError
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal.entries import Entry, JournalError
+from llmdo.journal.store import digest_of
+from llmdo.runtime.brake import Brake
+from llmdo.runtime.counting import count_below
+from llmdo.runtime.difference import difference, excerpt
+from llmdo.runtime.encoding import Decoding, Encoding
+from llmdo.runtime.postponed import Postponed
+from llmdo.runtime.retold import end_again, ending_of
+from llmdo.runtime.terms import (
+    READ_ONLY,
+    DivergenceError,
+    Execution,
+    ReachedError,
+    Terms,
+    Told,
+    UnfinishedError,
+)
+from llmdo.runtime.told import record_of, told_in
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+
+    from pydantic_ai.messages import ModelResponse, UserContent
+
+    from llmdo.authority import Capability
+    from llmdo.journal import Journal
+    from llmdo.journal.binding import Binding
+    from llmdo.journal.entries import Kind
+    from llmdo.runtime.approvals import Answer, Question
+    from llmdo.runtime.config import Ledger
+    from llmdo.runtime.redaction import Redaction
+
+
+class Recorder:
+    """One run and its journal."""
+
+    def __init__(self, journal: Journal, redaction: Redaction, terms: Terms | None = None) -> None:
+        self.journal = journal
+        self.terms = terms or Terms()
+        self.encoding = Encoding(redaction)
+        self.decoding = Decoding(journal.content)
+        self.brake = Brake()
+        self._postponed = Postponed(journal, self.encoding, self.brake)
+        self._steps: Counter[tuple[str, Kind]] = Counter()
+        self._failures: dict[str, str | None] = {}
+        self._raised: dict[str, frozenset[str]] = {}
+        self._session = 1
+        self.differences: list[str] = []
+        """What tools returned that ran again and what they returned then, a sentence each."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether neither models nor the run need the tools of the workspace."""
+        return not (self.terms.live or self.terms.reruns or self.terms.shows_tools)
+
+    def begin(self, binding: Binding) -> None:
+        """Keeps that a process works on the run; the first one also keeps what the run is bound to.
+
+        Raises:
+            JournalError: It cannot be written.
+        """
+        self._session = 1 + sum(1 for _ in self.journal.entries("session"))
+        if self.journal.get(binding.entry, "run") is None:
+            packed = self.encoding.plain(binding.data)
+            self._add(
+                Entry(
+                    path=binding.entry,
+                    kind="run",
+                    step=1,
+                    outcome="redacted" if packed.redacted else "",
+                    digest=self.encoding.digest(binding.input),
+                    body=packed.body,
+                )
+            )
+        body = self.encoding.plain(
+            {"run": self.journal.run, "llmdo": __version__, "pydantic-ai": pydantic_ai.__version__}
+        ).body
+        self._add(Entry(path=binding.entry, kind="session", step=self._session, body=body))
+        self.journal.commit()
+
+    def end(self, entry: str, status: str, said: Mapping[str, Any]) -> None:
+        """Keeps how the work of this process on the run ended.
+
+        Raises:
+            JournalError: It cannot be written.
+        """
+        body = self.encoding.plain(said).body
+        self._add(Entry(path=entry, kind="end", step=self._session, outcome=status, body=body))
+        self.journal.commit()
+
+    async def response(
+        self, path: str, asked: Mapping[str, Any], work: Callable[[], Awaitable[ModelResponse]]
+    ) -> ModelResponse:
+        """The answer to the next request of the call at `path`; `asked` says what it is made of."""
+        step, digest = self._next(path, "request"), self.encoding.digest(asked)
+        await self._stop_before(f"{path}@{step}")
+        async with self._certain():
+            if entry := self.journal.get(path, "request", step):
+                said = entry.data
+                if entry.digest != digest and (
+                    found := difference(said["asked"], asked, accepts_drift=self.terms.drifted)
+                ):
+                    await self.brake.pull(
+                        DivergenceError(f"{path}: request {step} is not the recorded one: {found}")
+                    )
+                return self.decoding.response(said["response"])
+            await self._require_live(path, f"asks its model for the time {step}")
+        with self._postponed.busy(f"{path}@{step}"):
+            response = await work()
+        packed = self.encoding.response(response)
+        body = b'{"asked":' + self.encoding.plain(asked).body + b',"response":' + packed.body + b"}"
+        outcome = "redacted" if packed.redacted else ""
+        await self._record(
+            Entry(path=path, kind="request", step=step, outcome=outcome, digest=digest, body=body),
+            packed.contents,
+        )
+        return response
+
+    def keep(self, content: bytes) -> str:
+        """The digest of `content`, which the journal keeps from the next entry on."""
+        digest = digest_of(content)
+        if self.terms.live:
+            self.journal.keep(digest, content)
+        return digest
+
+    def is_safe(self, path: str, metadata: Mapping[str, object] | None) -> bool:
+        """Whether the call at `path`, which is decided on, does no harm when it runs twice.
+
+        It only reads, as far as it raised anything; or the tool's own metadata says so.
+        """
+        if (metadata or {}).get("retry") == "safe":
+            return True
+        return self._raised.get(path, frozenset({""})) <= READ_ONLY
+
+    async def execution(
+        self, execution: Execution, work: Callable[[], Coroutine[Any, Any, object]], ledger: Ledger
+    ) -> object:
+        """What the tool returns, or returned when it ran; what workers below it used then is added to `ledger`.
+
+        Raises:
+            Exception: What the tool raises or raised.
+        """
+        path, digest = execution.path, self.encoding.digest(execution.arguments)
+        step = self._next(path, "finished")
+        await self._stop_before(path)
+        async with self._certain():
+            if entry := self.journal.get(path, "finished", step):
+                if entry.digest != digest and self.terms.live and not self.terms.drifted:
+                    await self.brake.pull(
+                        DivergenceError(
+                            f"{path}: `{execution.tool}` is called with other arguments than recorded"
+                        )
+                    )
+                count_below(self.journal, self.decoding, path, ledger)
+                if self.terms.reruns and execution.is_safe:
+                    await self._compare(execution, entry, work)
+                if entry.outcome == "success":
+                    return self.decoding.result(entry.data)
+                end_again(entry.outcome, entry.data)
+            await self._require_live(path, f"calls `{execution.tool}`")
+            self._require_arguments(execution)
+            await self._start(execution, step, digest)
+        work_and_record = self._executed(path, step, digest, work)
+        with self._postponed.busy(path):
+            if execution.is_thread:
+                return await self.brake.carried_through(work_and_record)
+            return await work_and_record
+
+    async def _compare(
+        self, execution: Execution, entry: Entry, work: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Runs a tool once more, and notes where it does not end as it did."""
+        try:
+            now = ("success", self.encoding.result(await work()).body)
+        except Exception as error:
+            outcome, said = ending_of(error)
+            now = (outcome, self.encoding.plain(said).body)
+        if now != (entry.outcome, entry.body):
+            self.differences.append(
+                f"{execution.path}: {now[0]} {excerpt(now[1])}, it was {entry.outcome} {excerpt(entry.body)}"
+            )
+
+    async def _stop_before(self, place: str) -> None:
+        if self.terms.until == place:
+            await self.brake.pull(ReachedError(f"stopped before {place}"))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the run stopped where it was to stop."""
+        return isinstance(self.brake.reason, ReachedError)
+
+    async def _start(self, execution: Execution, step: int, digest: str) -> None:
+        """Puts on disk that the tool runs from now on, unless it may run twice anyway."""
+        path = execution.path
+        if execution.is_safe:
+            return
+        if self.journal.get(path, "started", step) is None:
+            await self._record(Entry(path=path, kind="started", step=step, digest=digest))
+        elif path in self.terms.given_up:
+            failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
+            body = self.encoding.plain(failure).body
+            await self._record(
+                Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
+            )
+            end_again("failed", failure)
+        elif path not in self.terms.again:
+            await self.brake.pull(
+                UnfinishedError(
+                    f"`{execution.tool}` at {path} was started and did not finish: it may have taken effect",
+                    hint=f"look, then `--again {path}` runs it again, and `--give-up {path}` tells its model "
+                    "that nobody knows",
+                )
+            )
+
+    async def _executed(
+        self, path: str, step: int, digest: str, work: Callable[[], Awaitable[object]]
+    ) -> object:
+        contents: Mapping[str, bytes] = {}
+        failure: Exception | None = None
+        result: object = None
+        try:
+            result = await work()
+            packed = self.encoding.result(result)
+            outcome, body, contents = "success", packed.body, packed.contents
+        except PydanticSerializationError as error:
+            failure = LlmdoError(f"{path}: the result cannot be written as JSON: {error}")
+        except Exception as error:
+            failure = error
+        if failure is not None:
+            outcome, said = ending_of(failure)
+            body = self.encoding.plain(said).body
+        await self._record(
+            Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body), contents
+        )
+        if failure is not None:
+            raise failure
+        return result
+
+    async def files(
+        self, path: str, asked: Sequence[str], work: Callable[[], Awaitable[list[UserContent]]]
+    ) -> list[UserContent]:
+        """The content of the files that the worker called at `path` is handed, as it was when they were read.
+
+        Raises:
+            ToolFailed: One of them cannot be handed over.
+        """
+        if not asked:
+            return []
+        async with self._certain():
+            if entry := self.journal.get(path, "files"):
+                if entry.outcome != "success":
+                    end_again(entry.outcome, entry.data)
+                return self.decoding.handed(entry.data["files"])
+            await self._require_live(path, "is handed files")
+        contents: Mapping[str, bytes] = {}
+        failure: Exception | None = None
+        content: list[UserContent] = []
+        try:
+            with self._postponed.busy(f"{path}/files"):
+                content = await work()
+            packed = self.encoding.handed(content)
+            outcome, body, contents = "success", b'{"files":' + packed.body + b"}", packed.contents
+        except Exception as error:
+            failure = error
+            outcome, said = ending_of(error)
+            body = self.encoding.plain(said).body
+        digest = self.encoding.digest(asked)
+        async with self._certain():
+            self._add(
+                Entry(path=path, kind="files", step=1, outcome=outcome, digest=digest, body=body), contents
+            )
+        if failure is not None:
+            raise failure
+        return content
+
+    def next_tools(self, path: str) -> bytes | None:
+        """What the worker called at `path` was shown of its tools in the request that comes next, as JSON."""
+        entry = self.journal.get(path, "request", self._steps[path, "request"] + 1)
+        return self.journal.content(entry.data["asked"]["tools"]) if entry else None
+
+    async def answer(self, question: Question) -> Answer | None:
+        """The answer that the journal holds to this very question, as long as it counts."""
+        async with self._certain():
+            return self._postponed.answer(question)
+
+    async def answered(self, question: Question, answer: Answer) -> None:
+        """Keeps a question and its answer, which is not asked for again."""
+        async with self._certain():
+            if asked := self._postponed.asked(question):
+                self._add(asked)
+            self._add(self._postponed.answered(question, answer))
+            self.journal.commit()
+
+    async def wait_for(self, question: Question) -> NoReturn:
+        """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
+        async with self._certain():
+            if asked := self._postponed.asked(question):
+                self._add(asked)
+            self.journal.commit()
+        await self._postponed.wait(question.path)
+
+    def found_fault(self, path: str, error: Exception) -> None:
+        """Keeps that the arguments of the call at `path` did not fit the tool."""
+        if self.journal.get(path, "invalid") is None:
+            outcome, said = ending_of(error)
+            self._add(
+                Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(said).body)
+            )
+
+    async def decision(self, path: str, arguments: Mapping[str, object]) -> Told | None:
+        """The decision on the call at `path`, where it is recorded; where several are, the next one.
+
+        Its arguments are those that the call has.
+        """
+        async with self._certain():
+            entry = self.journal.get(path, "decision", self._steps[path, "decision"] + 1)
+            if entry is None or (self.terms.live and entry.digest != self.encoding.digest(arguments)):
+                return None
+            self._next(path, "decision")
+            told = told_in(path, entry.data)
+            self._raised[path] = frozenset(one.name for one in told.decided.raised)
+            return told
+
+    def is_over(self, path: str) -> bool:
+        """Whether what the call at `path` came to is recorded, so that it will not run."""
+        step = self._steps[path, "finished"] + 1
+        return (
+            self.journal.get(path, "finished", step) is not None
+            or self.journal.get(path, "return") is not None
+        )
+
+    def decided(self, told: Told, declared: Sequence[Capability], *, asks: bool) -> None:
+        """Keeps a decision; it is on disk before anything is done because of it.
+
+        `asks` says whether somebody was to be asked whatever the rules say.
+        """
+        decided = told.decided
+        while self.journal.get(decided.path, "decision", self._steps[decided.path, "decision"] + 1):
+            self._next(decided.path, "decision")
+        self._raised[decided.path] = frozenset(one.name for one in decided.raised)
+        self._add(
+            Entry(
+                path=decided.path,
+                kind="decision",
+                step=self._next(decided.path, "decision"),
+                outcome="allowed" if decided.allowed else "denied",
+                digest=self.encoding.digest(decided.arguments),
+                body=self.encoding.plain(record_of(told, declared, asks=asks)).body,
+            )
+        )
+
+    def called(self, path: str, worker: str, input: str, depth: int) -> None:  # noqa: A002
+        """Keeps that a worker begins."""
+        if self.journal.get(path, "call") is None:
+            body = self.encoding.plain({"worker": worker, "input": input, "depth": depth}).body
+            self._add(Entry(path=path, kind="call", step=1, digest=self.encoding.digest(input), body=body))
+
+    def returned(self, path: str, output: str | None, error: str | None) -> str | None:
+        """Keeps how a delegate's call ended, for its caller depends on it; the error that its caller is told."""
+        if entry := self.journal.get(path, "return"):
+            recorded: str | None = entry.data["error"]
+            return recorded
+        body = self.encoding.plain({"output": output, "error": error}).body
+        outcome = "failed" if error is not None else "success"
+        self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
+        return error
+
+    def _require_arguments(self, execution: Execution) -> None:
+        """Refuses arguments that hold less than the model said, since the journal keeps no secret."""
+        if "[redacted" in self.encoding.plain(execution.arguments).body.decode():
+            above = execution.path.rpartition("/")[0]
+            if any(
+                entry.outcome == "redacted"
+                for entry in self.journal.entries("request")
+                if entry.path == above
+            ):
+                raise LlmdoError(
+                    f"{execution.path}: its arguments held a secret, which the journal does not keep"
+                )
+
+    async def _require_live(self, path: str, what: str) -> None:
+        """Returns where what is not recorded may happen at `path`.
+
+        Raises:
+            LlmdoError: The call, or one that it is part of, failed at this place and is over.
+        """
+        for above in _above(path):
+            if above not in self._failures:
+                entry = self.journal.get(above, "return")
+                self._failures[above] = entry.data["error"] if entry else None
+            if (failure := self._failures[above]) is not None:
+                raise LlmdoError(failure)
+        if self.terms.live:
+            return
+        last = None
+        for entry in self.journal.entries("end"):
+            last = entry
+        if last is not None and last.outcome == "failed":
+            raise LlmdoError(last.data["error"])
+        ends = " and ends here" if last is None or last.outcome != "completed" else ""
+        await self.brake.pull(DivergenceError(f"{path} {what}, which the journal does not hold{ends}"))
+
+    def _next(self, path: str, kind: Kind) -> int:
+        self._steps[path, kind] += 1
+        return self._steps[path, kind]
+
+    def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
+        if self.terms.live:
+            self.journal.add(entry, contents)
+
+    async def _record(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
+        """Returns when `entry` is on disk, and all that was added before it; otherwise the run stops."""
+        async with self._certain():
+            self._add(entry, contents)
+            self.journal.commit()
+
+    @asynccontextmanager
+    async def _certain(self) -> AsyncIterator[None]:
+        """Stops the run where the journal cannot be read or written: no model is to be told of that."""
+        try:
+            yield
+        except JournalError as error:
+            await self.brake.pull(error)
+
+
+def _above(path: str) -> Iterator[str]:
+    """`path` and all that it is below."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]

@@ -1,0 +1,71 @@
+"""What is told and counted of the requests of a worker to its model, whoever answers: a provider, or the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic_ai.messages import NativeToolCallPart, ToolCallPart
+
+from llmdo.runtime.events import UNPAID, ModelFailed, ModelRequested, ModelResponded
+from llmdo.runtime.failure import told
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+
+    from llmdo.runtime.calls import AgentRuntime
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Tells of the requests of one call of a worker to one model."""
+
+    runtime: AgentRuntime
+    model: str
+    """As it names itself."""
+
+    def asked(self) -> None:
+        """The model is about to be asked."""
+        config, frame = self.runtime.config, self.runtime.frame
+        config.on_event(ModelRequested(path=frame.path, worker=frame.name, model=self.model))
+
+    def failed(self, error: Exception, attempt: int, wait: float) -> None:
+        """An attempt failed, and the next one begins after `wait` seconds."""
+        config, frame = self.runtime.config, self.runtime.frame
+        config.on_event(
+            ModelFailed(path=frame.path, model=self.model, error=told(error), attempt=attempt, wait=wait)
+        )
+
+    def answered(self, response: ModelResponse) -> None:
+        """The model answered."""
+        config, frame = self.runtime.config, self.runtime.frame
+        by = response.provider_name
+        model = f"{by}:{response.model_name}" if by else self.model
+        _price(response, model)
+        config.ledger.of_worker(frame.name).incr(response.usage)
+        text = response.text or ""
+        if text and frame.depth == 0:
+            config.ledger.said = text
+        calls = (part for part in response.parts if isinstance(part, ToolCallPart | NativeToolCallPart))
+        config.on_event(
+            ModelResponded(
+                path=frame.path,
+                worker=frame.name,
+                model=model,
+                text=text,
+                calls=tuple(call.tool_name for call in calls),
+                input_tokens=response.usage.input_tokens,
+                output_tokens=response.usage.output_tokens,
+                cost_usd=response.usage.cost,
+            )
+        )
+        config.budget.look_at(frame.path, model, response.usage)
+
+
+def _price(response: ModelResponse, model: str) -> None:
+    """Says in `response` what it cost, as pydantic-ai would somewhat later; nothing where nobody knows."""
+    if response.usage.cost is None and response.model_name and not model.startswith(UNPAID):
+        try:
+            response.usage.cost = response.cost().total_price
+        except (LookupError, ValueError):
+            return

@@ -1,0 +1,78 @@
+"""Requests as they leave: each attempt at each model of a chain takes its place in the budget first."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.exceptions import ModelConnectionError
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from pydantic_ai import RunContext
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.settings import ModelSettings
+
+    from llmdo.runtime.calls import AgentRuntime
+
+NOT_BEGUN = frozenset({"pool", "connect"})
+"""The phases of a failed connection in which the request was not sent."""
+
+
+class CountedModel(WrapperModel):
+    """A model whose every request is counted for one call of a worker."""
+
+    def __init__(self, wrapped: Model, runtime: AgentRuntime) -> None:
+        super().__init__(wrapped)
+        self._runtime = runtime
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """The model's response, once there is room for the request."""
+        await self._runtime.config.budget.reserve(self._runtime.frame)
+        with self._taken_back_if_not_sent():
+            return await self.wrapped.request(messages, model_settings, model_request_parameters)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncIterator[StreamedResponse]:
+        """The same, piece by piece."""
+        await self._runtime.config.budget.reserve(self._runtime.frame)
+        with self._taken_back_if_not_sent():
+            stream = self.wrapped.request_stream(
+                messages, model_settings, model_request_parameters, run_context
+            )
+            async with stream as response:
+                yield response
+
+    @contextmanager
+    def _taken_back_if_not_sent(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelConnectionError as error:
+            if error.phase in NOT_BEGUN:
+                self._runtime.config.budget.release(self._runtime.frame)
+            raise
+
+
+def counted(model: Model, runtime: AgentRuntime) -> Model:
+    """`model`, each of its requests counted; of a chain, those of every model in it."""
+    if not isinstance(model, FallbackModel):
+        return CountedModel(model, runtime)
+    chain = copy(model)  # the run opens and closes the connections, which the copy shares
+    chain.models = [counted(one, runtime) for one in model.models]
+    return chain

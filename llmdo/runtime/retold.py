@@ -1,0 +1,64 @@
+"""How the execution of a tool ended, as data, and the same ending again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ApprovalRequired, ModelRetry, ToolFailed
+from pydantic_core import PydanticCustomError
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.runtime.decisions import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core import InitErrorDetails
+
+
+def ending_of(error: Exception) -> tuple[str, dict[str, Any]]:
+    """The outcome, in a word, and what there is to say about it."""
+    match error:
+        case ApprovalRequired():
+            return "asks", {}
+        case Refused():
+            return "denied", {"message": error.message}
+        case ToolFailed():
+            return "failed", {"message": error.message}
+        case ModelRetry():
+            return "retried", {"message": error.message}
+        case ValidationError():
+            details = error.errors(include_url=False, include_context=False)
+            return "invalid", {"title": error.title, "errors": details}
+        case LlmdoError():
+            return "error", {"message": error.message, "hint": error.hint}
+    return "error", {"message": str(error)}
+
+
+def end_again(outcome: str, said: Mapping[str, Any]) -> NoReturn:
+    """Ends as a recorded execution that did not succeed.
+
+    Raises:
+        Exception: Always; of the kind that `ending_of` was given, as far as whoever is told can tell.
+    """
+    match outcome:
+        case "asks":
+            raise ApprovalRequired
+        case "denied":
+            raise Refused(said["message"])
+        case "failed":
+            raise ToolFailed(said["message"])
+        case "retried":
+            raise ModelRetry(said["message"])
+        case "invalid":
+            raise ValidationError.from_exception_data(said["title"], list(map(_detail, said["errors"])))
+    raise LlmdoError(said["message"], hint=said.get("hint"))
+
+
+def _detail(error: Mapping[str, Any]) -> InitErrorDetails:
+    return {
+        "type": PydanticCustomError(error["type"], error["msg"]),
+        "loc": tuple(error["loc"]),
+        "input": error["input"],
+    }

@@ -1,0 +1,313 @@
+"""What workers take and give: plain text and files, or what pydantic models of the workspace say."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, ValidationError, with_config
+from pydantic_ai.exceptions import ModelRetry
+from pydantic_ai.messages import BinaryContent, TextContent
+from pydantic_core import SchemaValidator, from_json
+from typing_extensions import TypedDict
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.digest import canonical
+from llmdo.toolsets.problems import Problems
+from llmdo.toolsets.python import sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic_ai.messages import UserContent
+
+    from llmdo.graph import Graph, Reference
+    from llmdo.toolsets.python import Modules
+
+FILES = "attachments"
+"""The argument that holds the paths of files, beside whatever a worker takes."""
+
+MAX_NAMED = 5  # mistakes of one call that are named: more are of one kind
+PROMPT_METHODS = ("input_parts", "prompt_messages")
+"""What a typed input may have to say itself what its worker is told; the first that is there counts."""
+
+_Files = Annotated[list[str], Field(description="Paths of files to hand over.", default=[])]
+_Input = Annotated[str, Field(description="What the worker is to do, with all that it needs to know.")]
+
+
+class _Text(TypedDict):
+    """The arguments of a worker that takes plain text."""
+
+    input: _Input
+
+
+class _TextAndFiles(_Text):
+    """The same where there are files to hand over."""
+
+    attachments: NotRequired[_Files]
+
+
+_FORBID_OTHERS = with_config(ConfigDict(extra="forbid"))
+_PLAIN: dict[bool, TypeAdapter[Any]] = {
+    False: TypeAdapter(_FORBID_OTHERS(_Text)),
+    True: TypeAdapter(_FORBID_OTHERS(_TextAndFiles)),
+}
+"""By whether files may be handed over."""
+_PLAIN_VALIDATORS = {files: SchemaValidator(adapter.core_schema) for files, adapter in _PLAIN.items()}
+_PLAIN_SCHEMAS = {files: adapter.json_schema() for files, adapter in _PLAIN.items()}
+_PATHS = TypeAdapter(list[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a worker is called with, checked."""
+
+    text: str
+    """Its input as text: canonical JSON where it is typed."""
+    parts: tuple[UserContent, ...]
+    """What its model is told, without the files."""
+    attachments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainInput:
+    """What a worker takes that says nothing else: text."""
+
+    def schema(self, *, files: bool) -> dict[str, Any]:
+        """The JSON Schema of its tool's arguments; `files` says whether the caller has some to hand over."""
+        return _PLAIN_SCHEMAS[files]
+
+    def validator(self, *, files: bool) -> SchemaValidator:
+        """What judges the arguments of its tool before anything else happens with them."""
+        return _PLAIN_VALIDATORS[files]
+
+    def arguments(self, given: object) -> dict[str, Any]:
+        """The arguments of a call by code: text, or data or a pydantic model, which becomes canonical JSON."""
+        data = _plain(given)
+        return {"input": data if isinstance(data, str) else canonical(data)}
+
+    def order(self, arguments: Mapping[str, Any]) -> Order:
+        """What a call with `arguments`, which were judged before, tells the worker."""
+        text = arguments["input"]
+        return Order(text=text, parts=(text,), attachments=_files_of(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class TypedInput:
+    """What a worker takes whose header names a pydantic model."""
+
+    worker: str
+    model: type[BaseModel]
+
+    def schema(self, *, files: bool) -> dict[str, Any]:
+        """The model's JSON Schema, and where the caller has `files` to hand over, an argument for them."""
+        schema = self.model.model_json_schema()
+        if reference := schema.pop("$ref", None):  # a model of itself; providers want an object at the top
+            schema = {**schema, **schema["$defs"][reference.rpartition("/")[2]]}
+        if files and not self._owns_files:
+            own = schema.get("properties", {})
+            schema["properties"] = {**own, FILES: _PLAIN_SCHEMAS[True]["properties"][FILES]}
+        return schema
+
+    def validator(self, *, files: bool) -> _Arguments:
+        """What judges the arguments of its tool before anything else happens with them."""
+        return _Arguments(self, files or self._owns_files)
+
+    def arguments(self, given: object) -> dict[str, Any]:
+        """The arguments of a call by code: an instance of the model, or data or JSON that fits it.
+
+        Raises:
+            LlmdoError: It does not fit; says what is wrong with it.
+        """
+        names = ", ".join(f"`{name}`" for name in self.schema(files=False).get("properties", ()))
+        hint = f"give a JSON object with what `{self.model.__name__}` has: {names}"
+        data = _plain(given)
+        if isinstance(data, str):
+            try:
+                data = json.loads(data)
+            except (ValueError, RecursionError) as error:
+                raise LlmdoError(f"the input of `{self.worker}` is not JSON: {error}", hint=hint) from error
+        if wrong := self.problem(data):
+            raise LlmdoError(f"the input of `{self.worker}` does not fit: {wrong}", hint=hint)
+        return {**cast("dict[str, Any]", data)}
+
+    def order(self, arguments: Mapping[str, Any]) -> Order:
+        """What a call with `arguments`, which were judged before, tells the worker.
+
+        Raises:
+            LlmdoError: The model's own code fails, or gives what is no prompt.
+        """
+        value = self._value(arguments)
+        text = canonical(value.model_dump(mode="json", by_alias=True))
+        return Order(text=text, parts=_parts_of(value) or (text,), attachments=_files_of(arguments))
+
+    def problem(self, given: object) -> str | None:
+        """What is wrong with the arguments of a call, in one sentence."""
+        if not isinstance(given, dict):
+            return "it is not an object"
+        try:
+            self._value(given)
+        except ValidationError as error:
+            return mistakes(error)
+        except RecursionError:
+            return "it is nested too deeply"
+        return None
+
+    @property
+    def _owns_files(self) -> bool:
+        """Whether the model itself has a field for the paths of files."""
+        return FILES in self.model.model_fields
+
+    def _value(self, arguments: Mapping[str, Any]) -> BaseModel:
+        own = {name: value for name, value in arguments.items() if name != FILES or self._owns_files}
+        return self.model.model_validate_json(
+            json.dumps(own)
+        )  # as JSON, which strict models read more kindly
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """Judges the arguments of a typed worker's tool, and leaves them as the caller's model gave them."""
+
+    input: TypedInput
+    takes_files: bool
+
+    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002
+        """The arguments in `input`."""
+        try:
+            return self.validate_python(from_json(input))
+        except ValueError as error:
+            raise ModelRetry(f"the arguments of `{self.input.worker}` are not JSON: {error}") from error
+
+    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002
+        """`input` where it is what the worker takes."""
+        wrong = self._problem_with_files(input) or self.input.problem(input)
+        if wrong:
+            raise ModelRetry(f"`{self.input.worker}` was not called, its arguments do not fit: {wrong}")
+        return cast("dict[str, Any]", input)
+
+    def _problem_with_files(self, given: object) -> str | None:
+        if not isinstance(given, dict) or FILES not in given:
+            return None
+        if not self.takes_files:
+            return f"`{FILES}`: it takes no files"
+        try:
+            _PATHS.validate_python(given[FILES] or [], strict=True)
+        except ValidationError:
+            return f"`{FILES}`: it is not a list of paths"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What one worker takes and gives."""
+
+    takes: PlainInput | TypedInput
+    gives: type[BaseModel] | None
+    """None is text."""
+
+    def result(self, output: object) -> str:
+        """The output of the worker as its caller is given it."""
+        return output.model_dump_json(by_alias=True) if isinstance(output, BaseModel) else str(output)
+
+
+def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dict[str, Signature]:
+    """The signatures of `workers`; their models are imported.
+
+    Raises:
+        LlmdoError: Some cannot be imported or used; all of them are told at once.
+    """
+    found: dict[str, Signature] = {}
+    problems: dict[str, LlmdoError] = {}
+    for name in workers:
+        worker = graph.workers[name]
+        try:
+            found[name] = Signature(
+                takes=TypedInput(name, _input_model(worker.schema_in, modules))
+                if worker.schema_in
+                else PlainInput(),
+                gives=_model(worker.schema_out, modules) if worker.schema_out else None,
+            )
+        except LlmdoError as error:
+            problems.setdefault(f"{error.at} {error.message}", error)
+    if problems:
+        raise Problems(problems.values())
+    return found
+
+
+def _model(reference: Reference, modules: Modules) -> type[BaseModel]:
+    found = modules.load(reference.name)
+    if not (inspect.isclass(found) and issubclass(found, BaseModel)):
+        raise LlmdoError(f"`{reference.name}` is no pydantic model", at=reference.at.location)
+    try:
+        found.model_json_schema()
+    except Exception as error:  # pydantic's own, and whatever the model's code raises
+        raise LlmdoError(
+            f"`{reference.name}` has no JSON Schema: {sentence_of(error)}", at=reference.at.location
+        ) from error
+    return found
+
+
+def _input_model(reference: Reference, modules: Modules) -> type[BaseModel]:
+    model = _model(reference, modules)
+    if issubclass(model, RootModel):
+        raise LlmdoError(
+            f"`{reference.name}` has no fields, and the arguments of a tool need names",
+            hint="make it a `BaseModel` with one field",
+            at=reference.at.location,
+        )
+    field = model.model_fields.get(FILES)
+    if field is not None:
+        try:
+            TypeAdapter(cast("type", field.annotation)).validate_python(["a.txt"])
+        except ValidationError as error:
+            raise LlmdoError(
+                f"`{FILES}` of `{reference.name}` is not a list of paths, which is what the name stands for",
+                hint="give the field another name, or the type `list[str]`",
+                at=reference.at.location,
+            ) from error
+    return model
+
+
+def _plain(given: object) -> object:
+    return given.model_dump(mode="json", by_alias=True) if isinstance(given, BaseModel) else given
+
+
+def _files_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(arguments.get(FILES) or ())
+
+
+def _parts_of(value: BaseModel) -> tuple[UserContent, ...]:
+    """What a model itself says its worker is told; nothing where it leaves that to us."""
+    name = next((name for name in PROMPT_METHODS if callable(getattr(value, name, None))), None)
+    if name is None:
+        return ()
+    where = f"`{name}` of `{type(value).__name__}`"
+    try:
+        said = getattr(value, name)()
+        parts = (said,) if isinstance(said, str) else tuple(said)
+    except Exception as error:  # from the workspace's own code: anything at all
+        raise LlmdoError(f"{where} raised {sentence_of(error)}") from error
+    for part in parts:
+        if not isinstance(part, str | TextContent | BinaryContent):
+            # A URL would be fetched by the provider, and a path read by nobody: neither passed the gate.
+            raise LlmdoError(f"{where} gave a `{type(part).__name__}`: it may give text and `BinaryContent`")
+    if not parts:
+        raise LlmdoError(f"{where} gave nothing")
+    return parts
+
+
+def mistakes(error: ValidationError) -> str:
+    """All that is wrong, each with its place, on one line."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    told = [_mistake(".".join(map(str, one["loc"])), one["msg"]) for one in found[:MAX_NAMED]]
+    more = [f"and {len(found) - MAX_NAMED} more"] if len(found) > MAX_NAMED else []
+    return "; ".join([*told, *more])
+
+
+def _mistake(where: str, message: str) -> str:
+    text = " ".join(message.removeprefix("Value error, ").split())
+    text = text[:1].lower() + text[1:]
+    return f"`{where}`: {text}" if where else text

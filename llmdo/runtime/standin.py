@@ -1,0 +1,93 @@
+"""What stands for models and tools where a run is only replayed: they look the same, and do nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.models import Model
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.runtime.gate import call_path
+from llmdo.runtime.recording import definitions_in
+from llmdo.runtime.retold import end_again
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pydantic_ai import RunContext
+    from pydantic_ai.messages import ModelResponse
+
+    from llmdo.runtime.recorder import Recorder
+
+_ANYTHING = SchemaValidator(core_schema.any_schema())
+
+
+class StandInModel(Model):
+    """A model that is never asked: its answers are in the journal."""
+
+    def __init__(self, reference: str) -> None:
+        super().__init__()
+        self._reference = reference
+
+    @property
+    def model_name(self) -> str:
+        """What comes after the provider."""
+        return self._reference.rpartition(":")[2]
+
+    @property
+    def system(self) -> str:
+        """The provider."""
+        return self._reference.partition(":")[0]
+
+    async def request(self, *_: Any, **__: Any) -> ModelResponse:
+        """Never an answer."""
+        raise LlmdoError(f"`{self._reference}` is not asked in a replay")
+
+
+class StandInToolset(AbstractToolset[Any]):
+    """The tools that a worker was shown, as the journal has them. None of them can be executed."""
+
+    def __init__(self, name: str, tools: Collection[str], recorder: Recorder, path: str) -> None:
+        """`tools` are those that may be among them; `path` is the call path of their worker."""
+        self._name = name
+        self._tools = tools
+        self._recorder = recorder
+        self._path = path
+
+    @property
+    def id(self) -> str:
+        """The name of the toolset."""
+        return self._name
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """The tools that the model was shown in the request that comes next."""
+        content = self._recorder.next_tools(self._path)
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=tool,
+                max_retries=ctx.max_retries,
+                args_validator=_ANYTHING,
+                args_validator_func=self._judge,
+            )
+            for tool in (definitions_in(content) if content else ())
+            if tool.name in self._tools
+        }
+
+    def _judge(self, ctx: RunContext[Any], **_: Any) -> None:
+        """Finds fault with the arguments where the journal says that it was found then."""
+        entry = self._recorder.journal.get(call_path(ctx.deps.frame, ctx), "invalid")
+        if entry is not None:
+            end_again(entry.outcome, entry.data)
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],  # noqa: ARG002
+        ctx: RunContext[Any],  # noqa: ARG002
+        tool: ToolsetTool[Any],  # noqa: ARG002
+    ) -> Any:
+        """Never a result."""
+        raise LlmdoError(f"`{name}` is not executed in a replay")

@@ -1,0 +1,86 @@
+"""What stands before an MCP server: whether a worker may start it, and what its refusal of a changed tool means."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from llmdo.inventory import START
+from llmdo.runtime.config import DeniedCall
+from llmdo.runtime.decisions import Call, Refused, judge
+from llmdo.runtime.events import Decided
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+
+    from llmdo.graph import Server, Use
+    from llmdo.runtime.config import CallFrame, RuntimeConfig
+    from llmdo.toolsets.servers import Drifted
+
+[START_TOOL] = START.values()
+
+
+async def require_start(
+    config: RuntimeConfig, frame: CallFrame, use: Use, ctx: RunContext[Any] | None = None
+) -> None:
+    """Returns when this call of a worker may use the MCP server `use`; other toolsets need no start.
+
+    Decided once for each call of a worker, before its first call of a tool of the server, also where another
+    worker has it running already: what a worker may do does not depend on who came first.
+
+    Raises:
+        Refused: The rules block it, or it needs an approval that was not given.
+    """
+    if not is_server(config, use):
+        return
+    server = config.graph.toolsets[use.name].server
+    path = f"{frame.path}/{use.name}{START_TOOL.name}"
+    starts = config.ledger.starts
+    if path not in starts:
+        call = Call(
+            path=path,
+            toolset=use.name,
+            tool=START_TOOL.name,
+            arguments=_said(server),
+            raised=START_TOOL.capabilities,
+            declared=START_TOOL.capabilities,
+        )
+        starts[path] = asyncio.ensure_future(judge(config, frame, call, ctx))
+    await asyncio.shield(starts[path])
+
+
+def is_server(config: RuntimeConfig, use: Use) -> bool:
+    """Whether `use` is an MCP server."""
+    toolset = config.graph.toolsets.get(use.name)
+    return toolset is not None and toolset.kind == "mcp"
+
+
+def _said(server: Server | None) -> dict[str, Any]:
+    """What a person is shown: what is started, without the values of variables."""
+    if server is None:
+        return {}
+    if server.url is not None:
+        return {"url": server.url}
+    return {"command": [server.command, *server.args]}
+
+
+def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Drifted) -> Refused:
+    """The gate's no to a call of a tool that is not what was locked; no rule and no answer lifts it."""
+    config.on_event(
+        Decided(
+            path=call.path,
+            worker=frame.name,
+            toolset=call.toolset,
+            tool=call.tool,
+            arguments=call.arguments,
+            raised=call.raised,
+            decision="blocked",
+            allowed=False,
+            by="lock",
+            reasons=(why.message,),
+        )
+    )
+    config.ledger.denied.append(
+        DeniedCall(path=call.path, tool=call.tool, decision="blocked", reasons=(why.message,))
+    )
+    return Refused(f"`{call.tool}` is blocked: it is not the tool that was reviewed")

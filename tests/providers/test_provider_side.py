@@ -1,0 +1,157 @@
+"""Provider-side tools: what the genuine clients send is what the gate let through before the model was asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic_ai.native_tools import NATIVE_TOOL_TYPES, NATIVE_TOOLS_REQUIRING_CONFIG
+
+from llmdo import lock, project
+from llmdo.authority import Decision
+from llmdo.builtin import PROVIDER_SIDE, tools
+from llmdo.diagnostic import LlmdoError
+from llmdo.graph import Graph, Use
+from llmdo.reach import Analysis
+from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
+from tests.runtime.building import HERE, go, graph, toolset, worker
+
+from .conftest import Serve
+from .server import Say
+
+RESPONSES, ANTHROPIC = "openai:gpt-5-mini", "anthropic:claude-opus-4-5"
+SEARCH = Use(name=PROVIDER_SIDE, config={"tools": ("web_search",)}, at=HERE)
+
+TOOLS = """
+from pydantic_ai.toolsets import FunctionToolset
+
+calc = FunctionToolset(id="calc")
+
+@calc.tool_plain
+def add(a: int, b: int) -> int:
+    return a + b
+"""
+
+
+def searcher(decision: Decision, model: str = RESPONSES) -> Graph:
+    main = worker("main", SEARCH, "calc", model=model)
+    rules: dict[str, Decision] = {"net.search": decision}
+    return graph(main, toolset("calc", "tools.py:calc", add=[]), approvals=rules)
+
+
+class Counting(ApproveAll):
+    """Says yes, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return await super().ask(question)
+
+
+def sent(serve: Serve, made: Graph, root: Path, approver: ApproveAll | RejectAll) -> list[str]:
+    """The requests of a run in which the model calls one tool of ours and then answers."""
+    (root / "tools.py").write_text(TOOLS, encoding="utf-8")
+    server = serve(main=[Say(calls=[("add", {"a": 1, "b": 2})]), Say("Done.")])
+    outcome = go(made, root, approver=approver)
+    assert (outcome.output, outcome.error) == ("Done.", None)
+    return [json.dumps(asked.body["tools"]) for asked in server.asked]
+
+
+@pytest.mark.parametrize("model", [RESPONSES, ANTHROPIC])
+def test_an_allowed_tool_is_in_every_request(model: str, serve: Serve, tmp_path: Path) -> None:
+    requests = sent(serve, searcher("allowed", model), tmp_path, RejectAll())
+    assert len(requests) == 2
+    assert all("web_search" in request for request in requests)
+
+
+@pytest.mark.parametrize("model", [RESPONSES, ANTHROPIC])
+def test_a_blocked_tool_is_in_no_request(model: str, serve: Serve, tmp_path: Path) -> None:
+    requests = sent(serve, searcher("blocked", model), tmp_path, ApproveAll())
+    assert len(requests) == 2
+    assert not any("web_search" in request for request in requests)
+
+
+def test_a_tool_outside_a_ceiling_is_in_no_request(serve: Serve, tmp_path: Path) -> None:
+    made = graph(
+        worker("main", SEARCH, "calc", model=RESPONSES, may=["fs.read"]),
+        toolset("calc", "tools.py:calc", add=[]),
+        approvals={"net.search": "allowed"},
+    )
+    assert not any("web_search" in request for request in sent(serve, made, tmp_path, ApproveAll()))
+
+
+def test_a_tool_that_needs_approval_is_asked_about_once_and_before_it_is_offered(
+    serve: Serve, tmp_path: Path
+) -> None:
+    approver = Counting()
+    requests = sent(serve, searcher("needs_approval"), tmp_path, approver)
+    assert all("web_search" in request for request in requests)
+    assert [(one.path, one.tool, [*map(str, one.capabilities)]) for one in approver.asked] == [
+        ("main/web_search", "web_search", ["data.untrusted", "net.search"])
+    ]
+
+
+def test_a_tool_that_was_not_approved_is_in_no_request(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
+    server = serve(main=[Say("Done.")])
+    outcome = go(searcher("needs_approval"), tmp_path, approver=RejectAll())
+    assert "web_search" not in json.dumps(server.asked[0].body)
+    assert [(one.path, one.decision) for one in outcome.denied] == [("main/web_search", "needs_approval")]
+
+
+@pytest.mark.parametrize("chain", [("openai-chat:gpt-5-mini",), (RESPONSES, "openai-chat:gpt-5-mini")])
+def test_a_model_without_the_tool_is_told_before_anything_is_asked(
+    chain: tuple[str, ...], serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(main=[])
+    made = graph(worker("main", SEARCH, model="some"), aliases={"some": chain})
+    said = "worker `main` names the provider-side tool `web_search`, which `openai-chat:gpt-5-mini` does not offer"
+    with pytest.raises(LlmdoError, match=said):
+        go(made, tmp_path)
+    assert server.asked == []
+
+
+def test_a_model_that_brings_tools_along_in_its_settings_is_refused(serve: Serve, tmp_path: Path) -> None:
+    server = serve(main=[])
+    (tmp_path / "models.py").write_text(
+        "from pydantic_ai.models.openai import OpenAIResponsesModel\n"
+        "settings = {'openai_native_tools': [{'type': 'web_search'}]}\n"
+        "sly = OpenAIResponsesModel('gpt-5-mini', settings=settings)\n"
+    )
+    made = graph(worker("main", model="python:models.py:sly"), approvals={"net": "blocked"})
+    said = "settings of `python:models.py:sly` hold tools in `openai_native_tools`"
+    with pytest.raises(LlmdoError, match=said):
+        go(made, tmp_path)
+    assert server.asked == []
+
+
+def test_every_tool_that_needs_no_configuration_and_answers_in_words_can_be_named() -> None:
+    kinds = {name for name, kind in NATIVE_TOOL_TYPES.items() if kind not in NATIVE_TOOLS_REQUIRING_CONFIG}
+    worker_schema = json.loads(Path("schemas/worker.json").read_text(encoding="utf-8"))
+    named = worker_schema["properties"]["native_tools"]["items"]["enum"]
+    assert kinds - {"image_generation"} == set(named)
+    assert set(tools(PROVIDER_SIDE, {"tools": named})) == set(named)
+
+
+def test_check_reach_and_lock_know_them(tmp_path: Path) -> None:
+    (tmp_path / "llmdo.toml").write_text(
+        'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n', encoding="utf-8"
+    )
+    (tmp_path / "main.worker").write_text(
+        "---\nname: main\nentry: true\nnative_tools: [web_search, code_execution]\n---\nGo.\n",
+        encoding="utf-8",
+    )
+    found = project.read(tmp_path)
+    rows = Analysis(found.graph).of(found.graph.entries["main"])
+    assert {str(row.capability): (row.decision, row.tool) for row in rows} == {
+        "data.untrusted": ("needs_approval", "web_search"),
+        "net.connect": ("needs_approval", "code_execution"),
+        "net.search": ("needs_approval", "web_search"),
+    }
+    lock.write(tmp_path, found.graph)
+    assert project.read(tmp_path).is_current
+    text = (tmp_path / "llmdo.lock").read_text(encoding="utf-8")
+    assert 'native-tools = [\n    "code_execution",\n    "web_search",\n]\n' in text

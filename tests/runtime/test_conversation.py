@@ -1,0 +1,386 @@
+"""A person at a real pseudo-terminal, with a terminal emulator to see what they see."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdo.runtime import AskOnTerminal, RunOutcome
+from llmdo.runtime.drawing import MARGIN
+from llmdo.runtime.events import Asked, Decided, Event
+
+from .building import go, graph, script, toolset, use, worker
+from .ptys import PROMPT, Person, Reaction, wait_for
+from .test_drawing import HIDING
+
+TOOLS = """
+from pathlib import Path
+from pydantic_ai.toolsets import FunctionToolset
+
+DONE = Path(__file__).with_name("done.txt")
+calc = FunctionToolset(id="calc")
+
+@calc.tool_plain
+def note(text: str, times: int = 1) -> str:
+    with DONE.open("a") as file:  # one write: tools that block run beside each other
+        file.write(text * times + ";")
+    return text
+"""
+CALC = toolset("calc", "tools.py:calc", note=["x.calc.note"])
+
+
+@pytest.fixture(autouse=True)
+def _tools(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS)
+
+
+def done(root: Path) -> str:
+    file = root / "done.txt"
+    return file.read_text() if file.exists() else ""
+
+
+def ask(
+    root: Path,
+    calls: list[dict[str, Any]],
+    *answers: Reaction,
+    environ: dict[str, str] | None = None,
+    columns: int = 80,
+    events: list[Event] | None = None,
+    made: Any = None,
+) -> tuple[RunOutcome, Person]:
+    """The run of one worker that makes `calls` of `note`, one after the other, and what the person saw."""
+    script(root, main=[*[[("note", call)] for call in calls], "{results}"])
+    seen: list[Event] = [] if events is None else events
+    with Person(*answers, columns=columns) as person:
+        approver = AskOnTerminal(person.source, person.display, environ)
+        outcome = go(
+            made or graph(worker("main", "calc"), CALC), root, approver=approver, on_event=seen.append
+        )
+    return outcome, person
+
+
+def test_a_person_is_asked_about_the_call_and_allows_it_once(tmp_path: Path) -> None:
+    outcome, person = ask(tmp_path, [{"text": "a"}, {"text": "a"}], "once\n", "no\n")
+    assert done(tmp_path) == "a;"
+    assert len(person.prompts) == 2
+    assert [call.path for call in outcome.denied] == ["main/note#2"]
+    assert person.prompts[0][0] == "approval needed"
+    assert '  | text: "a"' in person.prompts[0]
+
+
+def test_always_means_this_very_call_and_no_other(tmp_path: Path) -> None:
+    calls = [
+        {"text": "a"},
+        {"text": "a"},
+        {"text": "a", "times": 1},
+        {"text": "a", "times": 2},
+        {"text": "b"},
+    ]
+    events: list[Event] = []
+    outcome, person = ask(tmp_path, calls, "always\n", "no\n", "no\n", events=events)
+    assert done(tmp_path) == "a;a;a;"
+    assert len(person.prompts) == 3
+    by = [event.by for event in events if isinstance(event, Decided) and event.allowed]
+    assert by[0] == "a person at the terminal"
+    assert by[1:] == ["a person at the terminal, who allowed this very call before"] * 2
+    assert len(outcome.denied) == 2
+
+
+def test_always_lasts_for_one_run_and_one_worker(tmp_path: Path) -> None:
+    script(
+        tmp_path,
+        main=[[("note", {"text": "a"})], [("helper", {"input": "x"})], "{results}"],
+        helper=[[("note", {"text": "a"})], "{results}"],
+    )
+    made = graph(worker("main", "calc", "helper"), worker("helper", "calc"), CALC)
+    with Person("always\n", "no\n", "no\n", "no\n") as person:
+        approver = AskOnTerminal(person.source, person.display)
+        first = go(made, tmp_path, approver=approver)
+        second = go(made, tmp_path, approver=approver)
+    assert [call.path for call in first.denied] == ["main/helper#1/note#1"]
+    assert len(second.denied) == 2
+    assert len(person.prompts) == 4
+
+
+def test_a_no_is_not_remembered(tmp_path: Path) -> None:
+    ask(tmp_path, [{"text": "a"}, {"text": "a"}], "no\n", "once\n")
+    assert done(tmp_path) == "a;"
+
+
+def test_the_reason_of_a_no_is_told_to_the_model(tmp_path: Path) -> None:
+    outcome, _ = ask(tmp_path, [{"text": "a"}], "no  write it shorter\n")
+    assert "the person who was asked says: write it shorter]" in (outcome.output or "")
+    assert outcome.denied[0].reasons[-1] == "the answer was no: write it shorter"
+
+
+def test_a_person_can_end_the_run(tmp_path: Path) -> None:
+    outcome, _ = ask(tmp_path, [{"text": "a"}, {"text": "b"}], "stop\n")
+    assert outcome.status == "interrupted"
+    assert outcome.error == "a person at the terminal ended the run at `main/note#1`"
+    assert outcome.usage.requests == 1
+    assert done(tmp_path) == ""
+
+
+def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path: Path) -> None:
+    from llmdo.runtime import RunOptions, run
+
+    from .building import prompts
+
+    helpers = [f"helper{number}" for number in range(4)]
+    script(
+        tmp_path,
+        main=[[(name, {"input": "x"}) for name in helpers], "{results}"],
+        **{name: [[("note", {"text": name})], "done"] for name in helpers},
+    )
+    made = graph(worker("main", *helpers), *(worker(name, "calc") for name in helpers), CALC)
+
+    async def scenario(person: Person) -> tuple[str, int]:
+        options = RunOptions(approver=AskOnTerminal(person.source, person.display))
+        outcome = await run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options)
+        await asyncio.sleep(0)  # would raise if the caller's own task were still cancelled
+        task = asyncio.current_task()
+        return outcome.status, task.cancelling() if task else -1
+
+    with Person("once\n", "stop\n") as person:
+        assert asyncio.run(scenario(person)) == ("interrupted", 0)
+    assert len(person.prompts) == 2
+    assert done(tmp_path).count(";") == 1
+
+
+def test_parallel_delegates_wait_for_one_another_to_be_asked(tmp_path: Path) -> None:
+    helpers = [f"helper{number}" for number in range(6)]
+    script(
+        tmp_path,
+        main=[[(name, {"input": "x"}) for name in helpers], "{results}"],
+        **{name: [[("note", {"text": name})], "done"] for name in helpers},
+    )
+    made = graph(worker("main", *helpers), *(worker(name, "calc") for name in helpers), CALC)
+    with Person(*["once\n"] * 6) as person:
+        outcome = go(made, tmp_path, approver=AskOnTerminal(person.source, person.display))
+    assert outcome.status == "completed"
+    for number, lines in enumerate(person.prompts, 1):
+        assert lines.count("approval needed") == number
+        assert sum(line.startswith(PROMPT) for line in lines) == number
+    assert sorted(done(tmp_path).split(";"))[1:] == helpers
+
+
+def test_show_shows_all_that_was_folded(tmp_path: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(200)) + "rm -rf everything"
+    _, person = ask(tmp_path, [{"text": text}], "show\n", "no\n")
+    before, after = ("\n".join(lines) for lines in person.prompts)
+    assert "rm -rf" not in before
+    assert "... and more; `show` shows all of it" in before
+    assert f"{MARGIN}  rm -rf everything" in after
+
+
+def test_typed_arguments_make_a_new_call_that_is_asked_about_again(tmp_path: Path) -> None:
+    events: list[Event] = []
+    outcome, person = ask(
+        tmp_path, [{"text": "a"}], 'edit\n{"text": "b",\n "times": 3}\n\n', "once\n", events=events
+    )
+    assert done(tmp_path) == "bbb;"
+    assert '  |   "text": "a",' in person.prompts[1]
+    assert '  | text: "b"' in person.prompts[1]
+    assert "  | a person changed its arguments" in person.prompts[1]
+    first, second = (event for event in events if isinstance(event, Decided))
+    assert (first.allowed, first.changed) == (False, {"text": "b", "times": 3})
+    assert (second.allowed, second.arguments) == (True, {"text": "b", "times": 3})
+    assert outcome.denied == ()
+
+
+def test_arguments_are_edited_in_the_persons_own_editor(tmp_path: Path) -> None:
+    editor = tmp_path / "my editor.py"
+    editor.write_text(
+        "import json, sys\nfrom pathlib import Path\nfile = Path(sys.argv[-1])\nsaid = json.loads(file.read_text())\n"
+        "assert file.stat().st_mode & 0o077 == 0 or file.parent.stat().st_mode & 0o077 == 0\n"
+        "said['text'] = said['text'].upper()\nfile.write_text(json.dumps(said))\n"
+    )
+    environ = {"EDITOR": "false", "VISUAL": f"{sys.executable} '{editor}'"}
+    ask(tmp_path, [{"text": "a"}], "edit\n", "once\n", environ=environ)
+    assert done(tmp_path) == "A;"
+
+
+@pytest.mark.parametrize(
+    ("answer", "environ", "said"),
+    [
+        ("edit\n{\n\n", {}, "this is not JSON"),
+        ("edit\n[1]\n\n", {}, "the arguments are a JSON object"),
+        ('edit\n{"text": "a", "text": "b"}\n\n', {}, "a key is there twice"),
+        ('edit\n{"text": 1}\n\n', {}, "the tool does not take this: text: Input should be a valid string"),
+        ('edit\n{"txt": "a"}\n\n', {}, "the tool does not take this"),
+        ("edit\n\n", {}, "nothing was changed"),
+        ("edit\n", {"EDITOR": "true"}, "nothing was changed"),
+        ("edit\n", {"EDITOR": "false"}, "`false` ended with status 1"),
+        ("edit\n", {"EDITOR": "no-such-editor"}, "cannot start `no-such-editor`"),
+        ("edit\n", {"EDITOR": "rm"}, "the edited file cannot be read"),
+    ],
+)
+def test_what_is_no_other_call_is_said_and_asked_again(
+    tmp_path: Path, answer: str, environ: dict[str, str], said: str
+) -> None:
+    outcome, person = ask(tmp_path, [{"text": "a"}], answer, "no\n", environ=environ)
+    assert said in "\n".join(person.prompts[1])
+    assert len(outcome.denied) == 1
+    assert done(tmp_path) == ""
+
+
+def test_an_edited_call_meets_the_rules_again(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
+    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"})
+    with Person('edit\n{"path": "b.txt", "content": "x"}\n\n') as person:
+        outcome = go(made, tmp_path, approver=AskOnTerminal(person.source, person.display))
+    assert "`write_file` is blocked" in (outcome.output or "")
+    assert not (tmp_path / "b.txt").exists()
+
+
+@pytest.mark.parametrize("character", [one for one in HIDING if not "\ud800" <= one[0] <= "\udfff"])
+def test_no_character_hides_a_payload_from_a_terminal(tmp_path: Path, character: str) -> None:
+    text = f"echo hello{character}rm -rf x{character}"
+    _, person = ask(tmp_path, [{"text": text}, {"text": f"first\n{text}\nlast"}], "no\n", "no\n")
+    for lines in person.prompts:
+        row = next(line for line in lines if "echo hello" in line)
+        assert row.startswith(MARGIN)
+        assert "rm -rf x" in row
+    assert done(tmp_path) == ""
+
+
+FORGERIES = [
+    "x\n\x1b[2J\x1b[H",
+    f"x\r\n{PROMPT} once\n",
+    "\x1b[1A\x1b[2K\x1b[G",
+    "x" * 76 + f"{PROMPT} once",
+    "x" * 15 + "  it raises  | nothing",
+    "天" * 37 + PROMPT,
+]
+
+
+@pytest.mark.parametrize("columns", [20, 31, 80])
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_no_payload_imitates_the_frame(tmp_path: Path, forgery: str, columns: int) -> None:
+    _, person = ask(tmp_path, [{"text": forgery}], "no\n", columns=columns)
+    lines = person.prompts[0]
+    titles = [line for line in lines if line.startswith("  ") and not line.startswith(MARGIN.rstrip())]
+    known = ["  who asks", "  tool", "  arguments", "  it raises", "  asked because", "  to ask no more"]
+    assert titles[:6] == known
+    assert [line for line in lines if line.startswith(PROMPT)] == [PROMPT]
+    start, end = lines.index("  arguments"), lines.index("  it raises")
+    assert all(line.startswith(MARGIN.rstrip()) for line in lines[start + 1 : end])
+    assert lines[0] == "approval needed"
+
+
+def test_a_window_that_is_too_narrow_is_a_no(tmp_path: Path) -> None:
+    outcome, _ = ask(tmp_path, [{"text": "a"}], columns=19)
+    assert outcome.denied[0].reasons[-1] == "the terminal has fewer than 20 columns, too few to show the call"
+
+
+MANIFEST = """
+schema = 1
+[workspace]
+name = "w"
+workers = ["*.worker"]
+toolset-modules = ["tools.py"]
+model = "python:models.py:main"
+
+[approvals.rules]
+"x.calc" = "needs_approval"
+"""
+
+
+def workspace(root: Path) -> None:
+    (root / "llmdo.toml").write_text(MANIFEST)
+    (root / "main.worker").write_text("---\nname: main\nentry: true\ntoolsets: [calc]\n---\nGo.\n")
+    script(root, main=[[("note", {"text": "a"})], "{results}"])
+
+
+def play(
+    root: Path, *answers: Reaction, columns: int = 80, flags: tuple[str, ...] = ()
+) -> tuple[int, Person]:
+    workspace(root)
+    environ = {name: value for name, value in os.environ.items() if name not in ("CI", "COLUMNS", "LINES")}
+    environ |= {"TERM": "xterm", "XDG_CONFIG_HOME": str(root / "config")}
+    with Person(*answers, columns=columns) as person:
+        child = person.start([sys.executable, "-m", "llmdo", "run", "main", "go", *flags], root, environ)
+        code = wait_for(child)
+    return code, person
+
+
+def test_the_program_asks_and_names_the_rule_and_its_place(tmp_path: Path) -> None:
+    code, person = play(tmp_path, "once\n", columns=100)
+    assert code == 0
+    assert '  | `x.calc.any`: "x.calc" = "needs_approval" (llmdo.toml:10)' in person.prompts[0]
+    assert done(tmp_path) == "a;"
+    assert "[success: a]" in person.text()
+
+
+@pytest.mark.parametrize(("typed", "code"), [("\x03", 130), ("\x04", 0), ("stop\n", 130), ("\n", 0)])
+def test_ctrl_c_ends_the_run_and_the_end_of_input_is_a_no(tmp_path: Path, typed: str, code: int) -> None:
+    got, person = play(tmp_path, typed)
+    assert got == code
+    assert done(tmp_path) == ""
+    assert "Traceback" not in person.text()
+    assert "used: 1 request" in person.text() or code == 0
+
+
+def test_what_was_asked_and_answered_stays_on_the_screen(tmp_path: Path) -> None:
+    _, person = play(tmp_path, "huh\n", "no too long\n", columns=90)
+    lines = person.lines()
+    question = lines.index("approval needed")
+    assert lines[question + 1] == "  who asks"
+    assert f"{PROMPT} huh" in lines
+    assert f"{PROMPT} no too long" in lines
+    assert any(line.startswith("main/note#1: denied: ") for line in lines)
+    assert "pydantic" not in person.text().lower()
+
+
+def test_a_hang_up_during_a_question_is_no_yes(tmp_path: Path) -> None:
+    workspace(tmp_path)
+    environ = {**os.environ, "TERM": "dumb"}
+    environ.pop("CI", None)
+    with Person(lambda person: None) as person:
+        child = person.start([sys.executable, "-m", "llmdo", "run", "main", "go"], tmp_path, environ)
+        while not person.prompts:
+            assert child.poll() is None
+            asyncio.run(asyncio.sleep(0.05))
+        child.terminate()
+        assert wait_for(child) != 0
+    assert done(tmp_path) == ""
+
+
+def test_asked_comes_before_the_answer(tmp_path: Path) -> None:
+    events: list[Event] = []
+    ask(tmp_path, [{"text": "a"}], "once\n", events=events)
+    kinds = [event.kind for event in events if isinstance(event, Asked | Decided)]
+    assert kinds == ["asked", "decided"]
+
+
+def test_the_flags_answer_instead_of_the_person(tmp_path: Path) -> None:
+    code, person = play(tmp_path, "no\n", flags=("--approve", "x.calc"))
+    assert (code, person.prompts, done(tmp_path)) == (0, [], "a;")
+
+
+def test_what_no_flag_answers_is_still_asked(tmp_path: Path) -> None:
+    code, person = play(tmp_path, "once\n", flags=("--approve", "fs.write:reports/**"))
+    assert (code, len(person.prompts), done(tmp_path)) == (0, 1, "a;")
+
+
+def run_headless(root: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    workspace(root)
+    words = [sys.executable, "-m", "llmdo", "run", "main", "go", *flags]
+    environ = {name: value for name, value in os.environ.items() if name != "CI"}
+    return subprocess.run(
+        words, cwd=root, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_terminal_the_flag_that_would_allow_it_is_named(tmp_path: Path) -> None:
+    refused = run_headless(tmp_path)
+    assert refused.returncode == 1
+    assert "run with --approve x.calc.any" in refused.stderr
+    allowed = run_headless(tmp_path, "--approve", "x.calc.any")
+    assert (allowed.returncode, done(tmp_path)) == (0, "a;")

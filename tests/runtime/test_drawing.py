@@ -1,0 +1,197 @@
+"""What a person is shown: complete, and nothing in it can hide, pretend, or pass for something else."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmdo.authority import Capability
+from llmdo.runtime import Question
+from llmdo.runtime.drawing import MARGIN, describe, scripts, visible
+
+WRITE = Capability("fs.write", "a.txt")
+
+
+def question(arguments: dict[str, object] | None = None, **more: Any) -> Question:
+    said: dict[str, Any] = {
+        "path": "main/write_file#1",
+        "worker": "main",
+        "toolset": "filesystem",
+        "tool": "write_file",
+        "arguments": arguments or {},
+        "capabilities": (WRITE,),
+        "reasons": ("no rule names `fs.write:a.txt`, so the default holds: needs_approval",),
+        "advice": ('add `"fs.write:a.txt" = "allowed"` to [approvals.rules] in llmdo.toml',),
+        "terminal_only": False,
+    }
+    return Question(**(said | more))
+
+
+def drawn(arguments: dict[str, object], columns: int = 80, *, folded: bool = True, **more: Any) -> list[str]:
+    """The rows of the arguments, without their margin."""
+    lines = list(describe(question(arguments, **more), columns, folded=folded))
+    rows = lines[lines.index("  arguments") + 1 : lines.index("  it raises")]
+    assert all(row.startswith(MARGIN) for row in rows)
+    return [row.removeprefix(MARGIN) for row in rows]
+
+
+def test_a_question_says_who_asks_what_and_why() -> None:
+    assert list(describe(question({"path": "a.txt", "content": "one\ntwo"}), 80)) == [
+        "approval needed",
+        "  who asks",
+        "  | main/write_file#1",
+        "  tool",
+        "  | write_file of filesystem",
+        "  arguments",
+        '  | path: "a.txt"',
+        "  | content: 2 lines, 7 bytes",
+        "  |   one",
+        "  |   two",
+        "  it raises",
+        "  | fs.write:a.txt",
+        "  asked because",
+        "  | no rule names `fs.write:a.txt`, so the default holds: needs_approval",
+        "  to ask no more",
+        '  | add `"fs.write:a.txt" = "allowed"` to [approvals.rules] in llmdo.toml',
+    ]
+
+
+HIDING = [
+    "\r", "\x00", "\x1b[2K", "\x1b]8;;http://x\x07", "\x08", "\x7f", "\x9b2J", "\x85", "\u202e", "\u2066", "\u200b",
+    "\u200d", "\ufeff", "\u00ad", "\u2028", "\u00a0", "\u3000", "\U000e0041", "\u3164", "\u115f", "\u1160", "\u1161",
+    "\u11a8", "\uffa0", "\u2800", "\u0301", "\u0489", "\ufe0f", "\ud800", "\ue000", "\U000f0000",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("character", HIDING)
+@pytest.mark.parametrize("text", ["ok{}rm", "a text ok{}rm and more", "one\nok{}rm\n{}", "{}", "你{}好"])
+def test_nothing_that_hides_text_reaches_the_screen(character: str, text: str) -> None:
+    value = text.format(character, character)
+    rows = list(
+        describe(question({"path": value, "deep": {"k": [value], value: 1}}, path=value, tool=value), 80)
+    )
+    assert not any(one in row for row in rows for one in character if not " " <= one <= "~")
+    first = "\\r" if character == "\r" else f"\\u{{{ord(character[0]):x}}}"
+    assert sum(first in row for row in rows) >= 2
+
+
+LOOK_ALIKE = [
+    ("p\u0430ypal.com", "p\\u{430}ypal.com"),
+    ("see p\u0430ypal.com today", "see p\\u{430}ypal.com today"),
+    ("git log \u2013\u2013oneline", "git log \\u{2013}\\u{2013}oneline"),
+    ("a\u2215b\u2024txt", "a\\u{2215}b\\u{2024}txt"),
+    ("\uff52\uff4d", "\\u{ff52}\\u{ff4d}"),
+    ("\U0001d42b\U0001d426 -rf", "\\u{1d42b}\\u{1d426} -rf"),
+    ("caf\u00e9.md", "caf\\u{e9}.md"),
+    ("the caf\u00e9 isn\u2019t open", "the caf\u00e9 isn\u2019t open"),
+    ("d\u0131r the \u0131", "d\\u{131}r the \u0131"),
+    ("天气", "天气"),
+    ("Привет всем", "Привет всем"),
+    ("ends with a blank ", "ends with a blank\\u{20}"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), LOOK_ALIKE)
+def test_a_letter_that_passes_for_another_is_spelled_out(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+def test_whole_words_of_another_script_are_pointed_out() -> None:
+    word = "\u0430\u0440\u0440"
+    assert drawn({"run": f"cat {word}"}) == [f'run: "cat {word}"', "(letters of another script: Cyrillic)"]
+    assert scripts(visible("天气 αβγ été")) == ("Cjk", "Greek")
+
+
+@given(st.text(), st.text(), st.booleans())
+def test_two_texts_are_never_shown_alike(one: str, other: str, prose: bool) -> None:
+    assert (visible(one, prose=prose) == visible(other, prose=prose)) == (one == other)
+    assert visible(one).isprintable()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), JSON, max_size=3),
+    st.dictionaries(st.text(max_size=5), JSON, max_size=3),
+)
+def test_two_calls_are_never_shown_alike(one: dict[str, object], other: dict[str, object]) -> None:
+    alike = drawn(one, folded=False) == drawn(other, folded=False)
+    assert alike == (repr(one) == repr(other))
+
+
+def test_numbers_texts_and_other_things_differ() -> None:
+    values: list[object] = [1, 1.0, True, "1", "true", None, "null", [1], "[1]", {"a": 1}, b"1", {1}]
+    assert len({tuple(drawn({"x": value})) for value in values}) == len(values)
+
+
+@given(st.text(max_size=300), st.integers(min_value=20, max_value=100))
+def test_all_of_a_payload_is_shown_behind_the_margin(content: str, columns: int) -> None:
+    joined = "".join(row.removeprefix("  ") for row in drawn({"content": content}, columns, folded=False))
+    for piece in content.split("\n"):
+        assert visible(piece, prose="\n" in content) in joined
+
+
+def test_a_payload_cannot_imitate_the_frame() -> None:
+    forged = "x\n  it raises\n  | nothing\nallow? [no] once\napproval needed"
+    for columns in (20, 33, 80):
+        rows = list(
+            describe(question({"content": forged, forged: forged}, path=forged, tool=forged), columns)
+        )
+        frame = [row for row in rows if not row.startswith(MARGIN)]
+        assert frame == [
+            "approval needed", "  who asks", "  tool", "  arguments", "  it raises", "  asked because",
+            "  to ask no more",
+        ]  # fmt: skip
+        assert all(len(row) <= columns for row in rows)
+
+
+def test_an_argument_name_cannot_imitate_another_argument() -> None:
+    assert drawn({'path: "safe.txt"': "x"}) == ['"path: \\"safe.txt\\"": "x"']
+
+
+def test_a_long_value_is_folded_with_its_size_and_digest_and_shown_on_request() -> None:
+    content = "".join(f"line {number}\n" for number in range(500))
+    rows = drawn({"content": content})
+    assert rows[0] == f"content: 501 lines, {len(content):,} bytes"
+    assert rows[1] == "  line 0"
+    assert rows[-2:] == [
+        "... and more; `show` shows all of it",
+        f"sha256 {sha256(content.encode()).hexdigest()}",
+    ]
+    assert len(rows) < 20
+    assert "  line 499" in drawn({"content": content}, folded=False)
+
+    for folded in ("x" * 100_000, ["word"] * 5_000, {"k": "v" * 9_000}, "\n" * 100):
+        assert drawn({"value": folded})[-2] == "... and more; `show` shows all of it"
+        assert len(drawn({"value": folded})) < 20
+        assert not any("show" in row for row in drawn({"value": folded}, folded=False))
+
+
+def test_many_arguments_and_capabilities_are_folded_too() -> None:
+    arguments: dict[str, object] = {f"a{number}": number for number in range(1_000)}
+    many = tuple(Capability("fs.read", f"{number}.txt") for number in range(1_000))
+    rows = list(describe(question(arguments, capabilities=many), 80))
+    assert any("... 960 more arguments; " in row for row in rows)
+    assert "  | ... 960 more; `show` shows them" in rows
+    assert len(list(describe(question(arguments, capabilities=many), 80, folded=False))) > 2_000
+
+
+def test_a_fold_tells_two_ends_apart() -> None:
+    start = "x" * 50_000
+    assert drawn({"content": start + "a"}) != drawn({"content": start + "b"})
+
+
+def test_no_row_is_wider_than_the_terminal() -> None:
+    wide = "天" * 100 + " " + "x" * 100
+    for columns in (20, 21, 50):
+        for row in describe(question({"content": wide}), columns):
+            assert sum(2 if ord(one) > 0x2E80 else 1 for one in row) <= columns

@@ -1,0 +1,194 @@
+"""Policies that the caller of a run gives: asked last, they refuse what the rules allow and allow nothing."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Awaitable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdo.runtime import AgentRuntime, Call, DepthLimit, PolicyRefusal, RunPolicy
+from llmdo.runtime.events import Decided, Event
+
+from .building import go, graph, script, toolset, use, worker
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Writes down what it is asked, refuses the tools in `refused`, and knows how deep it is."""
+
+    refused: tuple[str, ...] = ()
+    depth: int = -1
+    asked: list[tuple[int, str]] = field(default_factory=list)
+
+    def spawn(self) -> RunPolicy:
+        return replace(self, depth=self.depth + 1)
+
+    def on_delegation(self, name: str) -> None:
+        self.asked.append((self.depth, f"on {name}"))
+
+    def handle_tool(self, ctx: Any, call: Call) -> Awaitable[None] | None:
+        assert ctx is None or isinstance(ctx.deps, AgentRuntime)
+        self.asked.append((self.depth, call.tool))
+        if call.tool in self.refused:
+            raise PolicyRefusal("not on a Sunday")
+        return None
+
+
+def team(**scripts: Any) -> Any:
+    return graph(worker("main", "helper"), worker("helper", "leaf"), worker("leaf"), **scripts)
+
+
+def test_a_policy_is_asked_about_every_call_of_the_tree_at_its_depth(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A")
+    script(
+        tmp_path,
+        main=[[("helper", {"input": "x"}), ("read_file", {"path": "a.txt"})], "{results}"],
+        helper=[[("leaf", {"input": "x"})], "{results}"],
+        leaf=["leaf"],
+    )
+    made = graph(worker("main", "helper", use("filesystem")), worker("helper", "leaf"), worker("leaf"))
+    watch = Watch()
+    outcome = go(made, tmp_path, policy=watch)
+    assert outcome.status == "completed"
+    assert outcome.denied == ()
+    assert sorted(watch.asked) == [
+        (0, "helper"),
+        (0, "on helper"),
+        (0, "read_file"),
+        (1, "leaf"),
+        (1, "on leaf"),
+    ]
+
+
+def test_a_refusal_is_a_failed_result_an_event_and_a_denied_call(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "main: {results}"], helper=["never"], leaf=["x"])
+    events: list[Event] = []
+    outcome = go(team(), tmp_path, policy=Watch(refused=("helper",)), on_event=events.append)
+    assert outcome.output == "main: [failed: `helper` is blocked: not on a Sunday]"
+    assert [(one.path, one.decision, one.reasons) for one in outcome.denied] == [
+        ("main/helper#1", "blocked", ("not on a Sunday",))
+    ]
+    decided = next(event for event in events if isinstance(event, Decided))
+    assert (decided.allowed, decided.by) == (False, "policy")
+    assert "helper" not in outcome.usage_by_worker
+
+
+def test_a_policy_is_not_asked_about_what_the_rules_block_and_lifts_nothing(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["never"])
+    watch = Watch()
+    made = graph(worker("main", "helper"), worker("helper"), approvals={"agent.delegate": "needs_approval"})
+    assert "needs approval" in (go(made, tmp_path, policy=watch).output or "")
+    assert watch.asked == []
+
+
+class Wrong(Watch):
+    """A policy that does what it is told to, all of it wrong."""
+
+    def on_delegation(self, name: str) -> None:
+        if "on" in self.refused:
+            raise ZeroDivisionError("oh")
+
+    def handle_tool(self, ctx: Any, call: Call) -> Any:
+        if "async" in self.refused:
+            return self._late()
+        call.arguments["input"] = "changed"
+        return True if "answer" in self.refused else None
+
+    async def _late(self) -> None:
+        raise PolicyRefusal
+
+    def spawn(self) -> Any:
+        return None if "spawn" in self.refused and self.depth == 0 else replace(self, depth=self.depth + 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("on", "the policy `Wrong` raised ZeroDivisionError: oh"),
+        ("answer", "the policy `Wrong` answered `True`"),
+        ("async", "the policy `Wrong` refuses it"),
+        ("spawn", "the policy `Wrong` has none for the workers below"),
+    ],
+)
+def test_a_policy_that_fails_has_refused(fault: str, told: str, tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["never"], leaf=["x"])
+    outcome = go(team(), tmp_path, policy=Wrong(refused=(fault,)))
+    assert told in (outcome.output or ""), outcome.error
+    assert "helper" not in outcome.usage_by_worker
+
+
+def test_a_policy_cannot_change_the_arguments(tmp_path: Path) -> None:
+    script(
+        tmp_path, main=[[("helper", {"input": "as it was"})], "{results}"], helper=["{prompt}"], leaf=["x"]
+    )
+    assert go(team(), tmp_path, policy=Wrong()).output == "[success: as it was]"
+
+
+SPAWNING = """
+from pydantic_ai import RunContext
+from pydantic_ai.toolsets import FunctionToolset
+
+own = FunctionToolset(id="own")
+
+@own.tool
+async def look(ctx: RunContext, name: str) -> str:
+    runtime = ctx.deps.spawn(name)
+    tools = [tool for one in runtime.toolsets_for(name) for tool in await one.get_tools(ctx)]
+    return f"{runtime.frame.path} {runtime.frame.depth} {tools}"
+
+@own.tool
+async def take(ctx: RunContext, name: str) -> str:
+    return str(ctx.deps.toolsets_for(name))
+"""
+
+
+def test_a_tool_spawns_only_delegates_of_its_worker_and_under_the_policies(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(SPAWNING)
+    calls = [("look", {"name": "helper"}), ("look", {"name": "leaf"})]
+    script(tmp_path, main=[calls, "{results}"], helper=["x"], leaf=["x"])
+    made = graph(
+        worker("main", "helper", "own"),
+        worker("helper", "leaf"),
+        worker("leaf"),
+        toolset("own", "tools.py:own", look=[], take=[]),
+    )
+    said = go(made, tmp_path).output or ""
+    assert "[success: main/helper#1 1 ['leaf']]" in said
+    assert "[failed: `main` may not call `leaf`: it is not among its delegates]" in said
+    outcome = go(made, tmp_path, max_depth=0)
+    assert "[failed: `helper` is blocked: the chain of delegations may not be longer than 0" in (
+        outcome.output or ""
+    )
+    assert [one.path for one in outcome.denied] == ["main/helper#1"]
+    script(tmp_path, main=[[("take", {"name": "helper"})], "never"], helper=["x"], leaf=["x"])
+    assert "`main` has no toolsets of `helper`" in (go(made, tmp_path).error or "")
+
+
+def test_the_depth_limit_counts_the_delegations_above() -> None:
+    limit = DepthLimit(longest=1)
+    limit.on_delegation("x")
+    deeper = limit.spawn()
+    deeper.on_delegation("x")
+    with pytest.raises(PolicyRefusal, match="longer than 1"):
+        deeper.spawn().on_delegation("x")
+
+
+def test_the_policy_of_the_documentation_refuses_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/runtime.md").read_text(encoding="utf-8")
+    (tmp_path / "page.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    found = runpy.run_path(str(tmp_path / "page.py"))
+    script(
+        tmp_path,
+        main=[[("write_file", {"path": "a", "content": "x"}), ("helper", {"input": "x"})], "{results}"],
+        helper=[[("write_file", {"path": "b", "content": "x"})], "{results}"],
+    )
+    files = use("filesystem", write=["**"])
+    made = graph(worker("main", "helper", files), worker("helper", files), approvals={"fs.write": "allowed"})
+    outcome = go(made, tmp_path, policy=found["options"].policy)
+    assert outcome.error is None
+    assert "`write_file` is blocked: delegates may not write" in (outcome.output or "")
+    assert [(tmp_path / name).exists() for name in "ab"] == [True, False]

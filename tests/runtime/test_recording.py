@@ -1,0 +1,392 @@
+"""A run and its journal: what is recorded is neither asked nor executed again, whatever it was."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdo.graph import Graph
+from llmdo.journal import Runs
+from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
+from llmdo.runtime.recorder import Recorder
+from llmdo.runtime.redaction import Redaction
+from llmdo.runtime.terms import Terms
+
+from .building import graph, prompts, rules, script, toolset, use, worker
+
+TOOLS = """
+import asyncio
+import os
+from dataclasses import dataclass
+import os
+import subprocess
+import sys
+from pathlib import Path
+from pydantic import BaseModel, TypeAdapter
+from pydantic_ai import BinaryContent, ModelRetry, RunContext, ToolReturn
+from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
+from pydantic_ai.toolsets import FunctionToolset
+
+tools = FunctionToolset(id="tools", max_retries=3)
+LOG = Path(__file__).with_name("effects.log")
+
+class Point(BaseModel):
+    x: int
+    y: float | None = None
+
+def note(text):
+    with LOG.open("a") as log:
+        log.write(text + "\\n")
+    if os.environ.get("DIE_AT") == text:
+        os.kill(os.getpid(), 9)
+
+@tools.tool_plain
+def effect(name: str) -> str:
+    note(name)
+    return f"did {name}"
+
+@tools.tool_plain
+def fails() -> str:
+    note("fails")
+    raise ToolFailed("it failed")
+
+@tools.tool_plain
+def retries() -> str:
+    note("retries")
+    raise ModelRetry("try otherwise")
+
+@tools.tool_plain
+def invalid() -> str:
+    note("invalid")
+    return TypeAdapter(int).validate_python("no number")
+
+@tools.tool_plain
+def point() -> Point:
+    note("point")
+    return Point(x=1)
+
+@tools.tool_plain
+def image() -> BinaryContent:
+    note("image")
+    return BinaryContent(bytes(range(256)), media_type="image/png")
+
+@tools.tool_plain
+def rich() -> ToolReturn:
+    note("rich")
+    return ToolReturn(return_value={"a": None}, content=["see", BinaryContent(b"12", media_type="image/png")])
+
+@tools.tool
+def asks(ctx: RunContext) -> str:
+    if not ctx.tool_call_approved:
+        raise ApprovalRequired
+    note("asks")
+    return "asked"
+
+@tools.tool
+async def calls(ctx: RunContext) -> str:
+    note("calls")
+    return await ctx.deps.call_agent("helper", "from code", ctx)
+
+@tools.tool_plain
+def crashes() -> str:
+    note("crashes")
+    raise ZeroDivisionError("oh")
+"""
+
+ALL = ("effect", "fails", "retries", "invalid", "point", "image", "rich", "asks", "calls", "crashes")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
+    return tmp_path
+
+
+def tools(**more: Any) -> Any:
+    declared = {name: ["x.tools.effect"] for name in ALL}
+    declared["calls"] = ["x.tools.effect"]
+    return toolset("tools", "tools.py:tools", **{**declared, **more})
+
+
+def allowing(*members: Any, **more: Any) -> Graph:
+    return graph(*members, tools(), approvals={"x.tools": "allowed"}, **more)
+
+
+def start(made: Graph, root: Path, run: str = "r", **options: Any) -> RunOutcome:
+    with Runs(root).create(run) as journal:
+        recorder = Recorder(journal, Redaction.of({}))
+        return run_sync(
+            made,
+            root=root,
+            prompts=prompts(made),
+            entry="go",
+            options=RunOptions(run=run, recorder=recorder, **options),
+        )
+
+
+def go_on(made: Graph, root: Path, run: str = "r", terms: Terms | None = None, **options: Any) -> RunOutcome:
+    with Runs(root).open(run) as journal:
+        recorder = Recorder(journal, Redaction.of({}), terms)
+        return run_sync(
+            made,
+            root=root,
+            prompts=prompts(made),
+            entry="go",
+            options=RunOptions(run=run, recorder=recorder, **options),
+        )
+
+
+def effects(root: Path) -> list[str]:
+    log = root / "effects.log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def broken_models(root: Path) -> None:
+    """From now on no model answers, whatever it is asked."""
+    text = (root / "models.py").read_text()
+    (root / "models.py").write_text(
+        text.replace("        step = steps[", "        1 / 0\n        step = steps[")
+    )
+
+
+EVERYTHING: list[Any] = [
+    [("effect", {"name": "a"}), ("fails", {}), ("point", {}), ("image", {}), ("rich", {})],
+    [("retries", {}), ("invalid", {}), ("effect", {"nam": "b"}), ("unknown", {})],
+    [("helper", {"input": "x"}), ("helper", {"input": "y"}), ("effect", {"name": "a"}), ("calls", {})],
+    "{results}",
+]
+
+
+def test_a_run_that_is_complete_is_repeated_without_a_model_or_a_tool(root: Path) -> None:
+    script(root, main=EVERYTHING, helper=[[("effect", {"name": "h"})], "{prompt} {results}"])
+    made = allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
+    first = start(made, root)
+    assert first.status == "completed", first.error
+    done = effects(root)
+    assert len(done) == 12
+    broken_models(root)
+    second = go_on(made, root)
+    assert second == first
+    assert effects(root) == done
+    assert go_on(made, root, terms=Terms(live=False)) == first
+
+
+CHILD = """
+import json, sys
+import os
+import subprocess
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from tests.runtime.test_recording import allowing, go_on, start
+from tests.runtime.building import worker
+root = Path(sys.argv[2])
+made = allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
+(go_on if sys.argv[3] == "resume" else start)(made, root)
+"""
+
+
+def die_at(root: Path, effect: str, how: str = "start") -> int:
+    """Runs in a child process, which is killed when it has the effect of that name; its exit code."""
+    repository = str(Path(__file__).parent.parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, repository, str(root), how],
+        env={**os.environ, "DIE_AT": effect},
+        capture_output=True,
+    )
+    return done.returncode
+
+
+STEPS: list[Any] = [
+    *([call] for calls in EVERYTHING[:3] for call in calls),
+    [("helper", {"input": "x"}), ("helper", {"input": "y"})],
+    "{results}",
+]
+EFFECTS = [
+    "a",
+    "fails",
+    "point",
+    "image",
+    "rich",
+    "retries",
+    "invalid",
+    "h",
+    "h",
+    "a",
+    "calls",
+    "h",
+    "h",
+    "h",
+]
+
+
+def stepwise(root: Path) -> Graph:
+    script(root, main=STEPS, helper=[[("effect", {"name": "h"})], "{prompt} {results}"])
+    return allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
+
+
+@pytest.mark.parametrize("effect", ["a", "rich", "retries", "invalid", "h", "calls"])
+def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
+    made = stepwise(root)
+    assert die_at(root, effect) == -9
+    before = effects(root)
+    assert before[-1] == effect
+    stopped = go_on(made, root)
+    assert stopped.status == "failed"
+    assert "was started and did not finish: it may have taken effect" in (stopped.error or "")
+    assert effects(root) == before
+    with Runs(root).read("r") as journal:
+        finished = {entry.path for entry in journal.entries("finished")}
+        unfinished = {entry.path for entry in journal.entries("started")} - finished
+    outcome = go_on(made, root, terms=Terms(given_up=frozenset(unfinished)))
+    assert outcome.status == "completed", outcome.error
+    expected = sorted(EFFECTS)
+    if effect == "calls":
+        expected.remove("h")  # the effect of the worker that the tool would have called
+    assert sorted(effects(root)) == expected
+    assert go_on(made, root, terms=Terms(live=False)).output == outcome.output
+    again = go_on(made, root)
+    assert (again.output, sorted(effects(root))) == (outcome.output, expected)
+
+
+def test_a_tool_that_did_not_finish_runs_again_where_that_is_asked_for(root: Path) -> None:
+    made = stepwise(root)
+    assert die_at(root, "rich") == -9
+    outcome = go_on(made, root, terms=Terms(again=frozenset({"main/rich#1"})))
+    assert outcome.status == "completed", outcome.error
+    assert sorted(effects(root)) == sorted([*EFFECTS, "rich"])
+
+
+def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None:
+    made = stepwise(root)
+    start(made, root)
+    other = allowing(worker("main", "tools", "helper"), worker("helper"))
+    outcome = go_on(other, root)
+    assert outcome.status == "failed"
+    assert outcome.error == "main/helper#1: request 1 is not the recorded one: its tools changed"
+    with Runs(root).open("r") as journal:
+        options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({})))
+        said = {**prompts(made), "helper": "Other."}
+        outcome = run_sync(made, root=root, prompts=said, entry="go", options=options)
+    assert outcome.error == "main/helper#1: request 1 is not the recorded one: its prompt changed"
+    with Runs(root).open("r") as journal:
+        options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), Terms(drifted=True)))
+        outcome = run_sync(made, root=root, prompts=said, entry="go", options=options)
+    assert outcome.status == "completed"
+
+
+def test_another_input_is_a_divergence_whatever_is_accepted(root: Path) -> None:
+    made = stepwise(root)
+    start(made, root)
+    outcome = go_on(made, root, terms=Terms(drifted=True), input="other")
+    assert outcome.error == "main: request 1 is not the recorded one: input differs from the recorded input"
+
+
+def test_a_delegate_that_failed_has_failed_for_good(root: Path) -> None:
+    script(root, main=[[("helper", {"input": "x"})], "{results}"], helper=[])
+    made = allowing(worker("main", "helper"), worker("helper"))
+    first = start(made, root)
+    assert "`helper` failed: the model" in str(first.output)
+    script(root, main=[], helper=["better now"])
+    again = go_on(made, root)
+    assert (again.status, again.output, again.denied) == (first.status, first.output, first.denied)
+    assert (first.usage.requests, again.usage.requests) == (3, 2)  # the one that failed was not recorded
+
+
+def test_a_request_that_failed_is_asked_again(root: Path) -> None:
+    script(root, main=[[("effect", {"name": "a"})]])
+    made = allowing(worker("main", "tools"))
+    assert start(made, root).status == "failed"
+    script(root, main=[[("effect", {"name": "a"})], "{results}"])
+    assert go_on(made, root).output == "[success: did a]"
+    assert effects(root) == ["a"]
+
+
+def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = stepwise(root)
+    with Runs(root).create("r") as journal:
+        recorder = Recorder(journal, Redaction.of({}))
+        commit = journal.commit
+        left = [12]
+
+        def fill() -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                journal._connection.execute("PRAGMA max_page_count = 1")
+            commit()
+
+        monkeypatch.setattr(journal, "commit", fill)
+        outcome = run_sync(
+            made, root=root, prompts=prompts(made), entry="go", options=RunOptions(run="r", recorder=recorder)
+        )
+    assert outcome.status == "failed"
+    assert "cannot be written: the disk is full" in (outcome.error or "")
+    assert len(effects(root)) < len(EFFECTS)
+
+
+class Changes:
+    """A person who changes the first call, and lets the changed one run."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question.arguments)
+        if question.arguments == {"name": "a"}:
+            return Answer(allowed=False, by="a person", arguments={"name": "b"}, at_terminal=True)
+        return Answer(allowed=True, by="a person", at_terminal=True)
+
+
+def test_a_call_that_a_person_changed_is_repeated_as_it_ran(root: Path) -> None:
+    script(root, main=[[("effect", {"name": "a"})], "{results}"])
+    made = graph(worker("main", "tools"), tools())
+    person = Changes()
+    first = start(made, root, approver=person)
+    assert person.asked == [{"name": "a"}, {"name": "b"}]
+    assert (first.output, effects(root)) == ("[success: did b]", ["b"])
+    broken_models(root)
+    assert go_on(made, root) == first
+    assert go_on(made, root, terms=Terms(live=False)) == first
+    assert effects(root) == ["b"]
+
+
+def test_who_goes_on_with_a_run_that_a_person_ended_is_asked_about_the_call_again(root: Path) -> None:
+    class Stops:
+        async def ask(self, question: Question) -> Answer:
+            return Answer(allowed=False, by="a person", stops=True)
+
+    script(root, main=[[("effect", {"name": "a"})], "{results}"])
+    made = graph(worker("main", "tools"), tools())
+    assert start(made, root, approver=Stops()).status == "interrupted"
+    assert effects(root) == []
+    assert go_on(made, root, approver=ApproveAll()).output == "[success: did a]"
+
+
+@pytest.mark.parametrize(("today", "said"), [("blocked", "is blocked"), ("needs_approval", "needs approval")])
+def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, today: str, said: str) -> None:
+    script(root, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
+    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
+    assert start(made, root).status == "completed"
+    (root / "a.txt").unlink()
+    with sqlite3.connect(
+        Runs(root).path("r")
+    ) as journal:  # as if it had been killed before the tool was done
+        journal.execute(
+            "DELETE FROM entry WHERE kind IN ('finished', 'return', 'end') OR kind = 'request' AND step = 2"
+        )
+    journal.close()
+    mine = rules({"fs.write:a.txt": today}, "your policy.toml")
+    outcome = go_on(made, root, terms=Terms(again=frozenset({"main/write_file#1"})), tightening=mine)
+    assert f"`write_file` {said}" in (outcome.output or "")
+    assert not (root / "a.txt").exists()
+    broken_models(root)
+    assert go_on(made, root, terms=Terms(live=False)) == outcome, "a replay, which knows no policy"
+    assert go_on(made, root).output == outcome.output
