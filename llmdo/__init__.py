@@ -15,14 +15,21 @@ The modules, each importing only from those below it:
 
     __main__.py     entry point; `check` is dispatched before anything heavy is imported
     cli/            the commands: parse, one library call, render, exit code
+    importing/      `import`: a foreign project as a workspace of ours, and how the two differ
+    embedding.py    llmdo from Python: entries of a workspace or of a few files, run as the command line does
     mending.py      `check --fix`: the safe edits that findings offer
+    serving.py      entries as the tools of an MCP server
     locking.py      the facts that only importing the workspace's code can tell, from a child process
     render/         findings -> text, JSON and the formats of CI services; the live display of a run
-    runtime/        Graph -> an answer: agents, the gate, approvals, attachments, models, events, log, trace
+    doctor.py       what a run finds on this machine, and what it lacks
+    runtime/        Graph -> an answer: agents, the gate, approvals, policies, signatures, models, events, log, trace
+    audit.py        every decision of a run, chained so that edits and gaps show
+    journal/        what a run did, on disk: to go on after a crash, to repeat it, to look into it
     scaffold/       `init`, `add`, `remove`
     completion.py   what shell completion answers
     toolsets/       filesystem and its confinement; how Python toolsets are found and made
     checks/         one function a check; its docstring is what `explain` prints
+    foreign/        projects of other agent tools, as the same Graph; nothing of them is enforced
     diff/           two graphs -> what the later one lets entries do that the earlier one did not
     revision.py     the lock of a git revision, from its objects alone
     selectors.py    which workers `+planner` or `cap:proc.exec` means
@@ -32,24 +39,30 @@ The modules, each importing only from those below it:
     bounds.py       what could be reached at most, cheaply: where it is little, nobody looks for paths
     shapes.py       the calls that workers can make, as few as stand for all there can be
     inventory.py    every tool that a worker has, with what it declares: for reach and for the gate
+    personal.py     a person's own `policy.toml`, which tightens every run on their machine
     project.py      a workspace with its graph and its lock, in one reading
     lock/           Graph <-> llmdo.lock; drift; the history of the format
     resolve.py      Workspace -> Graph
     builtin.py      the built-in toolsets as far as authority is concerned
-    facts.py        what is known of Python toolsets
+    servers.py      MCP servers as far as files and authority are concerned
+    facts.py        what is known of toolsets from importing them, or from asking their servers
     workspace.py    disk -> Workspace; the only reader of the check path
+    worker_file.py  a worker as its file says it: a worker file, a Python module, an adopted agent
     discovery.py    globs, and files read without leaving the workspace
     graph.py        the resolved graph as a value
     topology.py     knots and cycles of a directed graph
     models.py       model references as text
     schema/         Document x format -> value + problems; generates schemas/
     formats.py      what a manifest, a worker header and a lock may say
+    toolset_format.py what a manifest and a lock may say about a toolset of the workspace's own
+    worker_format.py  of these, what any worker may be given
     shell/          the built-in `shell` without its execution: words, shell rules, what a command raises
     authority.py    capabilities, rules, ceilings: `decide`, the one evaluator of check and run
     fields.py       the kinds of text that the formats are made of
     syntax/         text -> Document, with a place for every key and value
     resources.py    the schemas and templates that ship with the package
     diagnostic.py   findings, codes, and the error for when we cannot go on
+    credentials.py  what looks like a secret: names of variables, forms of tokens
     digest.py       digests of text and of data
     source.py       a file as read, and places in it
     cache.py        whether anything changed since the last clean check, in the person's own cache folder
@@ -67,17 +80,29 @@ if TYPE_CHECKING:
     from llmdo.authority import Capability
     from llmdo.checks import check
     from llmdo.diagnostic import Diagnostic, LlmdoError
+    from llmdo.embedding import InvalidTeamError, build_entry, run, run_async
+    from llmdo.graph import Limits
     from llmdo.project import Project, read
+    from llmdo.toolsets.workers import Worker
 
-__all__ = ["Capability", "Diagnostic", "LlmdoError", "Project", "__version__", "check", "read"]
+__all__ = [
+    "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "Worker", "__version__",
+    "build_entry", "check", "read", "run", "run_async",
+]  # fmt: skip
 
 _HOMES = {
     "Capability": "llmdo.authority",
     "Diagnostic": "llmdo.diagnostic",
     "LlmdoError": "llmdo.diagnostic",
+    "InvalidTeamError": "llmdo.embedding",
+    "Limits": "llmdo.graph",
+    "Worker": "llmdo.toolsets.workers",
+    "build_entry": "llmdo.embedding",
     "Project": "llmdo.project",
     "check": "llmdo.checks",
     "read": "llmdo.project",
+    "run": "llmdo.embedding",
+    "run_async": "llmdo.embedding",
 }
 
 

@@ -62,7 +62,12 @@ def _dispatch(words: Sequence[str]) -> int:
 
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0
-    if words[:1] == ["check"]:
+    if words[:1] == ["check"] and "--from" in words:
+        from llmdo.cli import foreign
+
+        if asked := foreign.parse(words[1:]):
+            return foreign.check(asked)
+    elif words[:1] == ["check"]:
         from llmdo.cli import quick
 
         found = quick.options(words[1:])

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "init": ("--template", "--force"),
     "add worker": ("--toolset", "--description", "--entry", "--path", "--project"),
     "add toolset": ("--python", "--project"),
+    "add mcp": ("--url", "--env", "--project"),
     "add entry": ("--worker", "--input", "--project"),
     "add path": ("--project",),
     "add rule": ("--project",),
@@ -31,14 +32,56 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "remove entry": ("--project",),
     "remove path": ("--project",),
     "remove rule": ("--project",),
-    "check": ("--project", "--locked", "--strict", "--fix", "--no-cache", "--select", "--base", "--format"),
-    "lock": ("--project", "--check", "--allow-downgrade"),
-    "diff": ("--locks", "--fail-on", "--format", "--project"),
-    "reach": ("--select", "--base", "--format", "--project"),
-    "why": ("--all", "--project"),
-    "graph": ("--select", "--base", "--format", "--project"),
-    "suggest": ("--project",),
-    "explain": (),
+    "check": (
+        "--project",
+        "--locked",
+        "--strict",
+        "--fix",
+        "--no-cache",
+        "--select",
+        "--base",
+        "--format",
+        "--from",
+    ),
+    "lock": ("--project", "--check", "--refresh", "--offline", "--allow-downgrade"),
+    "diff": ("--locks", "--fail-on", "--format", "--project", "--from"),
+    "reach": ("--select", "--base", "--format", "--project", "--from"),
+    "why": ("--all", "--project", "--from"),
+    "graph": ("--select", "--base", "--format", "--project", "--from"),
+    "suggest": ("--project", "--from-runs"),
+    "serve mcp": ("--http", "--model", "--project"),
+    "explain": ("--from",),
+    "resume": (
+        "--project",
+        "--allow-drift",
+        "--again",
+        "--give-up",
+        "--approvals",
+        "--approve",
+        "--approve-all",
+        "--reject-all",
+        "--verbose",
+        "--log-events",
+        "--trace-dir",
+        "--format",
+    ),
+    "approve": (
+        "--project",
+        "--yes",
+        "--no",
+        "--reason",
+        "--by",
+        "--hours",
+        "--answers",
+        "--format",
+    ),
+    "replay": ("--project", "--until", "--rerun-tools", "--verbose", "--log-events", "--format"),
+    "runs list": ("--project", "--entry", "--status", "--limit", "--format"),
+    "runs show": ("--project", "--format"),
+    "runs export": ("--project",),
+    "runs import": ("--project",),
+    "test": ("--project", "--decisions"),
+    "runs prune": ("--project", "--keep", "--older-than", "--waiting", "--dry-run"),
     "run": (
         "--project",
         "--input",
@@ -46,8 +89,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--model",
         "--max-depth",
         "--locked",
+        "--approvals",
+        "--approve",
         "--approve-all",
         "--reject-all",
+        "--no-journal",
         "--all-tools",
         "--verbose",
         "--log-events",
@@ -56,6 +102,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--trace-binary",
         "--format",
     ),
+    "audit": ("--verify", "--head", "--format", "--project"),
+    "doctor": ("--format", "--project"),
+    "import": ("--to",),
     "schema": (),
     "completion": (),
 }
@@ -74,8 +123,9 @@ FLAGS = frozenset(
         "--check",
         "--all",
     }
-    | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade"}
+    | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade", "--offline", "--verify"}
     | {"--verbose", "--trace-content", "--trace-binary"}
+    | {"--no-journal", "--rerun-tools", "--waiting", "--dry-run", "--decisions", "--from-runs"}
 )
 """The options that take no value."""
 
@@ -84,8 +134,11 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "diff": ("text", "json", "markdown"),
     "reach": ("text", "json", "markdown"),
     "graph": ("text", "mermaid", "dot", "json"),
+    "runs show": ("text", "json", "markdown"),
 }
 """What `--format` may be for a command, where that is not just text or JSON."""
+
+_TABLES = {"toolset": "toolsets", "entry": "entries", "path": "paths"}
 
 MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
@@ -216,12 +269,20 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
             return ("widened", "changed")
         case "--template":
             return (folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir())
+        case "--from":
+            from llmdo import foreign  # what only few words need
+
+            return (*foreign.FORMATS, foreign.AUTO)
         case "--worker":
             return (worker.name for worker in _workers(root))
         case "--toolset":
             return [*builtin.NAMES, *_keys(root, "toolsets"), *(worker.name for worker in _workers(root))]
         case "--model":
             return _keys(root, "models")
+        case "--approvals":
+            return ("prompt", "later")
+        case "--approve":
+            return VOCABULARY
         case _:
             return ()
 
@@ -231,10 +292,12 @@ def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
     match command, position:
         case "run", 0:
             return [*_keys(root, "entries"), *(worker.name for worker in _workers(root) if worker.entry)]
+        case "resume" | "replay" | "approve" | "runs show" | "runs export", 0:
+            return _runs(root)
         case "explain", 0:
             return [*CODES, *(name for name, _severity in CODES.values())]
         case "schema", 0:
-            return ("manifest", "worker", "lock")
+            return ("manifest", "worker", "lock", "policy")
         case "completion", 0:
             return _SCRIPTS
         case "add rule", 0:
@@ -243,12 +306,8 @@ def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
             return STRICTNESS
         case "remove worker", 0:
             return (worker.name for worker in _workers(root))
-        case "remove toolset", 0:
-            return _keys(root, "toolsets")
-        case "remove entry", 0:
-            return _keys(root, "entries")
-        case "remove path", 0:
-            return _keys(root, "paths")
+        case "remove toolset" | "remove entry" | "remove path", 0:
+            return _keys(root, _TABLES[command.removeprefix("remove ")])
         case "remove rule", 0:
             return _keys(root, "approvals", "rules")
         case _:
@@ -268,6 +327,11 @@ def _root(start: Path) -> Path:
 
 def _manifest(root: Path) -> dict[str, Any]:
     return tomllib.loads(_text(root, "llmdo.toml"))
+
+
+def _runs(root: Path) -> list[str]:
+    """The ids of the runs that have a journal."""
+    return [path.stem for path in (root / ".llmdo" / "runs").glob("*.sqlite")]
 
 
 def _keys(root: Path, *route: str) -> list[str]:

@@ -9,7 +9,7 @@ from unicodedata import category
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from llmdo.source import Location
 
@@ -28,6 +28,11 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO109": ("missing-header", "error"),
     "LDO110": ("unsupported-llmdo", "error"),
     "LDO111": ("pattern-without-match", "warning"),
+    # 15x: files of other formats
+    "LDO150": ("foreign-guess", "warning"),
+    "LDO151": ("foreign-key", "warning"),
+    "LDO152": ("foreign-no-agent", "note"),
+    "LDO153": ("foreign-unread", "error"),
     # 2xx: names
     "LDO201": ("name-collision", "error"),
     "LDO202": ("unknown-toolset", "error"),
@@ -39,12 +44,18 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO208": ("unknown-tool", "error"),
     "LDO209": ("unknown-check", "error"),
     "LDO210": ("incompatible-model", "warning"),
+    # 25x: names in other formats
+    "LDO250": ("foreign-unknown-name", "warning"),
+    "LDO251": ("foreign-name-collision", "warning"),
     # 3xx: graph
     "LDO301": ("delegation-cycle", "error"),
     "LDO302": ("depth-exceeded", "error"),
     "LDO303": ("unreachable-worker", "warning"),
     "LDO304": ("unused-toolset", "warning"),
     "LDO305": ("unused-path", "warning"),
+    # 35x: the graph of other formats
+    "LDO350": ("foreign-cycle", "warning"),
+    "LDO351": ("foreign-unreached", "note"),
     # 4xx: lock
     "LDO401": ("stale-lock", "error"),
     "LDO402": ("missing-lock", "error"),
@@ -64,6 +75,19 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO511": ("idle-acceptance", "warning"),
     "LDO512": ("shell-rule-example", "error"),
     "LDO513": ("open-launcher", "warning"),
+    "LDO531": ("hidden-text", "warning"),
+    "LDO532": ("instructing-text", "warning"),
+    "LDO533": ("foreign-tool-named", "warning"),
+    "LDO534": ("unpinned-server", "warning"),
+    "LDO535": ("server-shell", "warning"),
+    "LDO536": ("clear-text-server", "warning"),
+    "LDO537": ("secret-in-manifest", "error"),
+    # 55x: authority in other formats
+    "LDO550": ("foreign-delegate-gain", "warning"),
+    "LDO551": ("foreign-inherits-everything", "warning"),
+    "LDO552": ("foreign-private-data-way-out", "warning"),
+    "LDO553": ("foreign-loose-rule", "warning"),
+    "LDO554": ("foreign-unasked", "warning"),
 }
 """Every code, its name and its severity. A code never changes its meaning and is never used again."""
 
@@ -103,6 +127,8 @@ class Diagnostic:
     severity: Severity = "error"
     subject: str | None = None
     """The entry that it is about, where it is about one."""
+    capability: str | None = None
+    """The capability that it is about, where it is about one."""
     gated: bool = False
     """Whether a person is asked before what it warns of can happen."""
     fix: Fix | None = field(default=None, compare=False)
@@ -128,6 +154,7 @@ def finding(
     hint: str | None = None,
     related: Iterable[Related] = (),
     subject: str | None = None,
+    capability: str | None = None,
     gated: bool = False,
     fix: Fix | None = None,
 ) -> Diagnostic:
@@ -140,6 +167,7 @@ def finding(
         related=tuple(related),
         severity=CODES[code][1],
         subject=subject,
+        capability=capability,
         gated=gated,
         fix=fix,
     )
@@ -191,6 +219,9 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = frozenset("\u3164\u115f\u1160\uffa0\u2800")  # letters by category that draw nothing
 
 
+MOST_JOINED = 5  # sentences of one message
+
+
 def shown(text: str) -> str:
     r"""`text` with every control, bidi and invisible character spelled out, such as `\u{202e}`."""
     if text.isascii() and text.isprintable():
@@ -203,9 +234,15 @@ def shown(text: str) -> str:
     )
 
 
-def excerpt(text: str) -> str:
+def excerpt(text: str, most: int = EXCERPT) -> str:
     """`text` as a message may quote it: shortened, what is invisible spelled out."""
-    return shown(text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…")
+    return shown(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def joined(sentences: Sequence[str], by: str = "; ") -> str:
+    """The first of `sentences`, and how many more there are: a call may have a hundred reasons, one for each path."""
+    more = len(sentences) - MOST_JOINED
+    return by.join(sentences[:MOST_JOINED]) + (f"{by}and {more:,} more" if more > 0 else "")
 
 
 class LlmdoError(Exception):

@@ -116,7 +116,7 @@ def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refus
         except (OSError, ValueError):
             return Refused("LDO106", "cannot be reached")
         if seen is not None:
-            seen.setdefault(at[len(base) + 1 :], cache.facts(found))
+            seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.facts(found))
         if stat.S_ISLNK(found.st_mode):
             link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
             return Refused("LDO107", f"{link}, which llmdo does not follow")

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.authority import OUTSIDE_CEILINGS
-from llmdo.inventory import tools_of
+from llmdo.inventory import own_tool, tools_of
 from llmdo.reach import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.authority import Capability
-    from llmdo.graph import Use
+    from llmdo.graph import Entry, Graph
     from llmdo.reach import Analysis
 
 MAX_PATHS = 1_000  # of one answer: a dense graph has more than anybody can read
+
+
+def own_paths(analysis: Analysis, entry: Entry, wanted: Capability) -> Iterator[tuple[Hop, ...]]:
+    """The path of one step to the tool that `entry` calls itself, where that declares `wanted`."""
+    tool = own_tool(analysis.graph, entry)
+    if entry.use and tool and any(_is_meant(wanted, one) for one in tool.capabilities):
+        yield (Hop(entry.use.name, entry.tool),)
 
 
 def paths_to(analysis: Analysis, starts: Iterable[str], wanted: Capability) -> Iterator[tuple[Hop, ...]]:
@@ -38,7 +45,7 @@ def paths_to(analysis: Analysis, starts: Iterable[str], wanted: Capability) -> I
                     if found == MAX_PATHS:
                         return
             if depth < graph.settings.max_depth:
-                following.extend(_onwards(analysis, path, worker.uses))
+                following.extend(_onwards(graph, path))
         level = following[: 50 * MAX_PATHS]
 
 
@@ -48,8 +55,9 @@ def _is_meant(wanted: Capability, declared: Capability) -> bool:
     return wanted.touches(declared) or declared.touches(wanted)
 
 
-def _onwards(analysis: Analysis, path: tuple[Hop, ...], uses: Iterable[Use]) -> Iterator[tuple[Hop, ...]]:
+def _onwards(graph: Graph, path: tuple[Hop, ...]) -> Iterator[tuple[Hop, ...]]:
     visited = {hop.name for hop in path}
-    for use in uses:
-        if use.name in analysis.graph.workers and use.name not in visited:
-            yield (*path, Hop(use.name, use))
+    caller = path[-1].name
+    for name in graph.edges[caller]:
+        if name not in visited:
+            yield (*path, Hop(name, graph.use(caller, name)))

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 from llmdo import lock
 from llmdo.diagnostic import LlmdoError
 from llmdo.discovery import decode
+from llmdo.values import dataclass
 from llmdo.workspace import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llmdo.graph import Graph
 
 SECONDS = 10  # for one question to git: each is a lookup that takes milliseconds
@@ -74,6 +77,62 @@ def locked_graph(root: Path, revision: str) -> Graph | None:
         raise LlmdoError(f"at `{revision}`: {error.message}", hint=error.hint) from error
 
 
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file of a revision, not yet read."""
+
+    name: str
+    """Of the object."""
+    size: int
+    is_regular: bool
+    """Whether it is neither a link nor another repository."""
+
+
+def files(root: Path, revision: str) -> dict[str, Blob]:
+    """Every file below `root` at `revision`, by its path from there; none where that had no such folder.
+
+    Raises:
+        LlmdoError: there is no git, no repository, or no such revision.
+    """
+    commit = _commit(root, revision)
+    prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
+    # A literal path would not list what is below it: the listing starts at the folder's own tree.
+    tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
+    found = {}
+    listed = _git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", tree, failing=True)
+    for entry in listed.split(b"\0")[:-1]:
+        facts, path = entry.split(b"\t", 1)
+        mode, kind, name, size = facts.decode().split()
+        regular = kind == "blob" and mode != "120000"
+        found[path.decode("utf-8", "surrogateescape")] = Blob(
+            name, int(size) if size.isdecimal() else 0, regular
+        )
+    return found
+
+
+def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """What the objects of these names hold, asked for in one question.
+
+    Raises:
+        LlmdoError: one of them is not in this clone.
+    """
+    if not names:
+        return {}
+    wanted = sorted(set(names))
+    answer = _git(root, "cat-file", "--batch", question="".join(f"{name}\n" for name in wanted).encode())
+    found = {}
+    at = 0
+    for name in wanted:
+        end = answer.index(b"\n", at)
+        facts = answer[at:end].split()
+        if len(facts) != 3:
+            raise LlmdoError("a file of that revision is not in this clone", hint="fetch its whole history")
+        size = int(facts[2])
+        found[name] = answer[end + 1 : end + 1 + size]
+        at = end + size + 2
+    return found
+
+
 def graph_in(content: bytes) -> Graph:
     """The graph in the bytes of a lock.
 
@@ -105,8 +164,8 @@ def _commit(root: Path, revision: str) -> str:
     return found.decode().strip()
 
 
-def _git(root: Path, *words: str, failing: bool = False) -> bytes:
-    """What git answers; nothing where it fails and may do so."""
+def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") -> bytes:
+    """What git answers to `question` on its input; nothing where it fails and may do so."""
     program = _program()
     environment = {**_ENVIRONMENT, "PATH": str(Path(program).parent)}
     if system := os.environ.get("SYSTEMROOT"):
@@ -116,7 +175,7 @@ def _git(root: Path, *words: str, failing: bool = False) -> bytes:
             [program, *_HARDENED, *words],
             cwd=root,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            input=question,
             capture_output=True,
             timeout=SECONDS,
             check=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from llmdo.cli import check as check_command
-from llmdo.cli import edit, graph, start
+from llmdo.cli import edit, graph, past, start
+from llmdo.cli import serve as serving
 from llmdo.cli.console import (
     CANNOT_GO_ON,
     FINDINGS,
@@ -40,6 +42,7 @@ app.command()(graph.graph)
 app.command()(graph.suggest)
 app.add_typer(edit.add, name="add")
 app.add_typer(edit.remove, name="remove")
+app.add_typer(serving.serve, name="serve")
 
 
 class Template(StrEnum):
@@ -83,6 +86,7 @@ class SchemaName(StrEnum):
     manifest = "manifest"
     worker = "worker"
     lock = "lock"
+    policy = "policy"
 
 
 class Shell(StrEnum):
@@ -95,6 +99,7 @@ class Shell(StrEnum):
 
 def run(words: Sequence[str]) -> int:
     """Runs the command in `words` and returns its exit code; a usage error is 2."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # nothing but ours stands above a question
     try:
         code = app(args=list(words) or ["--help"], prog_name="llmdo", standalone_mode=False)
     except typer.Abort:
@@ -161,8 +166,16 @@ def check(
     select: graph.Select = None,
     base: graph.Base = "HEAD",
     format: Annotated[CheckFormat, typer.Option(help="How findings are printed.")] = CheckFormat.text,  # noqa: A002
+    origin: graph.Origin = None,
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
+    if origin:
+        from llmdo.cli import foreign
+
+        given = {"--project": project, "--locked": locked, "--fix": fix, "--select": select}
+        for option in (name for name, value in given.items() if value):
+            raise LlmdoError(f"`{option}` is about workspaces of llmdo, so it does not go with `--from`")
+        return foreign.check(foreign.Options(origin=origin, format=format.value, strict=strict))
     return check_command.run(
         check_command.Options(
             project=project,
@@ -183,11 +196,18 @@ def lock(
     check: Annotated[
         bool, typer.Option("--check", help="Derive everything anew and compare; write nothing.")
     ] = False,
+    refresh: Annotated[
+        bool,
+        typer.Option("--refresh", help="Import every toolset module again: its libraries may have changed."),
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Ask no MCP server; keep what the lock knows of them.")
+    ] = False,
     allow_downgrade: Annotated[
         bool, typer.Option("--allow-downgrade", help="Overwrite even a lock that a newer llmdo wrote.")
     ] = False,
 ) -> int:
-    """Write llmdo.lock: the resolved graph. Imports toolset modules in a child process."""
+    """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
     from llmdo import checks, locking
     from llmdo import lock as lockfile
     from llmdo import project as projects
@@ -204,7 +224,10 @@ def lock(
     if hindering:
         sys.stderr.write(check_command.rendered(hindering, root, "text"))
         return FINDINGS if all(one.code != "LDO404" for one in hindering) else CANNOT_GO_ON
-    derived = locking.derive(read, anew=check)
+    derivation = locking.derive_with_servers(read, anew=check or refresh, offline=offline)
+    derived = derivation.graph
+    for note in derivation.notes:
+        say(note)
     downgrade = read.locked.is_newer and not check
     if downgrade and not allow_downgrade:
         raise LlmdoError(
@@ -242,6 +265,7 @@ def diff_command(
     ] = None,
     format: Annotated[DiffFormat, typer.Option(help="How it is printed.")] = DiffFormat.text,  # noqa: A002
     project: edit.Project = None,
+    origin: graph.Origin = None,
 ) -> int:
     """Say what a change lets each entry do that it could not do before."""
     from llmdo.cli import diff
@@ -254,15 +278,59 @@ def diff_command(
             fail_on=fail_on.value if fail_on else None,
             format=format.value,
             project=project,
+            origin=origin,
         )
     )
 
 
 @app.command()
+def audit(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run's id, the start or end of one, or `last`.")
+    ],
+    verify: Annotated[bool, typer.Option("--verify", help="Say whether the chain of records holds.")] = False,
+    head: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--head", metavar="HASH", help="Verify that the chain ends with what the run printed."),
+    ] = None,
+    format: Annotated[start.RunFormat, typer.Option(help="How it is printed.")] = start.RunFormat.text,  # noqa: A002
+    project: edit.Project = None,
+) -> int:
+    """Show every decision of a run: who let what through, by which rule or answer."""
+    from llmdo.cli import auditing
+
+    return auditing.show(
+        auditing.Options(
+            run=run, project=project, verify=verify, head=head, json=format is start.RunFormat.json
+        )
+    )
+
+
+@app.command()
+def doctor(
+    format: Annotated[start.RunFormat, typer.Option(help="How it is printed.")] = start.RunFormat.text,  # noqa: A002
+    project: edit.Project = None,
+) -> int:
+    """Say what is installed and in force here, and what this workspace needs and lacks."""
+    from llmdo.cli import health
+
+    return health.show(project, as_json=format is start.RunFormat.json)
+
+
+@app.command()
 def explain(
-    code: Annotated[str, typer.Argument(metavar="CODE", help="A code such as LDO301, or its name.")],
+    code: Annotated[str, typer.Argument(metavar="CODE", help="A code such as LDO301, or its name.")] = "",
+    form: Annotated[
+        str,
+        typer.Option("--from", metavar="FORMAT", help="Instead: what each tool of another format can do."),
+    ] = "",
 ) -> None:
     """Say what a finding means, why it matters and how it is mended."""
+    if form or not code:
+        from llmdo.cli import foreign
+
+        print(foreign.table(form), end="")
+        return
     from llmdo.checks import explanation
 
     text = explanation(code)
@@ -274,9 +342,36 @@ def explain(
     print(text, end="")
 
 
+@app.command("import")
+def import_command(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="claude, docker-agent, gh-aw, ... or auto.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR|FILE", help="The project, which is only read; or a file of mcpServers, for mcp."
+        ),
+    ],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="A new or empty folder.")] = Path(
+        "llmdo-import"
+    ),
+) -> int:
+    """Write a project of another tool as a workspace, and say what it could not carry over.
+
+    A single file with mcpServers becomes toolsets of the workspace that is here: llmdo import mcp FILE.
+    """
+    from llmdo.cli import foreign
+
+    if form == "mcp" and directory.is_file():
+        return edit.import_mcp(directory)
+
+    return foreign.import_project(form, directory, to)
+
+
 @app.command()
 def schema(
-    name: Annotated[SchemaName, typer.Argument(metavar="manifest|worker|lock", help="The file format.")],
+    name: Annotated[
+        SchemaName, typer.Argument(metavar="manifest|worker|lock|policy", help="The file format.")
+    ],
 ) -> None:
     """Print the JSON Schema of a file format."""
     from llmdo import resources
@@ -295,3 +390,8 @@ def completion(
 
 
 app.command()(start.run)
+app.command()(past.resume)
+app.command()(past.replay)
+app.command()(past.approve)
+app.command("test")(past.repeat_recordings)
+app.add_typer(past.runs, name="runs")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from llmdo import cache, checks, discovery, project, resources
+from llmdo import cache, checks, project, resources
 from llmdo.cache import Sight
 from llmdo.cli import quick
 from llmdo.cli.console import FINDINGS, FINE, has_colour, root_folder, say, say_error
+from llmdo.cli.sources import repository_folder, source_lines
 from llmdo.diagnostic import LlmdoError
-from llmdo.render import report as reports
-from llmdo.render.report import FOR_PEOPLE, Format, Report
+from llmdo.render import formats
+from llmdo.render.formats import FOR_PEOPLE, Format
+from llmdo.render.report import Report
 from llmdo.values import dataclass
 from llmdo.workspace import LOCK, MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.diagnostic import Diagnostic
     from llmdo.project import Project
@@ -121,7 +122,7 @@ def _print(report: Report, form: Format) -> str:
     stream = sys.stdout
     if form not in FOR_PEOPLE and hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    text = reports.rendered(report, form)
+    text = formats.rendered(report, form)
     stream.write(text)
     if form == "github":
         _add_step_summary(report, os.environ)
@@ -139,28 +140,7 @@ def _add_step_summary(report: Report, environ: Mapping[str, str]) -> None:
             say(f"note: no step summary was written: {error.strerror}")
 
 
-def repository_folder(root: Path, environ: Mapping[str, str]) -> str:
-    """Where the workspace is in the repository that a CI service checked out: `agents/`, empty for the top."""
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
-        if top := environ.get(name):
-            folder = Path(os.path.realpath(root))
-            if folder.is_relative_to(os.path.realpath(top)):
-                path = folder.relative_to(os.path.realpath(top)).as_posix()
-                return "" if path == "." else f"{path}/"
-    return ""
-
-
 def rendered(found: Sequence[Diagnostic], root: Path, form: Format) -> str:
     """Some findings about the workspace at `root` in a format, without what a whole check says besides."""
     report = Report(findings=tuple(found), lines=source_lines(root), colour=has_colour(sys.stdout))
-    return reports.rendered(report, form)
-
-
-def source_lines(root: Path) -> Callable[[str], Sequence[str]]:
-    """The lines of the workspace's files, each read once."""
-
-    @once
-    def lines(path: str) -> Sequence[str]:
-        return discovery.read_source(root, path, limit=16 * discovery.MAX_FILE)[0].text.split("\n")
-
-    return lines
+    return formats.rendered(report, form)

@@ -13,6 +13,7 @@ from llmdo.workspace import MANIFEST, find_root
 FINE = 0
 FINDINGS = 1
 CANNOT_GO_ON = 2
+WAITING = 3
 INTERRUPTED = 130
 
 

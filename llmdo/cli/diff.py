@@ -33,6 +33,8 @@ class Options:
     fail_on: Literal["widened", "changed"] | None = None
     format: Literal["text", "json", "markdown"] = "text"
     project: str | None = None
+    origin: tuple[str, str] | None = None
+    """Format and folder of a foreign project to compare with itself."""
 
 
 def run(options: Options) -> int:
@@ -50,11 +52,15 @@ def run(options: Options) -> int:
         case "markdown":
             sys.stdout.write(render.markdown(difference, sides))
         case "text":
-            sys.stdout.write(render.text(difference))
+            sys.stdout.write(render.text(difference, sides))
     return FINDINGS if difference.fails(options.fail_on) else FINE
 
 
 def _compared(options: Options) -> tuple[Difference, render.Sides]:
+    if options.origin:
+        from llmdo.cli import foreign
+
+        return foreign.compared(options.origin, options.before, options.after)
     before, after, sides = _files(*options.locks) if options.locks else _revisions(options)
     if before is None:
         say(f"no baseline: there is no `{LOCK}` at `{sides.before}`, so everything is new")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from llmdo.cli.console import root_folder, say
+from llmdo.cli.console import FINE, root_folder, say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from llmdo.scaffold import Change
 
 Project = Annotated[
@@ -86,6 +88,37 @@ def add_toolset(
     from llmdo import scaffold
 
     _report(scaffold.add_toolset(root_folder(project), name, python=python))
+
+
+@add.command("mcp")
+def add_mcp(
+    name: Name,
+    command: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[-- COMMAND...]", help="The program that is the server, and its arguments."),
+    ] = None,
+    url: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--url", metavar="URL", help="The address of a remote server, instead."),
+    ] = None,
+    env: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--env", metavar="NAME", help="A variable that it is given; again for more."),
+    ] = None,
+    project: Project = None,
+) -> None:
+    """Name an MCP server."""
+    from llmdo import scaffold
+
+    _report(scaffold.add_server(root_folder(project), name, command=command or (), url=url, env=env or ()))
+
+
+def import_mcp(file: Path) -> int:
+    """Names the servers of a client's file in the workspace that is here, and returns the exit code."""
+    from llmdo import scaffold
+
+    _report(scaffold.import_servers(root_folder(None), file.absolute()))
+    return FINE
 
 
 @add.command("entry")

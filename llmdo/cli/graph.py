@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional, cast
 
 import typer
 
@@ -13,8 +13,12 @@ from llmdo.diagnostic import LlmdoError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmdo.foreign import Foreign
     from llmdo.graph import Entry
-    from llmdo.project import Project as Opened
+    from llmdo.project import Project as Ours
+    from llmdo.suggest import Suggestion
+
+    Opened = Ours | Foreign
 
 Project = Annotated[
     Optional[str],  # noqa: UP045  # typer reads annotations at run time
@@ -32,6 +36,14 @@ Select = Annotated[
         "--select",
         metavar="SELECTOR",
         help="NAME, +NAME, NAME+, 2+NAME, cap:CAPABILITY, path:GLOB, state:modified; a comma intersects.",
+    ),
+]
+Origin = Annotated[
+    Optional[tuple[str, str]],  # noqa: UP045
+    typer.Option(
+        "--from",
+        metavar="FORMAT DIR",
+        help="A project of another tool, read as it is: claude, docker-agent, gh-aw, llm-do, mcp, opencode or auto.",
     ),
 ]
 Base = Annotated[str, typer.Option("--base", metavar="REV", help="What state:modified compares with.")]
@@ -54,8 +66,14 @@ class GraphFormat(StrEnum):
     json = "json"
 
 
-def opened(project: str | None) -> Opened:
+def opened(project: str | None, origin: tuple[str, str] | None) -> Opened:
     """The project, read. Where its files have errors, the answer may leave something out, and that is said."""
+    if origin:
+        from llmdo.cli import foreign
+
+        if project:
+            raise LlmdoError("`--project` is about workspaces of llmdo, so it does not go with `--from`")
+        return foreign.opened(origin)
     from llmdo import checks
     from llmdo import project as projects
 
@@ -87,7 +105,11 @@ def selected(read: Opened, select: Sequence[str], base: str) -> frozenset[str]:
 
     modified: set[str] = set()
     if any(selectors.MODIFIED in expression for expression in select):
-        before = revision.locked_graph(read.workspace.root, base)
+        if read.graph.read_from:
+            raise LlmdoError(
+                f"`{selectors.MODIFIED}` compares with a lock, and a project of {read.graph.read_from} has none"
+            )
+        before = revision.locked_graph(cast("Ours", read).workspace.root, base)
         drifted = lock.drift(before, read.graph) if before else ()
         modified = {item.name for item in drifted if item.kind == "worker"} & set(read.graph.workers)
         modified |= set() if before else set(read.graph.workers)
@@ -100,18 +122,23 @@ def reach(
     base: Base = "HEAD",
     format: Annotated[ReachFormat, typer.Option(help="How it is printed.")] = ReachFormat.text,  # noqa: A002
     project: Project = None,
+    origin: Origin = None,
 ) -> int:
     """Show what each entry can reach through delegation, by which path and behind which gate."""
     from llmdo.reach import depth_of
     from llmdo.render import reach as render
 
-    read = opened(project)
-    found = [
-        (one.name, depth_of(read.analysis, one), read.analysis.of(one))
-        for one in chosen(read, entry, select or (), base)
-    ]
+    read = opened(project, origin)
+    asked = chosen(read, entry, select or (), base)
+    if read.graph.read_from and format is not ReachFormat.json:
+        from llmdo.cli import foreign
+
+        reached = [(one.name, read.analysis.of(one)) for one in asked]
+        print(foreign.reach(cast("Foreign", read), reached, format.value), end="")
+        return FINE
+    found = [(one.name, depth_of(read.analysis, one), read.analysis.of(one)) for one in asked]
     if format is ReachFormat.json:
-        print(render.to_json(found), end="")
+        print(render.to_json(found, read.graph.read_from), end="")
     else:
         draw = render.text if format is ReachFormat.text else render.markdown
         print("\n".join(draw(*one) for one in found), end="")
@@ -125,14 +152,15 @@ def why(
     ],
     all_paths: Annotated[bool, typer.Option("--all", help="Every path, not only a shortest one.")] = False,
     project: Project = None,
+    origin: Origin = None,
 ) -> int:
     """Show how a worker or an entry comes to a capability: paths with file and line of each edge."""
     from llmdo.authority import Capability
     from llmdo.checks.names import known_capabilities
-    from llmdo.paths import paths_to
+    from llmdo.paths import own_paths, paths_to
     from llmdo.render import reach as render
 
-    read = opened(project)
+    read = opened(project, origin)
     graph, wanted = read.graph, Capability.parse(capability)
     known = known_capabilities(graph)
     if wanted.name not in known:
@@ -151,9 +179,14 @@ def why(
     if not found:
         say(f"`{name}` cannot reach `{wanted}`")
         return FINDINGS
+    if graph.read_from:
+        from llmdo.foreign import not_enforced
+
+        print(f"{not_enforced(graph.read_from)}\n")
     print("\n".join(map(render.why, found)), end="")
     if all_paths:
-        paths = list(paths_to(read.analysis, starts, wanted))
+        own = own_paths(read.analysis, graph.entries[name], wanted) if name in graph.entries else ()
+        paths = [*own, *paths_to(read.analysis, starts, wanted)]
         print(
             f"\nall {len(paths)} paths:\n"
             + "\n".join("\n".join(render.steps(path)) + "\n" for path in paths),
@@ -168,11 +201,12 @@ def graph(
     base: Base = "HEAD",
     format: Annotated[GraphFormat, typer.Option(help="How it is printed.")] = GraphFormat.text,  # noqa: A002
     project: Project = None,
+    origin: Origin = None,
 ) -> int:
     """Draw who delegates to whom, and which toolsets they use."""
     from llmdo.render import graph as render
 
-    read = opened(project)
+    read = opened(project, origin)
     only = selected(read, select, base) if select else None
     drawn = render.drawing(read.analysis, chosen(read, entry, select or (), base), only)
     draw = {"text": render.tree, "mermaid": render.mermaid, "dot": render.dot, "json": render.to_json}
@@ -180,12 +214,29 @@ def graph(
     return FINE
 
 
-def suggest(entry: EntryName = None, project: Project = None) -> int:
+def suggest(
+    entry: EntryName = None,
+    project: Project = None,
+    from_runs: Annotated[
+        bool,
+        typer.Option("--from-runs", help="What the runs of the past needed, instead of what is declared."),
+    ] = False,
+) -> int:
     """Print the smallest ceiling and rules under which an entry can do all that its workers declare."""
     from llmdo.render import reach as render
     from llmdo.suggest import suggest as suggestion_for
 
-    read = opened(project)
+    read = opened(project, None)
     for number, one in enumerate(chosen(read, entry, (), "HEAD")):
-        print(("\n" if number else "") + render.suggestion(suggestion_for(read.analysis, one)), end="")
+        found = _from_runs(project, one) if from_runs else suggestion_for(read.analysis, one)
+        print(("\n" if number else "") + render.suggestion(found), end="")
     return FINE
+
+
+def _from_runs(project: str | None, entry: Entry) -> Suggestion:
+    from llmdo.journal import Runs
+    from llmdo.journal.needs import needs
+    from llmdo.suggest import suggest_for
+
+    found = needs(Runs(root_folder(project)).each(), entry.name)
+    return suggest_for(entry, found.raised, found.asked)

@@ -8,26 +8,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo import checks, inventory, locking
+from llmdo import checks, inventory, locking, personal
 from llmdo import project as projects
 from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.cli.approving import ApprovalOptions, approving
+from llmdo.cli.auditing import auditing
 from llmdo.cli.check import rendered
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.keeping import keeping
 from llmdo.cli.outcome import report
 from llmdo.cli.quick import is_locked
 from llmdo.cli.watch import WatchOptions, watching
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
+from llmdo.journal.questions import waiting
 from llmdo.toolsets.processes import hide_from_children
-from llmdo.workspace import LOCK, WORKER_ENDINGS, manifest_of
+from llmdo.workspace import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llmdo.graph import Graph
     from llmdo.project import Project
-    from llmdo.runtime import Approver
 
 FILES = (*WORKER_ENDINGS, ".py")
 
@@ -46,9 +49,9 @@ class Options:
     """MODEL or WORKER=MODEL each."""
     max_depth: int | None = None
     locked: bool = False
-    approve_all: bool = False
-    reject_all: bool = False
+    approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
     all_tools: bool = False
+    no_journal: bool = False
     json: bool = False
     watch: WatchOptions = field(default_factory=WatchOptions)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -56,19 +59,27 @@ class Options:
 
 def run(options: Options) -> int:
     """Runs the entry, prints its output and returns the exit code."""
+    personal.read(options.environ)  # first: what it might forbid must not begin
     root, project, words = _opened(options)
-    locked = is_locked(flag=options.locked, environ=options.environ) and project.workspace.has_lock
+    locked = _is_locked(project, options)
+    if (code := hindered(project, root, locked=locked)) is not None:
+        return code
+    graph = graph_of(project)
+    name, text = _entry(graph, words, options)
+    if options.all_tools:
+        return _list_tools(graph, name)
+    return _run(graph, root, project, name, text, options)
+
+
+def hindered(project: Project, root: Path, *, locked: bool) -> int | None:
+    """The exit code where findings hinder a run, which are printed; None where it may begin."""
     errors = [one for one in checks.check(project, locked=locked) if one.severity == "error"]
     if hindering := [one for one in errors if one.code not in ACCEPTABLE]:
         sys.stderr.write(rendered(hindering, root, "text"))
         return FINDINGS
     for one in errors:
         say(f"warning: {one.message} [{one.code}]: the run blocks it")
-    graph = _graph(project)
-    name, text = _entry(graph, words, options)
-    if options.all_tools:
-        return _list_tools(graph, name)
-    return _run(graph, root, project, name, text, options)
+    return None
 
 
 def _opened(options: Options) -> tuple[Path, Project, tuple[str, ...]]:
@@ -94,7 +105,7 @@ def _opened(options: Options) -> tuple[Path, Project, tuple[str, ...]]:
     return here, projects.read(here, manifest_of(paths)), rest
 
 
-def _graph(project: Project) -> Graph:
+def graph_of(project: Project) -> Graph:
     """The graph to run: the locked one where it is current, else the sources resolved anew, and said so."""
     if project.is_current:
         return project.graph
@@ -156,11 +167,20 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
         raise LlmdoError(
             f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
         )
-    approver = _approver(options)
+    answering = approving(options.approvals, graph, options.environ)
     run_id = runtime.new_run()
-    with watching(
-        options.watch, run=run_id, entry=name, approvals=_mode(approver), environ=options.environ
-    ) as watch:
+    if options.no_journal:
+        say("no journal is kept: this run cannot be resumed, replayed or audited")
+    keeps = (root / MANIFEST).is_file() and not options.no_journal
+    if options.approvals.later and not keeps:
+        raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
+    with (
+        auditing(root, run_id, keeps=keeps, mode=answering.mode, environ=options.environ) as audit,
+        keeping(root, run_id, keeps=keeps, environ=options.environ) as recorder,
+        watching(
+            options.watch, run=run_id, entry=name, approvals=answering.mode, environ=options.environ
+        ) as watch,
+    ):
         said = runtime.RunOptions(
             run=run_id,
             input=text,
@@ -171,19 +191,23 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
                 environment=options.environ.get("LLMDO_MODEL") or None,
             ),
             max_depth=options.max_depth,
-            approver=approver,
-            on_event=watch.sink,
+            locked=_is_locked(project, options),
+            approver=answering.approver,
+            tightening=answering.tightening,
+            on_event=runtime.each([*audit, watch.sink]),
             instruments=watch.instruments,
+            recorder=recorder,
         )
         outcome = run_interruptibly(
             runtime.run(graph, root=root, prompts=project.prompts, entry=name, options=said),
             watch.display.abandon,
         )
-    return report(
-        outcome,
-        as_json=options.json,
-        unasked=isinstance(approver, runtime.RejectAll) and not options.reject_all,
-    )
+        questions = waiting(recorder.journal) if recorder else {}
+    return report(outcome, as_json=options.json, unasked=answering.unasked, questions=questions)
+
+
+def _is_locked(project: Project, options: Options) -> bool:
+    return is_locked(flag=options.locked, environ=options.environ) and project.workspace.has_lock
 
 
 def _pair(text: str, flag: str) -> tuple[str, str]:
@@ -191,24 +215,3 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
     if not (left and equals and right):
         raise LlmdoError(f"`{flag} {text}` is not of the form NAME=VALUE")
     return left, right
-
-
-def _approver(options: Options) -> Approver:
-    from llmdo import runtime
-
-    if options.approve_all and options.reject_all:
-        raise LlmdoError("`--approve-all` and `--reject-all` contradict each other")
-    if options.approve_all:
-        return runtime.ApproveAll()
-    if not options.reject_all and sys.stdin.isatty() and sys.stderr.isatty():
-        return runtime.AskOnTerminal(sys.stdin, sys.stderr)
-    return runtime.RejectAll()
-
-
-def _mode(approver: Approver) -> str:
-    """Who answers questions, in a word."""
-    from llmdo import runtime
-
-    if isinstance(approver, runtime.ApproveAll):
-        return "approve-all"
-    return "reject-all" if isinstance(approver, runtime.RejectAll) else "prompt"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from llmdo.cli import edit  # noqa: TC001  # typer reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmdo.cli.approving import ApprovalOptions
 
 
 class RunFormat(StrEnum):
@@ -15,6 +20,13 @@ class RunFormat(StrEnum):
 
     text = "text"
     json = "json"
+
+
+class Approvals(StrEnum):
+    """When questions are answered."""
+
+    prompt = "prompt"
+    later = "later"
 
 
 Words = Annotated[
@@ -32,6 +44,24 @@ Models = Annotated[
 MaxDepth = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
+]
+Approve = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--approve",
+        metavar="CAP[:SCOPE]",
+        help="Answer questions about this capability with yes; again for more. Lifts no block.",
+    ),
+]
+When = Annotated[
+    Approvals,
+    typer.Option(
+        "--approvals", help="Ask as the run goes on, or stop and have `llmdo approve` answer later."
+    ),
+]
+NoJournal = Annotated[
+    bool,
+    typer.Option("--no-journal", help="Keep no journal: the run cannot be resumed, replayed or audited."),
 ]
 Verbose = Annotated[
     int,
@@ -57,6 +87,20 @@ TraceContent = Annotated[
 TraceBinary = Annotated[bool, typer.Option("--trace-binary", help="Put attachments into the trace as well.")]
 
 
+def answered(
+    when: Approvals, approve: Sequence[str] | None, *, approve_all: bool, reject_all: bool
+) -> ApprovalOptions:
+    """What the options say about who answers."""
+    from llmdo.cli.approving import ApprovalOptions
+
+    return ApprovalOptions(
+        approve=tuple(approve or ()),
+        approve_all=approve_all,
+        reject_all=reject_all,
+        later=when is Approvals.later,
+    )
+
+
 def run(
     words: Words = None,
     project: edit.Project = None,
@@ -70,12 +114,15 @@ def run(
     locked: Annotated[
         bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
     ] = False,
+    approvals: When = Approvals.prompt,
+    approve: Approve = None,
     approve_all: Annotated[
         bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
     ] = False,
     reject_all: Annotated[
         bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
     ] = False,
+    no_journal: NoJournal = False,
     all_tools: Annotated[
         bool, typer.Option("--all-tools", help="List every tool that the run could call, and run nothing.")
     ] = False,
@@ -99,9 +146,9 @@ def run(
             models=tuple(model or ()),
             max_depth=max_depth,
             locked=locked,
-            approve_all=approve_all,
-            reject_all=reject_all,
+            approvals=answered(approvals, approve, approve_all=approve_all, reject_all=reject_all),
             all_tools=all_tools,
+            no_journal=no_journal,
             json=format is RunFormat.json,
             watch=WatchOptions(
                 verbose=verbose,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import shown
+from llmdo.foreign import not_enforced
+from llmdo.inventory import DELEGATE, READ
 from llmdo.render.reach import row_data
 
 if TYPE_CHECKING:
@@ -46,11 +48,13 @@ class Sides:
     after: str
     has_baseline: bool = True
     """Whether there was a lock before; without one everything is new."""
+    read_from: str | None = None
+    """The format of a foreign project."""
 
 
-def text(difference: Difference) -> str:
+def text(difference: Difference, sides: Sides | None = None) -> str:
     """Entry by entry what it can do otherwise, with the place of each edge; then all other facts that differ."""
-    lines: list[str] = []
+    lines = [not_enforced(sides.read_from)] if sides and sides.read_from else []
     for entry in _sorted(difference):
         verdict = "WIDENED" if entry.verdict == "widened" else entry.verdict
         status = "" if entry.status == "kept" else f" ({entry.status})"
@@ -141,9 +145,17 @@ def edges(change: RowChange) -> Iterator[tuple[str, str]]:
             continue
         at = hop.use.at.location
         place = f"{at.path}:{at.span.line}:{at.span.column}" if at.span else at.path
-        is_worker = number < len(hops) - 1 or (change.after is not None and change.after.tool == hop.name)
+        is_worker = number < len(hops) - 1 or _is_delegation(change, hop)
         verb = "delegates to" if is_worker else "uses"
         yield shown(place), f"{shown(hops[number - 1].name)} {verb} {shown(hop.name)}"
+
+
+def _is_delegation(change: RowChange, hop: Hop) -> bool:
+    """Whether the last hop of a row's path is a worker that is called, or handed a file."""
+    row = change.after
+    if row is None or row.tool != hop.name or row.assurance != "enforced":
+        return change.capability.name == DELEGATE.name
+    return change.capability.name in (DELEGATE.name, READ.name)
 
 
 def phrase(change: Change, quote: Quote) -> str:
@@ -225,8 +237,11 @@ def code(words: str) -> str:
 def markdown(difference: Difference, sides: Sides) -> str:
     """A headline, a table for each entry that was widened, and the rest folded away."""
     lines = [f"### llmdo: {verdict_words(difference)}", ""]
+    if sides.read_from:
+        lines += [f"{not_enforced(sides.read_from).capitalize()}.", ""]
     if not sides.has_baseline:
-        lines += [f"{code(sides.before)} has no lock: there is no baseline, so everything is new.", ""]
+        what = "nothing of it" if sides.read_from else "no lock"
+        lines += [f"{code(sides.before)} has {what}: there is no baseline, so everything is new.", ""]
     else:
         lines += [f"{code(sides.after)} against {code(sides.before)}.", ""]
     for one in difference.hand_edits:
@@ -283,6 +298,7 @@ def to_json(difference: Difference, sides: Sides) -> str:
     document = {
         "schema": "llmdo.diff/1",
         "status": "compared",
+        **({"read_from": sides.read_from, "enforced": False} if sides.read_from else {}),
         "before": sides.before if sides.has_baseline else None,
         "after": sides.after,
         "verdict": difference.verdict,

@@ -6,15 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.authority import decide
+from llmdo.authority import STRICTNESS, decide
 from llmdo.diagnostic import shown
-from llmdo.inventory import DELEGATE, tools_of
+from llmdo.foreign import not_enforced
+from llmdo.inventory import DELEGATE, own_tool, tools_of
+from llmdo.reach.analysis import entry_ceiling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmdo.authority import Decision
-    from llmdo.graph import Entry
+    from llmdo.authority import Authority, Decision
+    from llmdo.graph import Entry, Tool
     from llmdo.reach import Analysis
 
 Kind = Literal["entry", "worker", "toolset"]
@@ -40,6 +42,10 @@ class Drawing:
     entries: tuple[Entry, ...]
     edges: dict[str, tuple[Edge, ...]]
     """Worker to its edges, sorted: delegates first, then toolsets."""
+    own: dict[str, Edge]
+    """Entry to the edge to the toolset of which it calls one tool itself."""
+    read_from: str | None = None
+    """The format of a foreign project."""
 
 
 def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] | None = None) -> Drawing:
@@ -59,7 +65,17 @@ def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] |
         ]
         edges[name] = tuple(sorted(found, key=lambda edge: (edge.kind == "toolset", edge.target)))
         waiting.extend(edge.target for edge in found if edge.kind == "worker")
-    return Drawing(shown_entries, dict(sorted(edges.items())))
+    own = {entry.name: edge for entry in shown_entries if (edge := _own_edge(analysis, entry))}
+    return Drawing(shown_entries, dict(sorted(edges.items())), own, graph.read_from)
+
+
+def _own_edge(analysis: Analysis, entry: Entry) -> Edge | None:
+    tool = own_tool(analysis.graph, entry)
+    if tool is None or entry.use is None:
+        return None
+    ceiling = entry_ceiling(entry)
+    authority = analysis.authority(entry.approvals, (ceiling,) if ceiling else ())
+    return Edge(entry.name, entry.use.name, "toolset", _mildest([tool], authority))
 
 
 def _edges(analysis: Analysis, name: str) -> Iterator[Edge]:
@@ -71,23 +87,32 @@ def _edges(analysis: Analysis, name: str) -> Iterator[Edge]:
         if use.name in graph.workers:
             yield Edge(name, use.name, "worker", decide([DELEGATE], [DELEGATE], authority).decision)
             continue
-        verdicts: list[Decision] = ["blocked"]
-        for tool in tools_of(graph, worker, use).values():
-            calls = [[one] for one in tool.capabilities] if tool.hook else [list(tool.capabilities)]
-            verdicts += [decide(call, tool.capabilities, authority).decision for call in calls]
-        order: list[Decision] = ["allowed", "needs_approval", "blocked"]
-        yield Edge(name, use.name, "toolset", min(verdicts, key=order.index))
+        yield Edge(name, use.name, "toolset", _mildest(tools_of(graph, worker, use).values(), authority))
+
+
+def _mildest(tools: Iterable[Tool], authority: Authority) -> Decision:
+    """The mildest decision over the calls of these tools."""
+    verdicts: list[Decision] = ["blocked"]
+    for tool in tools:
+        calls = [[one] for one in tool.capabilities] if tool.hook else [list(tool.capabilities)]
+        verdicts += [decide(call, tool.capabilities, authority).decision for call in calls]
+    return min(verdicts, key=STRICTNESS.__getitem__)
 
 
 def tree(drawn: Drawing) -> str:
     """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets, gates in words."""
-    lines: list[str] = []
+    lines = _heading(drawn, "")
     seen: set[str] = set()
     for entry in drawn.entries:
         lines.append(f"entry {shown(entry.name)}")
         starts = [Edge(entry.name, start.name, "worker", "allowed") for start in entry.starts]
+        starts += [drawn.own[entry.name]] if entry.name in drawn.own else []
         _branch(lines, drawn, starts, "", seen)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _heading(drawn: Drawing, comment: str) -> list[str]:
+    return [f"{comment}{not_enforced(drawn.read_from)}"] if drawn.read_from else []
 
 
 def _branch(lines: list[str], drawn: Drawing, edges: Sequence[Edge], indent: str, seen: set[str]) -> None:
@@ -115,9 +140,8 @@ def _nodes(drawn: Drawing) -> Iterator[tuple[str, str, Kind]]:
         yield f"e{number}", entry.name, "entry"
     for number, name in enumerate(drawn.edges):
         yield f"w{number}", name, "worker"
-    toolsets = sorted(
-        {edge.target for edges in drawn.edges.values() for edge in edges if edge.kind == "toolset"}
-    )
+    used = (edge for edges in (*drawn.edges.values(), drawn.own.values()) for edge in edges)
+    toolsets = sorted({edge.target for edge in used if edge.kind == "toolset"})
     for number, name in enumerate(toolsets):
         yield f"t{number}", name, "toolset"
 
@@ -129,6 +153,8 @@ def _arrows(drawn: Drawing) -> Iterator[tuple[str, str, Decision]]:
         for start in entry.starts:
             if ("worker", start.name) in by_name:
                 yield f"e{number}", by_name["worker", start.name], "allowed"
+        if own := drawn.own.get(entry.name):
+            yield f"e{number}", by_name["toolset", own.target], own.decision
     for name, edges in drawn.edges.items():
         for edge in edges:
             if (edge.kind, edge.target) in by_name:
@@ -143,7 +169,7 @@ def mermaid(drawn: Drawing) -> str:
         "needs_approval": "-->|asks|",
         "blocked": "-.->|blocked|",
     }
-    lines = ["flowchart LR"]
+    lines = [*_heading(drawn, "%% "), "flowchart LR"]
     lines += [f"    {node}{shapes[kind].format(_quoted(label))}" for node, label, kind in _nodes(drawn)]
     lines += [f"    {origin} {arrows[decision]} {target}" for origin, target, decision in _arrows(drawn)]
     return "".join(f"{line}\n" for line in lines)
@@ -159,7 +185,7 @@ def dot(drawn: Drawing) -> str:
     styles: dict[Decision, str] = {
         "allowed": "", "needs_approval": ' [label="asks"]', "blocked": ' [label="blocked", style=dashed]',
     }  # fmt: skip
-    lines = ["digraph llmdo {", "    rankdir=LR;"]
+    lines = [*_heading(drawn, "// "), "digraph llmdo {", "    rankdir=LR;"]
     lines += [
         f"    {node} [label={json.dumps(shown(label))}, shape={shapes[kind]}];"
         for node, label, kind in _nodes(drawn)
@@ -172,8 +198,14 @@ def to_json(drawn: Drawing) -> str:
     """The graph in the form `llmdo.graph/1`."""
     document = {
         "schema": "llmdo.graph/1",
+        **({"read_from": drawn.read_from, "enforced": False} if drawn.read_from else {}),
         "entries": [
-            {"name": entry.name, "starts": [start.name for start in entry.starts]} for entry in drawn.entries
+            {
+                "name": entry.name,
+                "starts": [start.name for start in entry.starts],
+                **({"tool": entry.tool.name} if entry.tool else {}),
+            }
+            for entry in drawn.entries
         ],
         "workers": [
             {

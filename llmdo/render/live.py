@@ -14,8 +14,9 @@ from rich.text import Text
 
 from llmdo.diagnostic import shown
 from llmdo.render import narration
+from llmdo.render.amounts import counted, money
 from llmdo.render.progress import Progress, nodes
-from llmdo.runtime.events import ModelResponded, RunStarted
+from llmdo.runtime.events import UNPAID, ModelResponded, RunStarted
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -39,9 +40,6 @@ _STYLES: dict[Mood, str] = {
     "failed": "red",
 }
 
-_UNPRICED = ("function:", "test:", "python:")
-"""What the models that nobody is paid for call themselves."""
-
 
 class Display:
     """Shows a run as it happens. While a person is asked it draws nothing, and keeps its lines for later."""
@@ -58,13 +56,16 @@ class Display:
         self._live: Live | None = None
         if is_alive(stream):
             self._console = Console(file=stream, markup=False, highlight=False, emoji=False)
-            self._live = Live(
-                console=self._console,
-                get_renderable=self._draw,
-                refresh_per_second=REFRESHES,
-                transient=True,
-                redirect_stdout=sys.stdout.isatty(),
-            )
+            self._live = self._new()
+
+    def _new(self) -> Live:
+        return Live(
+            console=self._console,
+            get_renderable=self._draw,
+            refresh_per_second=REFRESHES,
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),
+        )
 
     def __enter__(self) -> Self:
         if self._live:
@@ -90,6 +91,8 @@ class Display:
         if not is_asked:
             self._flush()
             if self._live and was_asked:
+                # A new one: the old one would draw over as many lines as its tree had, which now hold the answer.
+                self._live = self._new()
                 self._live.start()
 
     def abandon(self) -> None:
@@ -110,9 +113,7 @@ class Display:
 
     def _is_unpriced(self, event: ModelResponded) -> bool:
         return (
-            event.cost_usd is None
-            and event.model not in self._priced
-            and not event.model.startswith(_UNPRICED)
+            event.cost_usd is None and event.model not in self._priced and not event.model.startswith(UNPAID)
         )
 
     def _flush(self) -> None:
@@ -140,7 +141,7 @@ def draw(progress: Progress, now: float, height: int, width: int) -> Group:
     kept, hidden = nodes(progress, room)
     lines = [_line(depth, node, now, width) for depth, node in kept]
     if hidden:
-        lines.append(_text(f"... and {narration.counted(hidden, 'call')} more", "dim"))
+        lines.append(_text(f"... and {counted(hidden, 'call')} more", "dim"))
     lines.append(_total(progress, now))
     return Group(*lines)
 
@@ -155,20 +156,20 @@ def _line(depth: int, node: Node, now: float, width: int) -> Text:
     if node.used.requests:
         line.append(f"  {_used(node.used.tokens, node)}", style="dim")
     if node.forgotten:
-        line.append(f"  {narration.counted(node.forgotten, 'earlier call')}", style="dim")
+        line.append(f"  {counted(node.forgotten, 'earlier call')}", style="dim")
     return line
 
 
 def _used(tokens: int, node: Node) -> str:
     cost = node.used.cost
-    return f"{tokens:,} tokens" + (f", {narration.money(cost)}" if cost is not None else "")
+    return f"{tokens:,} tokens" + (f", {money(cost)}" if cost is not None else "")
 
 
 def _total(progress: Progress, now: float) -> Text:
     used = progress.used
-    spent = [narration.counted(used.requests, "request"), f"{used.tokens:,} tokens"]
+    spent = [counted(used.requests, "request"), f"{used.tokens:,} tokens"]
     if used.cost is not None:
-        spent.append(narration.money(used.cost))
+        spent.append(money(used.cost))
     return _text(", ".join([*spent, f"{now - progress.started:.0f} s"]), "dim")
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
+from llmdo.diagnostic import joined, shown
+from llmdo.render.amounts import counted, money, tokens
 from llmdo.runtime.events import (
     Decided,
+    LimitLoosened,
     ModelFailed,
     ModelRequested,
     ModelResponded,
+    RequestDelayed,
+    ServerNoticed,
     ToolCalled,
     ToolFinished,
     WorkerFinished,
@@ -18,8 +22,6 @@ from llmdo.runtime.events import (
 )
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from llmdo.runtime import RunOutcome, Usage
     from llmdo.runtime.events import Event, RunStarted
     from llmdo.runtime.redaction import Redaction
@@ -38,10 +40,14 @@ def line(event: Event, detail: int, redaction: Redaction) -> str | None:
 
 def _always(event: Event) -> str | None:
     match event:
-        case Decided(allowed=False):
-            return f"{event.path}: denied: {'; '.join(event.reasons)}"
+        case Decided(allowed=False, changed=None):
+            return f"{event.path}: denied: {joined(event.reasons)}"
+        case ServerNoticed():
+            return f"{event.path}: {event.message}"
         case ModelFailed():
             return f"{event.path}: {event.model} is asked again in {event.wait:.1f} s: {event.error}"
+        case LimitLoosened():
+            return f"the limit of {event.limit} cannot hold for {event.model}: {event.reason}"
         case WorkerFinished(error=str()) if "/" in event.path:
             return f"{event.path}: failed: {event.error}"
     return None
@@ -53,6 +59,8 @@ def _of_workers(event: Event) -> str | None:
             return f"{event.path} ..."
         case WorkerFinished(error=None):
             return f"{event.path}: done"
+        case RequestDelayed():
+            return f"{event.path}: waits {event.wait:.1f} s, for no more requests are allowed in this minute"
     return None
 
 
@@ -63,8 +71,10 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
             more = len(arguments) - LONGEST
             said = f"{arguments[:LONGEST]}... ({more:,} characters more)" if more > 0 else arguments
             return f"{event.path}: {event.tool} {said}"
-        case Decided():
+        case Decided(allowed=True):
             return f"{event.path}: allowed by {event.by}"
+        case Decided():
+            return f"{event.path}: changed by {event.by}"
         case ToolFinished():
             return f"{event.path}: {event.outcome}"
         case ModelRequested():
@@ -76,11 +86,12 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
 
 
 def beginning(event: RunStarted, approvals: str) -> str:
-    """The first line of a run: its id, the entry, the models, who answers questions."""
+    """The first line of a run: its id, the entry, the models, who answers questions, what isolates commands."""
     models = list(dict.fromkeys(event.models.values()))
     named = ", ".join(models[:NAMED]) + (f" and {len(models) - NAMED} more" if len(models) > NAMED else "")
     which = f"model{'s' * (len(models) > 1)} {named}" if models else "no model"
-    return shown(f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}")
+    said = f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}"
+    return shown(f"{said}, {event.isolation}" if event.isolation else said)
 
 
 def unpriced(model: str) -> str:
@@ -94,6 +105,8 @@ def ending(outcome: RunOutcome) -> list[str]:
     if len(outcome.usage_by_worker) > 1:
         width = max(map(len, outcome.usage_by_worker))
         lines += [f"  {name:<{width}}  {_amounts(used)}" for name, used in outcome.usage_by_worker.items()]
+    if outcome.reached:
+        lines.append(f"the entry's worker said last: {outcome.reached}")
     return list(map(shown, lines))
 
 
@@ -104,18 +117,3 @@ def _amounts(usage: Usage) -> str:
         tokens(usage.input_tokens, usage.output_tokens),
     ]
     return ", ".join([*spent, *([money(usage.cost_usd)] if usage.cost_usd is not None else [])])
-
-
-def counted(number: int, what: str) -> str:
-    """`1 request`, `1,200 requests`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def tokens(sent: int, received: int) -> str:
-    """`1,200 + 80 tokens`: sent and received."""
-    return f"{sent:,} + {received:,} tokens"
-
-
-def money(cost: Decimal) -> str:
-    """`$0.0012`: cents are too coarse for one request."""
-    return f"${cost:.4f}"

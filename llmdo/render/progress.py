@@ -10,6 +10,7 @@ from llmdo.runtime.events import (
     ModelFailed,
     ModelRequested,
     ModelResponded,
+    RequestDelayed,
     RunFinished,
     ToolCalled,
     ToolFinished,
@@ -81,14 +82,12 @@ class Progress:
         match event:
             case WorkerStarted():
                 self._enter(event.path, now, "working", "begins")
-            case ModelRequested():
-                self._enter(event.path, now, "waiting", f"waits for {event.model}")
+            case ModelRequested() | RequestDelayed() | ModelFailed():
+                self._enter(event.path, now, "waiting", _awaited(event))
             case ModelResponded():
                 node = self._enter(event.path, now, "working", "")
                 node.used.add(event)
                 self.used.add(event)
-            case ModelFailed():
-                self._enter(event.path, now, "waiting", f"asks again in {event.wait:.1f} s: {event.error}")
             case ToolCalled():
                 self._enter(event.path, now, "working", "")
             case Asked():
@@ -137,6 +136,16 @@ class Progress:
         if len(above.ended) > REMEMBERED:
             del above.children[above.ended.pop(0)]
             above.forgotten += 1
+
+
+def _awaited(event: ModelRequested | RequestDelayed | ModelFailed) -> str:
+    match event:
+        case ModelRequested():
+            return f"waits for {event.model}"
+        case RequestDelayed():
+            return f"waits {event.wait:.1f} s for its turn"
+        case ModelFailed():
+            return f"asks again in {event.wait:.1f} s: {event.error}"
 
 
 def _set(node: Node, now: float, mood: Mood, state: str) -> None:

@@ -18,14 +18,19 @@ HEADINGS = ("capability", "decision", "nothing asks", "assurance", "path")
 
 def text(entry: str, depth: Depth, rows: Sequence[Row]) -> str:
     """The reach of one entry: a line a capability, what is blocked at the end."""
-    lines = [f"{shown(entry)}: depth {depth}"]
-    table = [HEADINGS, *(_cells(row) for row in sorted(rows, key=lambda row: row.decision == "blocked"))]
-    widths = [max(len(cells[column]) for cells in table) for column in range(len(HEADINGS) - 1)]
-    for cells in table:
+    return f"{shown(entry)}: depth {depth}\n{table(rows)}"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line a capability, what is blocked at the end."""
+    lines = []
+    cells_of = [HEADINGS, *(_cells(row) for row in sorted(rows, key=lambda row: row.decision == "blocked"))]
+    widths = [max(len(cells[column]) for cells in cells_of) for column in range(len(HEADINGS) - 1)]
+    for cells in cells_of:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
         lines.append("  " + "  ".join([*padded, cells[-1]]))
-    if len(table) == 1:
-        lines[1:] = ["  nothing"]
+    if not rows:
+        lines = ["  nothing"]
     return "\n".join(lines) + "\n"
 
 
@@ -65,10 +70,11 @@ def _escaped(words: str) -> str:
     return words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
 
 
-def to_json(entries: Iterable[tuple[str, Depth, Sequence[Row]]]) -> str:
-    """The reach of entries in the form `llmdo.reach/1`."""
+def to_json(entries: Iterable[tuple[str, Depth, Sequence[Row]]], read_from: str | None = None) -> str:
+    """The reach of entries in the form `llmdo.reach/1`; of a foreign project with its format."""
     document = {
         "schema": "llmdo.reach/1",
+        **({"read_from": read_from, "enforced": False} if read_from else {}),
         "entries": [
             {"name": name, "depth": str(depth), "rows": [row_data(row) for row in rows]}
             for name, depth, rows in entries

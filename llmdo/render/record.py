@@ -16,6 +16,7 @@ def record(report: Report) -> str:
     error = report.error
     document: dict[str, Any] = {
         "schema": "llmdo.check/1",
+        **({"read_from": report.read_from, "enforced": False} if report.read_from else {}),
         "status": "error" if error else "findings" if report.findings else "clean",
         "findings": [_finding(finding) for finding in report.findings],
     }

@@ -1,8 +1,8 @@
-"""Findings in one of the formats of `llmdo check`, of which only the chosen one is imported."""
+"""The report of a check: what every format of it starts from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from llmdo.values import dataclass
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 
     Lines = Callable[[str], Sequence[str]]
     """The lines of a file of the workspace, without their ends; none for a file that cannot be shown."""
-
-Format = Literal["text", "concise", "json", "github", "gitlab", "junit", "sarif"]
-
-FOR_PEOPLE: tuple[Format, ...] = ("text", "concise")
-"""The formats that say nothing on standard output where the check could not be made."""
 
 
 def _no_lines(_path: str) -> Sequence[str]:
@@ -38,45 +33,14 @@ class Report:
     strict: bool = False
     """Whether warnings fail."""
     colour: bool = False
+    read_from: str | None = None
+    """The format of a foreign project; None for our own."""
     error: LlmdoError | None = None
     """Why the check could not be made; there are no findings then."""
 
     def fails(self, finding: Diagnostic) -> bool:
         """Whether this finding is one that makes the check fail."""
         return finding.severity == "error" or (self.strict and finding.severity == "warning")
-
-
-def rendered(report: Report, form: Format) -> str:
-    """The report as text in the format `form`."""
-    match form:
-        case "text":
-            from llmdo.render.findings import text
-
-            return text(report.findings, report.lines, colour=report.colour)
-        case "concise":
-            from llmdo.render.findings import concise
-
-            return concise(report.findings)
-        case "json":
-            from llmdo.render.record import record
-
-            return record(report)
-        case "github":
-            from llmdo.render.github import commands
-
-            return commands(report)
-        case "gitlab":
-            from llmdo.render.gitlab import code_quality
-
-            return code_quality(report)
-        case "junit":
-            from llmdo.render.junit import suite
-
-            return suite(report)
-        case "sarif":
-            from llmdo.render.sarif import log
-
-            return log(report)
 
 
 def fingerprints(report: Report) -> Iterator[str]:

@@ -1,0 +1,159 @@
+"""`llmdo approve`: the questions of a run that waits, and their answers."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llmdo.cli.console import FINE, WAITING, root_folder, say, shown_lines
+from llmdo.diagnostic import LlmdoError, did_you_mean, shown
+from llmdo.journal import Runs
+from llmdo.journal.questions import add_answer, waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.journal import Journal
+    from llmdo.journal.questions import Waiting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `llmdo approve` was asked for."""
+
+    run: str
+    project: str | None = None
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+    reason: str = ""
+    by: str | None = None
+    hours: float = 168.0
+    answers: str | None = None
+    json: bool = False
+
+
+def approve(options: Options) -> int:
+    """Shows or answers questions; the exit code says whether some still wait."""
+    runs = Runs(root_folder(options.project))
+    run = runs.find(options.run)
+    with runs.claim(run), runs.open(run) as journal:
+        given = _given(options, waiting(journal))
+        for question, said in given:
+            add_answer(journal, question, said, at_terminal=False)
+            say(f"{question.path}: {'allowed' if said['allowed'] else 'refused'}, by {shown(said['by'])}")
+        questions = waiting(journal)
+        if not given and not options.json and sys.stdin.isatty() and sys.stderr.isatty():
+            _ask(journal, questions, options)
+            questions = waiting(journal)
+        _print(journal.run, questions, as_json=options.json)
+    if questions:
+        return WAITING
+    say(f"nothing waits any more: `llmdo resume {run}`")
+    return FINE
+
+
+def _given(options: Options, questions: Mapping[str, Waiting]) -> list[tuple[Waiting, dict[str, Any]]]:
+    """The answers that the flags and the file give, each to the question that waits.
+
+    Raises:
+        LlmdoError: One is for no question that waits, or for another one than was asked.
+    """
+    found = [
+        (_find(path, questions), _answer(options, {"allowed": allowed}))
+        for allowed, paths in ((True, options.yes), (False, options.no))
+        for path in paths
+    ]
+    for said in _read(options.answers) if options.answers else ():
+        question = _find(str(said.get("path")), questions)
+        if said.get("digest") != question.key:
+            raise LlmdoError(
+                f"{question.path}: the answer is for another question than the one that waits",
+                hint="`--format json` prints the `digest` that an answer has to repeat",
+            )
+        found.append((question, _answer(options, said)))
+    return found
+
+
+def _find(path: str, questions: Mapping[str, Waiting]) -> Waiting:
+    if path not in questions:
+        raise LlmdoError(
+            f"no question waits at `{path}`",
+            hint=did_you_mean(path, questions) or f"those that wait: {', '.join(questions) or 'none'}",
+        )
+    return questions[path]
+
+
+def _answer(options: Options, said: Mapping[str, Any]) -> dict[str, Any]:
+    allowed = said.get("allowed")
+    if not isinstance(allowed, bool):
+        raise LlmdoError("`allowed` of an answer is true or false")
+    hours = said.get("hours", options.hours)
+    if not isinstance(hours, int | float) or isinstance(hours, bool) or hours < 0:
+        raise LlmdoError("`hours` of an answer is a number")
+    told = str(said.get("reason", options.reason))
+    return {
+        "allowed": allowed,
+        "by": str(said.get("by") or options.by or _user()),
+        "reason": "" if allowed else "the answer was no" + (f": {told}" if told else ""),
+        "told": "" if allowed else told,
+        "expires": time.time() + hours * 3600,
+    }
+
+
+def _read(name: str) -> list[Mapping[str, Any]]:
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        found = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise LlmdoError(f"the answers in `{name}` cannot be read: {error}") from error
+    answers = found.get("answers") if isinstance(found, dict) else found
+    if not isinstance(answers, list) or not all(isinstance(one, dict) for one in answers):
+        raise LlmdoError(
+            f"`{name}` holds no answers",
+            hint='a list of {"path": ..., "digest": ..., "allowed": true, "by": ...}',
+        )
+    return answers
+
+
+def _ask(journal: Journal, questions: Mapping[str, Waiting], options: Options) -> None:
+    """Asks the person at the terminal, one question after the other, as a run would."""
+    from llmdo.runtime.postponed import question_in
+    from llmdo.runtime.terminal import AskOnTerminal
+
+    asker = AskOnTerminal(sys.stdin, sys.stderr)
+    for question in questions.values():
+        answer = asyncio.run(asker.ask(question_in(question.path, question.said)))
+        if answer.stops:
+            return
+        said = _answer(options, {"allowed": answer.allowed, "reason": answer.told})
+        add_answer(journal, question, said, at_terminal=True)
+
+
+def _print(run: str, questions: Mapping[str, Waiting], *, as_json: bool) -> None:
+    if as_json:
+        records = [{"path": one.path, "digest": one.key, **one.said} for one in questions.values()]
+        print(json.dumps({"schema": "llmdo.approve/1", "run": run, "questions": records}, indent=2))
+        return
+    for one in questions.values():
+        print(described(one))
+
+
+def described(question: Waiting) -> str:
+    """A question in a line, for a list of those that wait."""
+    said = question.said
+    arguments = json.dumps(said["arguments"], ensure_ascii=True)
+    only = ", at a terminal only" if question.terminal_only else ""
+    return shown_lines(f"{question.path}: {said['tool']} {arguments}: {'; '.join(said['reasons'])}{only}")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "a person"

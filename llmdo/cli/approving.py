@@ -1,0 +1,99 @@
+"""Who answers the questions of a run that was started from the command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from llmdo import personal
+from llmdo.authority import Capability
+from llmdo.checks.names import known_capabilities
+from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.schema import accepts_part
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from llmdo.authority import Rule
+    from llmdo.graph import Graph
+    from llmdo.runtime import Approver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalOptions:
+    """What `llmdo run` was told about its questions. Only these flags do it: no file of a workspace can."""
+
+    approve: tuple[str, ...] = ()
+    """Capabilities, perhaps with a scope, as rules have them."""
+    approve_all: bool = False
+    reject_all: bool = False
+    later: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approving:
+    """Who answers, and in which manner."""
+
+    approver: Approver
+    mode: str
+    """In words for the person: `prompt`, `approve-all`, `reject-all`, `later`, perhaps `approve fs.write` before it."""
+    unasked: bool
+    """Whether questions find nobody, though nobody said that they should not."""
+    tightening: tuple[Rule, ...]
+    """The rules of the person's own policy."""
+
+
+def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]) -> Approving:
+    """Who answers the questions of a run of `graph`: a person where there is a terminal, unless flags say otherwise.
+
+    Raises:
+        LlmdoError: The flags contradict each other or the person's policy, or name what is no capability; or that
+            policy cannot be used.
+    """
+    from llmdo import runtime
+
+    policy = personal.read(environ)
+    if options.approve_all and options.reject_all:
+        raise LlmdoError("`--approve-all` and `--reject-all` contradict each other")
+    if options.approve_all and not policy.approve_all:
+        raise LlmdoError(
+            "`--approve-all` is forbidden on this machine",
+            hint=f"`approve-all = false` is in `{policy.path}`",
+        )
+    if options.later and (options.approve_all or options.reject_all):
+        raise LlmdoError("`--approvals later` and an answer to everything contradict each other")
+    if options.approve_all and options.approve:
+        raise LlmdoError(
+            "`--approve-all` answers everything that `--approve` does", hint="give one of the two"
+        )
+    approved = _capabilities(options.approve, graph)
+    unasked = False
+    approver: Approver
+    if options.approve_all:
+        approver, mode, unasked = runtime.ApproveAll(), "approve-all", True  # of what only a person may allow
+    elif options.reject_all:
+        approver, mode = runtime.RejectAll(), "reject-all"
+    elif options.later:
+        approver, mode = runtime.AskLater(), "later"
+    else:
+        approver = runtime.approver_at(sys.stdin, sys.stderr, environ)
+        unasked = isinstance(approver, runtime.RejectAll)
+        mode = "reject-all" if unasked else "prompt"
+    if approved:
+        approver = runtime.ApproveSome(approved, approver)
+        mode = f"approve {' '.join(map(str, approved))}, else {mode}"
+    return Approving(approver=approver, mode=mode, unasked=unasked, tightening=policy.rules)
+
+
+def _capabilities(texts: Sequence[str], graph: Graph) -> tuple[Capability, ...]:
+    known = known_capabilities(graph)
+    for text in texts:
+        name = Capability.parse(text).name
+        if name not in known:
+            raise LlmdoError(
+                f"`--approve` names `{name}`, which is not a capability", hint=did_you_mean(name, known)
+            )
+        if not accepts_part({"rules": {text: "allowed"}}, "manifest", "approvals"):
+            raise LlmdoError(f"`--approve {text}` is not a capability, perhaps with `:path` or `:folder/**`")
+    return tuple(dict.fromkeys(map(Capability.parse, texts)))

@@ -1,0 +1,85 @@
+"""`llmdo runs show` and `prune`: looking into journals, and removing them."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from llmdo.cli.console import FINE, say, shown_lines
+from llmdo.journal import JournalError, Runs, bundle
+from llmdo.journal.summary import summaries, summary, tree
+from llmdo.render import runs as render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 24 * 60 * 60  # seconds
+
+OVER = frozenset({"completed", "failed"})
+"""The runs that nobody will miss: the others could go on."""
+
+
+def list_runs(root: Path, *, entry: str | None, status: str | None, limit: int, as_json: bool) -> int:
+    """Prints a line for each run, the last one first."""
+    chosen = (
+        one
+        for one in summaries(Runs(root), _say_unreadable)
+        if entry in (None, one.entry) and status in (None, one.status)
+    )
+    found = list(islice(chosen, limit or None))
+    if as_json:
+        print(render.listed_as_json(found), end="")
+    elif found:
+        print(render.listed(found), end="")
+    else:
+        say("no such run has a journal here")
+    return FINE
+
+
+def _say_unreadable(error: JournalError) -> None:
+    say(f"warning: {shown_lines(error.message)}")
+
+
+def show(root: Path, said: str, form: str) -> int:
+    """Prints one run as a tree."""
+    runs = Runs(root)
+    name = runs.find(said)
+    with runs.read(name) as journal:
+        found = summary(journal, is_running=runs.is_claimed(name))
+        if found is None:
+            raise JournalError(f"run `{name}` never began")
+        write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[form]
+        print(write(found, tree(journal)), end="")
+    return FINE
+
+
+def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_run: bool) -> int:
+    """Removes the journals of runs that are over, but for the last ones."""
+    runs = Runs(root)
+    before = None if older_than is None else time.time() - older_than * DAY
+    for one in list(summaries(runs, _say_unreadable))[keep:]:
+        if one.status == "running" or (one.status not in OVER and not waiting):
+            continue
+        if before is not None and one.began > before:
+            continue
+        if not dry_run:
+            runs.remove(one.run)
+        print(one.run)
+    if dry_run:
+        say("nothing was removed")
+    return FINE
+
+
+def export(root: Path, said: str, target: Path) -> int:
+    """Writes one run to a file."""
+    runs = Runs(root)
+    bundle.export(runs, runs.find(said), target)
+    say(f"wrote {target}")
+    return FINE
+
+
+def take_in(root: Path, source: Path) -> int:
+    """Takes a run from a file among those of the workspace."""
+    print(bundle.take_in(Runs(root), source))
+    return FINE

@@ -1,0 +1,108 @@
+"""`llmdo replay`: a run again, from its journal alone. No model is asked, no tool is executed, nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import project as projects
+from llmdo.cli.console import FINDINGS, FINE, root_folder, say, shown_lines
+from llmdo.cli.outcome import report
+from llmdo.cli.watch import WatchOptions, watching
+from llmdo.journal import Runs
+from llmdo.journal.binding import binding_of, require_same
+from llmdo.journal.store import SUFFIX, read_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.graph import Graph
+    from llmdo.journal import Journal
+    from llmdo.journal.binding import Binding
+    from llmdo.runtime import RunOptions
+    from llmdo.runtime.events import Sink
+    from llmdo.runtime.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `llmdo replay` was asked for."""
+
+    run: str
+    """An id, or the file of an exported run."""
+    project: str | None = None
+    until: str | None = None
+    rerun_tools: bool = False
+    json: bool = False
+    watch: WatchOptions = field(default_factory=WatchOptions)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def replay(options: Options) -> int:
+    """Repeats the run, prints its output and returns the exit code."""
+    if options.run.endswith(SUFFIX):
+        path, root = Path(options.run), Path.cwd()
+    else:
+        root = root_folder(options.project)
+        runs = Runs(root)
+        path = runs.path(runs.find(options.run))
+    with read_journal(path) as journal:
+        return _replay(root, journal, options)
+
+
+def _replay(root: Path, journal: Journal, options: Options) -> int:
+    from llmdo import runtime
+    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.terms import Terms
+
+    binding = binding_of(journal)
+    if options.rerun_tools or _has_code(binding.graph, binding.entry):
+        require_same(binding, projects.read(root).graph, ())
+    recorder = Recorder(
+        journal,
+        Redaction.of(options.environ),
+        Terms(live=False, until=options.until, reruns=options.rerun_tools),
+    )
+    with watching(
+        options.watch, run=journal.run, entry=binding.entry, approvals="recorded", environ=options.environ
+    ) as watch:
+        outcome = asyncio.run(
+            runtime.run(
+                binding.graph,
+                root=root,
+                prompts=binding.prompts,
+                entry=binding.entry,
+                options=_said(journal, binding, recorder, watch.sink),
+            )
+        )
+    if recorder.is_there:
+        say(f"stopped before {options.until}, as asked")
+        return FINE
+    for difference in recorder.differences:
+        say(f"error: {shown_lines(difference)}")
+    code = report(outcome, as_json=options.json, unasked=False)
+    return FINDINGS if recorder.differences else code
+
+
+def _said(journal: Journal, binding: Binding, recorder: Recorder, sink: Sink) -> RunOptions:
+    from llmdo import runtime
+
+    return runtime.RunOptions(
+        run=journal.run,
+        input=binding.input,
+        paths=binding.paths,
+        models=runtime.ModelChoice(by_worker=binding.models),
+        max_depth=binding.max_depth,
+        on_event=sink,
+        recorder=recorder,
+    )
+
+
+def _has_code(graph: Graph, entry: str) -> bool:
+    """Whether code of the workspace decides what the run does, beside models and tools."""
+    started = graph.entries[entry]
+    return bool(started.function or started.use or graph.schema_sources)

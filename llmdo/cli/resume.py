@@ -1,0 +1,152 @@
+"""`llmdo resume`: a run that stopped goes on, with nothing asked or executed twice."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from dataclasses import replace as replaced
+from typing import TYPE_CHECKING
+
+from llmdo import personal
+from llmdo import project as projects
+from llmdo.cli.approving import ApprovalOptions, approving
+from llmdo.cli.auditing import auditing
+from llmdo.cli.console import root_folder, say
+from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.outcome import report, report_recorded
+from llmdo.cli.run import graph_of, hindered
+from llmdo.cli.watch import WatchOptions, watching
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal import Runs
+from llmdo.journal.binding import binding_of, require_same
+from llmdo.journal.questions import waiting
+from llmdo.journal.summary import unfinished
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.journal import Journal
+    from llmdo.runtime.events import Event, Sink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `llmdo resume` was asked for."""
+
+    run: str
+    project: str | None = None
+    allow_drift: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    given_up: tuple[str, ...] = ()
+    approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
+    json: bool = False
+    watch: WatchOptions = field(default_factory=WatchOptions)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def resume(options: Options) -> int:
+    """Goes on with the run, prints its output and returns the exit code."""
+    root = root_folder(options.project)
+    runs = Runs(root)
+    run = runs.find(options.run)
+    with runs.claim(run), runs.open(run) as journal:
+        last = journal.last("end")
+        if last is not None and last.outcome == "completed":
+            say(f"run {run} is complete; this is what it said")
+            return report_recorded(last.data, as_json=options.json)
+        given = options.approvals
+        if not (given.approve_all or given.reject_all or (sys.stdin.isatty() and sys.stderr.isatty())):
+            # A no that nobody gave would be in the journal for good; a question can wait there.
+            options = replaced(options, approvals=replace(given, later=True))
+        return _go_on(root, journal, options)
+
+
+def _go_on(root: Path, journal: Journal, options: Options) -> int:
+    from llmdo import runtime
+    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.terms import Terms
+
+    personal.read(options.environ)  # first: what it might forbid must not begin
+    binding = binding_of(journal)
+    project = projects.read(root)
+    if (code := hindered(project, root, locked=False)) is not None:
+        return code
+    graph = graph_of(project)
+    accepted = require_same(binding, graph, options.allow_drift)
+    for drift in accepted:
+        say(f"warning: accepted: {drift}")
+    _require_finished(journal, options)
+    hide_from_children()
+    terms = Terms(
+        drifted=bool(accepted), again=frozenset(options.again), given_up=frozenset(options.given_up)
+    )
+    answering = approving(options.approvals, graph, options.environ)
+    mode, environ = answering.mode, options.environ
+    with (
+        auditing(root, journal.run, keeps=True, mode=mode, environ=environ) as audit,
+        watching(
+            options.watch, run=journal.run, entry=binding.entry, approvals=mode, environ=environ
+        ) as watch,
+    ):
+        said = runtime.RunOptions(
+            run=journal.run,
+            input=binding.input,
+            paths=binding.paths,
+            models=runtime.ModelChoice(by_worker=binding.models),
+            max_depth=binding.max_depth,
+            approver=answering.approver,
+            tightening=answering.tightening,
+            on_event=runtime.each([*_new_alone(journal, audit), watch.sink]),
+            instruments=watch.instruments,
+            recorder=Recorder(journal, Redaction.of(options.environ), terms),
+        )
+        outcome = run_interruptibly(
+            runtime.run(graph, root=root, prompts=project.prompts, entry=binding.entry, options=said),
+            watch.display.abandon,
+        )
+        questions = waiting(journal)
+    return report(outcome, as_json=options.json, unasked=answering.unasked, questions=questions)
+
+
+def _new_alone(journal: Journal, sinks: Iterable[Sink]) -> Iterator[Sink]:
+    """`sinks` without what they were told when it happened: decisions and results that the journal holds."""
+    kinds = {"decision": "decided", "finished": "tool_finished", "return": "tool_finished"}
+    entries = journal.entries("decision", "finished", "return")
+    known = Counter((entry.path, kinds[entry.kind]) for entry in entries)
+
+    def new_to(sink: Sink) -> Sink:
+        told = known.copy()
+
+        def pass_on(event: Event) -> None:
+            if told[event.path, event.kind]:
+                told[event.path, event.kind] -= 1
+            else:
+                sink(event)
+
+        return pass_on
+
+    return map(new_to, sinks)
+
+
+def _require_finished(journal: Journal, options: Options) -> None:
+    """Refuses to go on over a tool that may or may not have taken effect, unless something is said about it."""
+    open_calls = unfinished(journal)
+    said = {*options.again, *options.given_up}
+    if unknown := sorted(said - open_calls.keys()):
+        raise LlmdoError(f"`{unknown[0]}` is no call that was started and did not finish")
+    if both := sorted({*options.again} & {*options.given_up}):
+        raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
+    if waiting := {path: tool for path, tool in open_calls.items() if path not in said}:
+        calls = ", ".join(f"`{tool}` at {path}" for path, tool in waiting.items())
+        path = next(iter(waiting))
+        raise LlmdoError(
+            f"{calls}: started and not finished when the run stopped, so it may have taken effect",
+            hint=f"look, then say `--again {path}` to run it again, or `--give-up {path}` to tell its model that "
+            "nobody knows what it did",
+        )

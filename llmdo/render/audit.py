@@ -1,0 +1,77 @@
+"""An audit as text for people and as the JSON document `llmdo.audit/1`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.audit import Audit
+
+
+def document(run: str, audit: Audit) -> dict[str, Any]:
+    """The document: the records as they are, and whether their chain holds."""
+    return {
+        "schema": "llmdo.audit/1",
+        "run": run,
+        "status": "broken" if audit.faults else "holds",
+        "head": audit.last.head,
+        "faults": [{"line": fault.line, "message": fault.message} for fault in audit.faults],
+        "records": list(audit.records),
+    }
+
+
+def verdict(audit: Audit) -> Iterator[str]:
+    """Whether the chain holds, and where it does not."""
+    if not audit.faults:
+        yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
+    for fault in audit.faults:
+        yield shown(f"line {fault.line}: {fault.message}")
+
+
+def decisions(audit: Audit) -> Iterator[str]:
+    """What was decided, in the order in which it was: who let what through, by which rule or answer."""
+    for record in audit.records:
+        for line in _lines(record):
+            yield shown(line)
+
+
+def _lines(record: Mapping[str, Any]) -> Iterator[str]:
+    at = str(record.get("time", ""))[11:19]
+    said = {name: _text(value) for name, value in record.items()}
+    match record.get("kind"):
+        case "run_started":
+            yield f"{at} run {said.get('run')}: entry {said.get('entry')}, approvals {said.get('mode')}"
+            if record.get("isolation"):
+                yield f"         {said['isolation']}"
+        case "decided":
+            raised = said.get("capabilities") or "nothing"
+            yield f"{at} {_word(record):<7} {said.get('path')} by {said.get('by')}, raises {raised}"
+            yield f"         {said.get('tool')} of {said.get('toolset')} {json.dumps(record.get('arguments'))}"
+            if record.get("changed") is not None:
+                yield f"         became {json.dumps(record['changed'])}"
+            yield from (f"         because {_text(reason)}" for reason in _list(record.get("reasons")))
+        case "tool_finished":
+            result = f"{said.get('bytes')} bytes, sha256 {said.get('sha256')}"
+            yield f"{at} {said.get('outcome', ''):<7} {said.get('path')}: {result}"
+        case "run_finished":
+            why = f": {said['error']}" if record.get("error") else ""
+            yield f"{at} run {said.get('status')}{why}"
+
+
+def _word(record: Mapping[str, Any]) -> str:
+    if record.get("changed") is not None:
+        return "changed"
+    return "allowed" if record.get("allowed") is True else "denied"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

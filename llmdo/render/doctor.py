@@ -1,0 +1,46 @@
+"""What `llmdo doctor` found, as text for people and as the JSON document `llmdo.doctor/1`."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmdo.doctor import Item
+
+
+def lines(items: Sequence[Item]) -> Iterator[str]:
+    """A line for each item below the name of its section, and last what is missing."""
+    width = max((len(item.name) for item in items), default=0)
+    for section, found in groupby(items, key=lambda item: item.section):
+        yield section
+        for item in found:
+            hint = f" ({item.hint})" if item.hint else ""
+            yield shown(f"  {item.name:<{width}}  {item.state}{hint}")
+    for item in items:
+        if item.problem:
+            first, *rest = item.problem.split("\n")
+            yield shown(f"missing: {item.name}: {first}")
+            yield from map(shown, rest)
+
+
+def document(items: Sequence[Item]) -> dict[str, Any]:
+    """The document: every item, and whether a run here has all that it needs."""
+    return {
+        "schema": "llmdo.doctor/1",
+        "status": "missing" if any(item.problem for item in items) else "fine",
+        "items": [
+            {
+                "section": item.section,
+                "name": item.name,
+                "state": item.state,
+                "problem": item.problem,
+                "hint": item.hint,
+            }
+            for item in items
+        ],
+    }

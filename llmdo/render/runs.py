@@ -1,0 +1,168 @@
+"""Runs of the past: a list of them, or one as a tree, as text, JSON or Markdown."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import shown
+from llmdo.render.amounts import counted, money, tokens
+from llmdo.values import fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.journal.summary import Node, Summary
+
+LONGEST = 100  # characters of a text that a tree quotes
+
+
+def listed(found: Iterable[Summary]) -> str:
+    """A line for each run."""
+    rows = [
+        (one.run, one.status, _when(one.began), shown(one.entry), _lasted(one.began, one.ended), _spent(one))
+        for one in found
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in rows
+    )
+
+
+def listed_as_json(found: Iterable[Summary]) -> str:
+    """The document `llmdo.runs/1`."""
+    return _json({"schema": "llmdo.runs/1", "runs": [summary_record(one) for one in found]})
+
+
+def summary_record(one: Summary) -> dict[str, Any]:
+    """A run as plain data; times in ISO 8601."""
+    said = {each.name: getattr(one, each.name) for each in fields(one)}
+    return {
+        **said,
+        "began": _iso(one.began),
+        "ended": None if one.ended is None else _iso(one.ended),
+        "cost_usd": None if one.cost_usd is None else str(one.cost_usd),
+    }
+
+
+def as_text(one: Summary, roots: Mapping[str, Node]) -> str:
+    """The run and its tree."""
+    lines = [f"run {one.run}: entry {one.entry}, {one.status}, {_when(one.began)}, {_spent(one)}"]
+    if one.error:
+        lines.append(f"  {_quoted(one.error)}")
+    for node in roots.values():
+        lines += _branch(node, 0, one.began)
+    return "".join(f"{shown(line)}\n" for line in lines)
+
+
+def as_markdown(one: Summary, roots: Mapping[str, Node]) -> str:
+    """The same for a pull request or an issue: one table."""
+    lines = [
+        f"### Run `{one.run}`: entry `{_cell(one.entry)}`, {one.status}",
+        "",
+        f"{_when(one.began)}, {_spent(one)}",
+        "",
+        "| call | after | ended | decided | used |",
+        "| --- | ---: | --- | --- | --- |",
+    ]
+    for node in _walk(roots):
+        used = _used(node) if node.requests else ""
+        row = (f"{node.began - one.began:.2f} s", node.outcome, _decided(node), used)
+        lines.append(f"| {_cell(node.path)} | {' | '.join(map(_cell, row))} |")
+    return "".join(f"{shown(line)}\n" for line in lines)
+
+
+def as_json(one: Summary, roots: Mapping[str, Node]) -> str:
+    """The document `llmdo.runs.show/1`."""
+    return _json(
+        {
+            "schema": "llmdo.runs.show/1",
+            **summary_record(one),
+            "calls": [node_record(node) for node in roots.values()],
+        }
+    )
+
+
+def node_record(node: Node) -> dict[str, Any]:
+    """A call and all below it as plain data."""
+    said = {each.name: getattr(node, each.name) for each in fields(node)}
+    return {
+        **said,
+        "began": _iso(node.began),
+        "ended": _iso(node.ended),
+        "cost_usd": None if node.cost_usd is None else str(node.cost_usd),
+        "children": [node_record(child) for child in node.children.values()],
+    }
+
+
+def _branch(node: Node, depth: int, start: float) -> Iterator[str]:
+    margin = "  " * (depth + 1)
+    said = f": {_quoted(node.told)}" if node.told else ""
+    ended = node.outcome or ("" if node.worker and not depth else "not ended")
+    facts = [f"+{node.began - start:.2f} s", *([_used(node)] if node.requests else []), _decided(node), ended]
+    yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{said}"
+    for child in node.children.values():
+        yield from _branch(child, depth + 1, start)
+
+
+def _walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
+    for node in nodes.values():
+        yield node
+        yield from _walk(node.children)
+
+
+def _used(node: Node) -> str:
+    cost = [money(node.cost_usd)] if node.cost_usd is not None else []
+    return ", ".join(
+        [counted(node.requests, "request"), tokens(node.input_tokens, node.output_tokens), *cost]
+    )
+
+
+def _decided(node: Node) -> str:
+    """Who let it run or did not; nothing where the rules allowed it without asking."""
+    said = [
+        f"{'allowed' if one['allowed'] else 'denied'} by {one['by']}"
+        for one in node.decisions
+        if not one["allowed"] or one["by"] != "rules"
+    ]
+    return "; ".join(said)
+
+
+def _spent(one: Summary) -> str:
+    spent = [counted(one.requests, "request"), tokens(one.input_tokens, one.output_tokens)]
+    if one.cost_usd is not None:
+        spent.append(money(one.cost_usd))
+    if one.denied:
+        spent.append(f"{one.denied} denied")
+    if one.questions:
+        spent.append(counted(one.questions, "question") + " waiting")
+    return ", ".join(spent)
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "..."
+
+
+def _cell(text: str) -> str:
+    """`text` within one cell of a table, with nothing in it that Markdown reads."""
+    return "".join(f"\\{one}" if one in "|<>[]*_" else "'" if one == "`" else one for one in text)
+
+
+def _when(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def _lasted(began: float, ended: float | None) -> str:
+    return "" if ended is None else f"{ended - began:.1f} s"
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    # ASCII alone: a terminal is shown no control or bidi character.
+    return json.dumps(document, indent=2, default=str) + "\n"
