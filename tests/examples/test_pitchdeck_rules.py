@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import re
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +17,9 @@ from hypothesis import strategies as st
 from pydantic_ai import Agent, BinaryContent
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.toolsets import FunctionToolset
+
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.python import Modules
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
@@ -31,14 +33,12 @@ QUOTE = re.compile(r'^(?:\d+\. |- |  |   - |     )?(?:slide (\d+), )?line (\d+):
 
 def load_model() -> FunctionModel:
     """The model as llmdo finds it: by its file, with the workspace at the end of the path."""
-    sys.path.append(str(ROOT))
-    spec = importlib.util.spec_from_file_location("pitchdeck_models", ROOT / "models.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    model: FunctionModel = module.rules
-    return model
+    before = [*sys.path]
+    try:
+        with Root.open(ROOT) as files:
+            return cast("FunctionModel", Modules(ROOT, files).load("models.py:rules"))
+    finally:
+        sys.path[:] = before  # no other test is to find the modules of this example
 
 
 RULES = load_model()

@@ -1,0 +1,1 @@
+"""Parcels: what a delivery costs and where it is."""
