@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from llmdo.authority import Capability, Rule
-from llmdo.graph import Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.graph import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
 from llmdo.source import Source
 from llmdo.syntax.document import Document, Place
 
@@ -80,6 +80,7 @@ def graphs(draw: st.DrawFn) -> Graph:
             ),
             may=draw(ceilings),
             approvals=draw(rules(f"worker `{name}`")),
+            attachments=draw(st.sampled_from([Attachments(), Attachments(max=0)])),
         )
     entry = Entry(
         name="e",

@@ -139,6 +139,11 @@ def test_containment_of_scopes_is_transitive_and_two_scopes_are_nested_or_apart(
     assert scopes_meet(one, two) == scopes_meet(two, one)
 
 
+@given(patterns, raised)
+def test_what_contains_a_capability_stands_around_it(one, other) -> None:
+    assert (one in set(other.around)) == one.contains(other)
+
+
 def test_a_capability_covers_whole_labels_only() -> None:
     assert Capability("fs").contains(Capability("fs.read", "a"))
     assert not Capability("fs.re").contains(Capability("fs.read", "a"))

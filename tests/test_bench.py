@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bench import delegation
 from bench.generate import Shape, files, generate, headers
-from llmdo import project
-from llmdo.reach import Analysis
+from llmdo import checks, project
+from tests.work import calls_made
 
 
 @pytest.mark.parametrize("shape", [Shape(workers=60), Shape(workers=60, seed=5, recursive=True)], ids=str)
@@ -20,7 +21,7 @@ def test_a_generated_workspace_is_clean_and_its_lock_is_the_one_that_lock_writes
     generate(tmp_path, shape)
     graph = project.read(tmp_path).graph
     assert len(graph.workers) == 60
-    assert max(len(delegates) for delegates in Analysis(graph).edges.values()) == 3
+    assert max(len(delegates) for delegates in graph.edges.values()) == 3
     assert any(worker.recursive for worker in graph.workers.values()) == shape.recursive
     before = (tmp_path / "llmdo.lock").read_bytes()
     (tmp_path / "llmdo.lock").unlink()
@@ -32,3 +33,21 @@ def test_the_same_shape_is_the_same_files_and_another_seed_is_not() -> None:
     assert files(Shape(workers=40)) == files(Shape(workers=40))
     assert files(Shape(workers=40)) != files(Shape(workers=40, seed=1))
     assert len(headers(Shape(workers=40))) == 40
+
+
+def test_four_times_the_workers_are_at_most_four_times_the_work(tmp_path: Path) -> None:
+    counts = []
+    for workers in (60, 250, 1_000):
+        root = tmp_path / f"{len(counts)}"
+        root.mkdir()
+        generate(root, Shape(workers=workers))
+        counts.append(calls_made(lambda root=root: checks.check(project.read(root), locked=True)))
+    _, small, large = counts  # the first one imports what it needs
+    assert large < 4 * small
+
+
+def test_both_sides_of_the_delegation_benchmark_do_the_same() -> None:
+    shape = delegation.Shape(delegations=8, depth=2, together=2)
+    before, after = delegation.measure(shape, rounds=1)
+    assert len(before) == len(after) == 1
+    assert shape.steps == 2

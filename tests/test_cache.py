@@ -218,6 +218,26 @@ def folder_replaced_by_a_link(root: Path) -> None:
     (root / "workers").symlink_to(root.parent / "workers")
 
 
+def folder_replaced_by_a_copy(root: Path) -> None:
+    """The same names, sizes and times, and another text in one file."""
+    folder = root / "workers"
+    before = worker(root).stat()
+    shutil.copytree(folder, root.parent / "copy")
+    shutil.rmtree(folder)
+    (root.parent / "copy").rename(folder)
+    text = worker(root).read_text(encoding="utf-8")
+    worker(root).write_text(text.replace("other: {}", "ohter: {}"), encoding="utf-8")
+    os.utime(worker(root), ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def two_files_swapped(root: Path) -> None:
+    one, other = worker(root), root / "more" / "deep" / "other.worker"
+    one.rename(root / "aside")
+    other.rename(one)
+    (root / "aside").rename(other)
+
+
 def appended(path: str, text: str) -> Callable[[Path], object]:
     def append(root: Path) -> None:
         target = root / path
@@ -237,6 +257,8 @@ EDITS: dict[str, Callable[[Path], object]] = {
     "rewritten with its old time": rewritten_with_its_old_time,
     "replaced by a link": replaced_by_a_link,
     "its folder replaced by a link": folder_replaced_by_a_link,
+    "its folder replaced by a copy": folder_replaced_by_a_copy,
+    "two files swapped": two_files_swapped,
     "a worker added": appended("workers/new.worker", "---\nname: new\n---\nGo.\n"),
     "a worker added far below": appended("more/deep/deeper/new.worker", "---\nname: new\n---\nGo.\n"),
     "a worker renamed": lambda root: worker(root).rename(root / "workers" / "other.txt"),

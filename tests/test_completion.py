@@ -64,11 +64,11 @@ def complete(line: str, cwd: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("re", ["reach", "remove"]),
+        ("re", ["reach", "remove", "replay", "resume"]),
         ("--v", ["--version"]),
-        ("add ", ["entry", "path", "rule", "toolset", "worker"]),
+        ("add ", ["entry", "mcp", "path", "rule", "toolset", "worker"]),
         ("add w", ["worker"]),
-        ("check --f", ["--fix", "--format"]),
+        ("check --f", ["--fix", "--format", "--from"]),
         ("lock --c", ["--check"]),
         ("add entry --w", ["--worker"]),
         ("run --format ", ["json", "text"]),
@@ -88,7 +88,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("remove rule fs", ["fs.write:reports/**"]),
         ("add rule fs.w", ["fs.write", "fs.write.protected"]),
         ("add rule fs.write b", ["blocked"]),
-        ("schema ", ["lock", "manifest", "worker"]),
+        ("schema ", ["lock", "manifest", "policy", "worker"]),
         ("completion ", ["bash", "fish", "zsh"]),
         ("init --template ", ["delegation", "minimal", "tools"]),
         ("explain LDO301", ["LDO301"]),
@@ -170,7 +170,7 @@ def test_each_script_is_accepted_by_its_shell(shell: completion.Shell, tmp_path:
     ("words", "replies"),
     [
         (["run", "n"], ["nightly"]),
-        (["add", ""], ["entry", "path", "rule", "toolset", "worker"]),
+        (["add", ""], ["entry", "mcp", "path", "rule", "toolset", "worker"]),
         (["run", "--format", "=", "te"], ["text"]),
         (["run", "--format", "="], ["json", "text"]),
         (["remove", "rule", "fs.write", ":", "rep"], ["reports/**"]),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
+import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+from tests.examples.running import EXAMPLES, copied, llmdo, sessions
+
 ALL = sorted(path.parent.name for path in EXAMPLES.glob("*/llmdo.toml"))
+READMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
 
 OUTPUTS = {
     "greeter": "Hello Ada, how nice to meet you!\n",
@@ -18,18 +19,6 @@ OUTPUTS = {
     "confused_deputy": "published v1.2.0\n",
 }
 WORDS = {"confused_deputy": ["release"], "pitchdeck": ["pitchdeck"]}
-
-
-def copied(name: str, tmp_path: Path) -> Path:
-    root = tmp_path / name
-    shutil.copytree(
-        EXAMPLES / name, root, ignore=shutil.ignore_patterns("__pycache__", "reports", ".mypy_cache")
-    )
-    return root
-
-
-def llmdo(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "llmdo", *words], cwd=root, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -47,8 +36,19 @@ def test_an_example_runs_as_locked(name: str, tmp_path: Path) -> None:
     assert "rules, not a language model" in done.stderr
 
 
+@pytest.mark.parametrize("name", READMES)
+def test_what_a_readme_shows_is_what_happens(name: str, tmp_path: Path) -> None:
+    root = copied(name, tmp_path)
+    for command, expected in sessions((root / "README.md").read_text(encoding="utf-8")):
+        if expected:
+            program, *words = shlex.split(command)
+            done = llmdo(root, *words)
+            assert (program, done.stdout.rstrip("\n")) == ("llmdo", expected), (command, done.stderr)
+
+
 def test_every_example_is_run_by_a_test() -> None:
-    assert set(ALL) == {*OUTPUTS, "pitchdeck"}
+    own = {path.stem.removeprefix("test_") for path in (Path(__file__).parent / "examples").glob("test_*.py")}
+    assert set(ALL) <= {*OUTPUTS, *own, "pitchdeck"}
 
 
 def test_the_pitch_decks_get_a_report_each(tmp_path: Path) -> None:
@@ -110,3 +110,17 @@ def test_a_deck_by_another_name_can_be_mapped(tmp_path: Path) -> None:
     done = llmdo(root, "run", "pitchdeck", "--path", "decks/=elsewhere/")
     assert "`fs.list:elsewhere/**` is not among what `list_files` declares" in done.stderr
     assert not (root / "reports/mine.md").exists()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_run_of_an_example_is_repeated_from_its_journal(name: str, tmp_path: Path) -> None:
+    root = copied(name, tmp_path)
+    entries = tomllib.loads((root / "llmdo.toml").read_text(encoding="utf-8")).get("entries", {})
+    for entry in [one for one, said in entries.items() if "input" in said] or WORDS.get(name, ["main"]):
+        done = llmdo(root, "run", entry, "--approve-all")
+        if not list((root / ".llmdo" / "runs").glob("*.sqlite")):
+            continue  # it could not begin here
+        again = llmdo(root, "replay", "last")
+        # A question that found nobody makes the exit code of a run 1, and is none in a replay.
+        assert again.stdout == done.stdout, again.stderr
+        assert "the journal" not in again.stderr

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks, discovery, lock, project
-from llmdo.render.report import Report, rendered
+from llmdo.render.formats import rendered
+from llmdo.render.report import Report
 from llmdo.schema import judge
 from llmdo.syntax import frontmatter
 

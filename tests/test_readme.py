@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.examples.running import sessions
+
 ROOT = Path(__file__).parent.parent
-
-
-def sessions(text: str) -> list[tuple[str, str]]:
-    """Command and expected output of every `$ ` line in the console blocks of `text`."""
-    found: list[tuple[str, str]] = []
-    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            found.append((command, output.rstrip("\n")))
-    return found
 
 
 def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
@@ -45,3 +36,14 @@ def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
         assert done.stdout.rstrip("\n") == expected, (command, done.stderr)
         assert "Traceback" not in done.stderr
     assert len(lines) == 8
+
+
+def test_what_agents_reach_is_answered_as_it_is_written() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = section.split("## What can my agents reach?")[1].split("\n## ")[0]
+    root = ROOT / "tests/foreign/cases/LDO550/claude-readme"
+    for command, expected in sessions(section):
+        assert command.startswith("llmdo ")
+        words = [sys.executable, "-m", *command.split()]
+        done = subprocess.run(words, cwd=root, capture_output=True, text=True)
+        assert done.stdout.rstrip("\n") == expected, done.stderr

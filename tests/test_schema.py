@@ -35,6 +35,7 @@ TYPES = {
     "manifest": TypeAdapter(formats.ManifestFile),
     "worker": TypeAdapter(formats.WorkerHeader),
     "lock": TypeAdapter(formats.LockFile),
+    "policy": TypeAdapter(formats.PolicyFile),
 }
 
 KEYWORDS = {

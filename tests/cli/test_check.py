@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from llmdo.cli.check import Options, parse, repository_folder
-from llmdo.render.report import FOR_PEOPLE, Format
+from llmdo.render.formats import FOR_PEOPLE, Format
 
 from .conftest import Llmdo
 

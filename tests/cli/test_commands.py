@@ -125,6 +125,36 @@ def test_lock_says_what_changed(llmdo: Llmdo, workspace: Path) -> None:
     assert llmdo("lock", cwd=workspace).err == "worker main: its prompt changed\nwrote llmdo.lock\n"
 
 
+def test_tools_that_a_library_changed_are_locked_anew_when_asked(llmdo: Llmdo, workspace: Path) -> None:
+    edit(
+        workspace / "llmdo.toml",
+        'workers = ["*.worker"]',
+        'workers = ["*.worker"]\ntoolset-modules = ["tools.py"]',
+    )
+    # What the module reads from outside the workspace stands for a library.
+    library = workspace.parent / "library.txt"
+    library.write_text("Adds.", encoding="utf-8")
+    (workspace / "tools.py").write_text(
+        "from pathlib import Path\nfrom pydantic_ai.toolsets import FunctionToolset\n\n"
+        "def add(one: int) -> int:\n    return one + 1\n\n"
+        f"add.__doc__ = Path({str(library)!r}).read_text()\ncalc = FunctionToolset([add])\n",
+        encoding="utf-8",
+    )
+    assert llmdo("lock", cwd=workspace).code == 0
+    library.write_text("Subtracts.", encoding="utf-8")
+    done = llmdo("lock", "--check", cwd=workspace)
+    assert done.code == 1
+    assert "toolset `calc`: tool `add` changed its description or parameters" in done.out
+    assert "run `llmdo lock --refresh`" in done.out
+    assert llmdo("lock", cwd=workspace).err == "llmdo.lock is up to date\n"
+    done = llmdo("lock", "--refresh", cwd=workspace)
+    assert (done.code, done.err) == (
+        0,
+        "toolset calc: tool `add` changed its description or parameters\nwrote llmdo.lock\n",
+    )
+    assert llmdo("lock", "--check", cwd=workspace).code == 0
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -188,7 +218,7 @@ def test_a_question_that_nobody_can_answer_is_no_success(llmdo: Llmdo, workspace
     assert done.code == 1
     assert not (workspace / "out").exists()
     assert 'add `"fs.write:out/a.txt" = "allowed"`' in done.err
-    assert "--approve-all" in done.err
+    assert "run with --approve fs.write:out/a.txt" in done.err
 
 
 def test_approve_all_lifts_no_block_and_no_declaration(llmdo: Llmdo, workspace: Path) -> None:
@@ -298,7 +328,7 @@ def test_an_unknown_code_cannot_be_explained(llmdo: Llmdo) -> None:
     assert llmdo("explain", "LDO999").code == 2
 
 
-@pytest.mark.parametrize("name", ["manifest", "worker", "lock"])
+@pytest.mark.parametrize("name", ["manifest", "worker", "lock", "policy"])
 def test_schemas_are_printed(llmdo: Llmdo, name: str) -> None:
     assert json.loads(llmdo("schema", name).out)["type"] == "object"
 

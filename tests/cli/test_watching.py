@@ -77,7 +77,7 @@ def test_on_a_pipe_a_run_says_how_it_starts_and_what_it_used(llmdo: Llmdo, works
     first, *rest = done.err.splitlines()
     assert first.startswith("run 2")
     assert first.endswith(": entry main, model python:models.py:rules, approvals reject-all")
-    assert [line.split(",")[0] for line in rest] == ["used: 1 request"]
+    assert [line.split(",")[0] for line in rest] == ["audit: 2 records", "used: 1 request"]
     assert done.out == "echo hello\n"
 
 
@@ -189,7 +189,7 @@ def test_a_question_stands_alone_on_the_terminal_and_the_tree_comes_back(workspa
     )  # fmt: skip
     os.close(program)
     screen = b""
-    while b"[no]: " not in screen:
+    while b"[no] " not in screen:
         screen += os.read(person, 65536)
     time.sleep(0.5)  # as long as the tree takes for two refreshes
     before = len(screen)

@@ -16,8 +16,9 @@ from llmdo import completion
 from llmdo.checks import documentation
 from llmdo.cli.app import CheckFormat
 from llmdo.diagnostic import CODES, LlmdoError, finding
+from llmdo.render.formats import FOR_PEOPLE, Format, rendered
 from llmdo.render.github import MAX_SUMMARY, step_summary
-from llmdo.render.report import FOR_PEOPLE, Format, Report, rendered
+from llmdo.render.report import Report
 
 from .reports import HOSTILE, TYPICAL, at, report
 from .sarif import SCHEMA

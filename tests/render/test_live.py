@@ -145,7 +145,16 @@ def test_nothing_that_a_model_says_is_markup_or_moves_the_cursor() -> None:
 
 
 DENIED = Decided(
-    path="main/add#1", tool="add", raised=(), decision="blocked", allowed=False, by="rules", reasons=("no",)
+    worker="main",
+    toolset="files",
+    arguments={},
+    path="main/add#1",
+    tool="add",
+    raised=(),
+    decision="blocked",
+    allowed=False,
+    by="rules",
+    reasons=("no",),
 )
 FAILED = ModelFailed(path="main", model="m", error="status 500", attempt=1, wait=2.0)
 SECRET = ToolCalled(path="main/t#1", worker="m", toolset="t", tool="t", arguments={"a": "12345678 " * 99})
@@ -208,7 +217,7 @@ def test_lines_wait_while_a_person_is_asked() -> None:
         display(Asked(path="main/write#1", tool="write"))
         display(Asked(path="main/write#2", tool="write"))
         display(FAILED)
-        display(Decided(path="main/write#1", tool="write", raised=(), decision="needs_approval", allowed=True,
+        display(Decided(path="main/write#1", worker="main", toolset="files", tool="write", arguments={}, raised=(), decision="needs_approval", allowed=True,
                         by="a person", reasons=()))  # fmt: skip
         assert screen.getvalue() == ""
         display(ToolFinished(path="main/write#2", tool="write", outcome="error", result=None))

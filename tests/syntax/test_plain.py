@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,6 +115,65 @@ fuzzing = settings(max_examples=1_500, deadline=None, suppress_health_check=[Hea
 @example("a: b\n# note\n  c\n")
 def test_a_header_read_without_yaml_is_what_yaml_reads(header: str) -> None:
     hold_against_yaml(header)
+
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+REAL = sorted(
+    path.read_text(encoding="utf-8").partition("---\n")[2].partition("---\n")[0]
+    for path in EXAMPLES.rglob("*.worker")
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A header of the examples with a few characters or lines put in, taken out, doubled or moved."""
+    header = draw(st.sampled_from(REAL))
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(header)))
+        lines = header.split("\n")
+        line = draw(st.integers(0, len(lines) - 1))
+        match draw(st.sampled_from(["insert", "insert", "remove", "double", "move"])):
+            case "insert":
+                header = (
+                    header[:at] + draw(st.text(" :-#'\"[]{},&*!|>%@`?~\t\nax1_.é", max_size=3)) + header[at:]
+                )
+            case "remove":
+                header = header[:at] + header[at + draw(st.integers(1, 3)) :]
+            case "double":
+                header = "\n".join([*lines[:line], lines[line], *lines[line:]])
+            case _:
+                moved = lines.pop(line)
+                lines.insert(draw(st.integers(0, len(lines))), moved)
+                header = "\n".join(lines)
+    return header.removesuffix("\n") + "\n"
+
+
+def routes(value: Any, route: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The route of every key and item of a value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, part in items:
+        yield (*route, step)
+        yield from routes(part, (*route, step))
+
+
+@fuzzing
+@given(damaged())
+def test_a_damaged_header_is_read_as_yaml_reads_it_and_every_part_has_its_place(header: str) -> None:
+    if hold_against_yaml(header):
+        places = in_yaml.places(Source("main.worker", f"---\n{header}---\n"), header)
+        assert set(routes(plain.read(header))) <= places.keys()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@settings(fuzzing, max_examples=20_000)
+@given(damaged())
+def test_twenty_thousand_damaged_headers_are_read_as_yaml_reads_them(header: str) -> None:
+    hold_against_yaml(header)
+
+
+def test_most_headers_of_the_examples_need_no_yaml() -> None:
+    assert sum(plain.read(header) is not None for header in REAL) > 0.8 * len(REAL) > 8
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from llmdo.toolsets.python import Modules, toolsets_in
 
 @pytest.fixture
 def modules(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if type(path) is str])  # no other workspace
     before = set(sys.modules)
     with Root.open(tmp_path) as files:
         yield Modules(tmp_path, files)

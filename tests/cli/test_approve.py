@@ -1,0 +1,150 @@
+"""A run whose questions are answered later, by somebody else, in another process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llmdo.journal import Runs
+
+from .conftest import Llmdo
+
+DELEGATING = """\
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+from pathlib import Path
+
+
+def answer(messages, info):
+    with Path(__file__).with_name("requests.log").open("a") as log:
+        log.write("x")
+    returns = [f"{p.outcome}: {p.content}" for m in messages for p in m.parts if isinstance(p, ToolReturnPart)]
+    text = messages[0].parts[-1].content
+    if returns:
+        return ModelResponse(parts=[TextPart(" | ".join(returns))])
+    if any(tool.name == "writer" for tool in info.function_tools):
+        return ModelResponse(parts=[ToolCallPart("writer", {"input": f"{n}"}) for n in range(3)])
+    return ModelResponse(parts=[ToolCallPart("write_file", {"path": f"out/{text}.txt", "content": text})])
+
+
+rules = FunctionModel(answer)
+"""
+
+
+@pytest.fixture
+def asking(workspace: Path) -> Path:
+    """A workspace whose `main` has three writers at a time write a file each, which nothing allows."""
+    (workspace / "models.py").write_text(DELEGATING)
+    (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [writer]\n---\nGo.\n")
+    (workspace / "writer.worker").write_text(
+        '---\nname: writer\ntoolsets:\n  filesystem: { write: ["out/**"] }\n---\nWrite.\n'
+    )
+    return workspace
+
+
+def requests(root: Path) -> int:
+    return len((root / "requests.log").read_text())
+
+
+def files(root: Path) -> list[str]:
+    return sorted(path.name for path in root.glob("out/*.txt"))
+
+
+def test_a_run_stops_at_all_its_questions_and_goes_on_with_the_answers(llmdo: Llmdo, asking: Path) -> None:
+    stopped = llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    assert (stopped.code, stopped.out) == (3, "")
+    assert stopped.err.count("waiting: main/writer#") == 3
+    assert "3 questions wait for an answer" in stopped.err
+    assert requests(asking) == 4
+    assert llmdo("runs", "list", "--status", "waiting", cwd=asking).out.count("3 questions waiting") == 1
+    asked = llmdo("approve", "last", cwd=asking)
+    assert asked.code == 3
+    assert asked.out.splitlines()[0].startswith('main/writer#1/write_file#1: write_file {"path": "out/0.txt"')
+    path = "main/writer#{}/write_file#1"
+    one = llmdo("approve", "last", "--yes", path.format(1), "--by", "ada", cwd=asking)
+    assert one.code == 3
+    again = llmdo("resume", "last", cwd=asking)
+    assert again.code == 3
+    assert (requests(asking), files(asking)) == (5, ["0.txt"])
+    rest = llmdo(
+        "approve", "last", "--yes", path.format(2), "--no", path.format(3), "--reason", "not now", cwd=asking
+    )
+    assert rest.code == 3 or "nothing waits any more" in rest.err
+    done = llmdo("resume", "last", cwd=asking)
+    assert done.code == 0, done.err
+    assert "not now" in done.out
+    assert (requests(asking), files(asking)) == (8, ["0.txt", "1.txt"])
+    assert llmdo("replay", "last", cwd=asking).out == done.out
+    tree = llmdo("runs", "show", "last", cwd=asking).out
+    assert "allowed by ada" in tree
+
+
+def test_a_bot_answers_in_json_and_has_to_say_what_it_answers(llmdo: Llmdo, asking: Path) -> None:
+    stopped = llmdo("run", "main", "go", "--approvals", "later", "--format", "json", cwd=asking)
+    assert json.loads(stopped.out)["status"] == "waiting"
+    asked = json.loads(llmdo("approve", "last", "--format", "json", cwd=asking).out)
+    assert asked["questions"] == json.loads(stopped.out)["questions"]
+    answers = [
+        {"path": one["path"], "digest": one["digest"], "allowed": True, "by": "bot"}
+        for one in asked["questions"]
+    ]
+    (asking / "answers.json").write_text(json.dumps([{**answers[0], "digest": "sha256:0"}]))
+    refused = llmdo("approve", "last", "--answers", "answers.json", cwd=asking)
+    assert refused.code == 2
+    assert "for another question than the one that waits" in refused.err
+    (asking / "answers.json").write_text(json.dumps({"answers": answers}))
+    assert llmdo("approve", "last", "--answers", "answers.json", cwd=asking).code == 0
+    assert llmdo("resume", "last", cwd=asking).code == 0
+    assert files(asking) == ["0.txt", "1.txt", "2.txt"]
+
+
+def test_an_answer_that_has_expired_does_not_count(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    waiting = llmdo("approve", "last", "--yes", "main/writer#1/write_file#1", "--hours", "0", cwd=asking)
+    assert waiting.code == 3
+    assert llmdo("resume", "last", cwd=asking).code == 3
+    assert files(asking) == []
+
+
+def test_what_only_a_terminal_may_answer_nothing_else_does(llmdo: Llmdo, asking: Path) -> None:
+    text = (asking / "models.py").read_text()
+    (asking / "models.py").write_text(text.replace('f"out/{text}.txt"', '"llmdo.toml"'))
+    (asking / "writer.worker").write_text(
+        '---\nname: writer\ntoolsets:\n  filesystem: { write: ["**"] }\n---\nWrite.\n'
+    )
+    stopped = llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    assert stopped.code == 3
+    assert "at a terminal only" in stopped.err
+    refused = llmdo("approve", "last", "--yes", "main/writer#1/write_file#1", cwd=asking)
+    assert refused.code == 2
+    assert "only a person at a terminal may say yes" in refused.err
+
+
+def test_a_forged_answer_from_elsewhere_does_not_open_a_terminal_only_call(
+    llmdo: Llmdo, asking: Path
+) -> None:
+    text = (asking / "models.py").read_text()
+    (asking / "models.py").write_text(text.replace('f"out/{text}.txt"', '"llmdo.toml"'))
+    (asking / "writer.worker").write_text(
+        '---\nname: writer\ntoolsets:\n  filesystem: { write: ["**"] }\n---\nWrite.\n'
+    )
+    before = (asking / "llmdo.toml").read_text()
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    llmdo("resume", "last", "--approve-all", cwd=asking)
+    assert (asking / "llmdo.toml").read_text() == before
+
+
+def test_later_needs_a_journal(llmdo: Llmdo, asking: Path) -> None:
+    refused = llmdo("run", "main", "go", "--approvals", "later", "--no-journal", cwd=asking)
+    assert refused.code == 2
+    assert "needs a journal" in refused.err
+    assert Runs(asking).names() == []
+
+
+def test_no_answer_is_taken_for_what_does_not_wait(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    refused = llmdo("approve", "last", "--yes", "main/writer#9/write_file#1", cwd=asking)
+    assert refused.code == 2
+    assert "no question waits at `main/writer#9/write_file#1`" in refused.err

@@ -1,0 +1,112 @@
+"""Exported runs: carried to another workspace, and held against the workspace of today."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from llmdo.journal import Runs
+
+from .conftest import Llmdo
+
+
+@pytest.fixture
+def recorded(workspace: Path, llmdo: Llmdo) -> Path:
+    """A workspace with a recording of a run that reads a file and is refused another one."""
+    (workspace / "a.txt").write_text("content")
+    manifest = (workspace / "llmdo.toml").read_text()
+    (workspace / "llmdo.toml").write_text(
+        f'{manifest}\n[approvals.rules]\n"fs.read:a.txt" = "allowed"\n"fs.read:secret/**" = "blocked"\n'
+    )
+    llmdo("run", "main", "read_file:path:a.txt;read_file:path:secret/b.txt", cwd=workspace)
+    (workspace / "recordings").mkdir()
+    assert llmdo("runs", "export", "last", "recordings/read.sqlite", cwd=workspace).code == 0
+    return workspace
+
+
+def test_a_recording_holds_as_long_as_the_workspace_does_the_same(llmdo: Llmdo, recorded: Path) -> None:
+    (recorded / "a.txt").unlink()
+    held = llmdo("test", cwd=recorded)
+    assert (held.code, held.out) == (0, "read.sqlite: as it was\n")
+    worker = recorded / "main.worker"
+    worker.write_text(worker.read_text().replace("Go.", "Go on."))
+    failed = llmdo("test", cwd=recorded)
+    assert failed.code == 1
+    assert failed.out == (
+        "read.sqlite: failed\n  main: request 1 is not the recorded one: its prompt changed\n"
+    )
+
+
+def test_another_tool_is_a_divergence_too(llmdo: Llmdo, recorded: Path) -> None:
+    (recorded / "main.worker").write_text("---\nname: main\ntoolsets: [filesystem]\n---\nGo.\n")
+    failed = llmdo("test", "recordings/read.sqlite", cwd=recorded)
+    assert "main: request 1 is not the recorded one: its tools changed" in failed.out
+
+
+def test_recorded_calls_are_judged_by_the_rules_of_today(llmdo: Llmdo, recorded: Path) -> None:
+    assert llmdo("test", "--decisions", cwd=recorded).out == "read.sqlite: as it was\n"
+    manifest = recorded / "llmdo.toml"
+    text = manifest.read_text().replace('a.txt" = "allowed"', 'a.txt" = "blocked"')
+    manifest.write_text(text.replace('secret/**" = "blocked"', 'secret/**" = "allowed"'))
+    worker = recorded / "main.worker"
+    worker.write_text(worker.read_text().replace("Go.", "Another prompt."))
+    flipped = llmdo("test", "--decisions", cwd=recorded)
+    assert flipped.code == 1
+    assert "  main/read_file#1: `read_file` was allowed and is blocked: " in flipped.out
+    assert "  main/read_file#2: `read_file` was blocked and is allowed: " in flipped.out
+
+
+def test_a_team_without_recordings_is_told_how_to_make_one(llmdo: Llmdo, workspace: Path) -> None:
+    refused = llmdo("test", cwd=workspace)
+    assert refused.code == 2
+    assert "llmdo runs export RUN recordings/NAME.sqlite" in refused.err
+
+
+def test_an_exported_run_goes_on_in_another_workspace(llmdo: Llmdo, recorded: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("llmdo.toml", "models.py", "main.worker"):
+        (other / name).write_bytes((recorded / name).read_bytes())
+    file = recorded / "recordings" / "read.sqlite"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    taken = llmdo("runs", "import", str(file), cwd=other)
+    assert taken.out.strip() == Runs(recorded).names()[-1]
+    assert "is here already" in llmdo("runs", "import", str(file), cwd=other).err
+    assert [path.name for path in (other / ".llmdo" / "runs").iterdir()] == [f"{taken.out.strip()}.sqlite"]
+    assert llmdo("replay", "last", cwd=other).out == llmdo("replay", "last", cwd=recorded).out
+
+
+def test_nothing_is_overwritten_and_nothing_else_is_taken_in(llmdo: Llmdo, recorded: Path) -> None:
+    assert llmdo("runs", "export", "last", "recordings/read.sqlite", cwd=recorded).code == 2
+    assert "does not end in" in llmdo("runs", "export", "last", "x.db", cwd=recorded).err
+    (recorded / "bad.sqlite").write_text("bad")
+    assert llmdo("runs", "import", "bad.sqlite", cwd=recorded).code == 2
+    assert len(Runs(recorded).names()) == 1
+
+
+def test_no_secret_of_the_environment_is_in_a_journal(
+    llmdo: Llmdo, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canary = 'canary"-7f3a\\x91'
+    monkeypatch.setenv("SOME_API_KEY", canary)
+    (workspace / "a.txt").write_text(f"before {canary} after, and sk-proj-abcdefghijklmnopqrstuvwx")
+    done = llmdo("run", "main", "read_file:path:a.txt", cwd=workspace)
+    assert canary in done.out
+    for path in (workspace / ".llmdo").rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert b"7f3a" not in content
+            assert b"sk-proj-abc" not in content
+    assert llmdo(
+        "replay", "last", cwd=workspace
+    ).out == "before [redacted SOME_API_KEY] after, and [redacted]\n" or (
+        "[redacted" in llmdo("replay", "last", cwd=workspace).out
+    )
+
+
+def test_what_past_runs_needed_is_suggested(llmdo: Llmdo, recorded: Path) -> None:
+    said = llmdo("suggest", "main", "--from-runs", cwd=recorded).out
+    assert 'may = ["fs.read:a.txt"]' in said
+    assert "secret" not in said

@@ -1,0 +1,151 @@
+"""The doctor: it names what is there and what is missing, never a value, and runs nothing of the workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llmdo.doctor import Item, examine
+from llmdo.render import doctor as render
+
+MANIFEST = """
+schema = 1
+[workspace]
+name = "w"
+workers = ["*.worker"]
+toolset-modules = ["tools.py"]
+model = "openai:gpt-5"
+"""
+WORKER = "---\nname: main\nentry: true\ntoolsets: [shell]\n---\nGo.\n"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("OPENAI_API_KEY", "LLMDO_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "llmdo.toml").write_text(MANIFEST)
+    (folder / "main.worker").write_text(WORKER)
+    (folder / "tools.py").write_text("import pathlib; pathlib.Path(__file__).with_name('ran').touch()\n")
+    return folder
+
+
+def named(root: Path | None, environ: dict[str, str]) -> dict[str, Item]:
+    return {f"{item.section}/{item.name}": item for item in examine(root, environ)}
+
+
+def test_a_key_is_named_and_never_shown(root: Path, environ: dict[str, str]) -> None:
+    found = named(root, environ | {"OPENAI_API_KEY": "sk-very-secret"})
+    assert found["extras/openai"].state == "installed, OPENAI_API_KEY is set"
+    assert "sk-very" not in str(found)
+    assert named(root, environ)["extras/openai"].state == "installed, OPENAI_API_KEY not set"
+    assert found["extras/google"].hint == "`pip install 'llmdo-workspace[google]'`"
+
+
+def test_what_a_workspace_needs_and_lacks_is_a_problem(root: Path, environ: dict[str, str]) -> None:
+    found = named(root, environ)
+    assert "needs the environment variable `OPENAI_API_KEY`" in (found["models/openai:gpt-5"].problem or "")
+    assert found["workspace/lock"].state == "not there"
+    assert not (root / "ran").exists()
+    assert named(None, environ).keys() & {"workspace/folder", "models/openai:gpt-5"} == set()
+
+
+def test_a_workspace_that_has_all_lacks_nothing(
+    root: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    found = named(root, environ)
+    assert [item for item in found.values() if item.problem] == []
+    assert found["models/openai:gpt-5"].state == "can be asked"
+
+
+def test_a_model_of_the_workspaces_own_code_is_not_made(root: Path, environ: dict[str, str]) -> None:
+    (root / "llmdo.toml").write_text(MANIFEST.replace("openai:gpt-5", "python:tools.py:model"))
+    assert named(root, environ)["models/python:tools.py:model"].state == "of the workspace's own code"
+    assert not (root / "ran").exists()
+
+
+def test_required_isolation_that_is_not_there_is_a_problem(root: Path, environ: dict[str, str]) -> None:
+    (root / "bin").mkdir()
+    manifest = MANIFEST + '[toolsets.shell]\nisolation = "require"\n'
+    (root / "llmdo.toml").write_text(manifest)
+    item = named(root, environ)["machine/isolation"]
+    works = item.state != "none"
+    assert works == (item.problem is None)
+    if works:
+        assert item.state.startswith("bubblewrap; covers: ")
+        assert "does not cover: " in item.state
+
+
+@pytest.mark.parametrize("text", ['schema = 1\n[approvals.rules]\n"net" = "blocked"\n', "schema = "])
+def test_the_policy_in_force_is_shown_and_a_broken_one_is_a_problem(
+    root: Path, environ: dict[str, str], text: str
+) -> None:
+    path = Path(environ["XDG_CONFIG_HOME"]) / "llmdo" / "policy.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    item = named(root, environ)["you/policy.toml"]
+    assert (item.state == 'in force: "net" = "blocked"') == ("blocked" in text)
+    assert (item.problem is None) == ("blocked" in text)
+
+
+def test_a_servers_program_and_variables_are_looked_for(root: Path, environ: dict[str, str]) -> None:
+    server = '[toolsets.github.mcp]\ncommand = "no-such-server"\nenv = ["GITHUB_TOKEN"]\n'
+    (root / "llmdo.toml").write_text(MANIFEST + server)
+    problem = named(root, environ)["servers/github"].problem or ""
+    assert "no program `no-such-server`" in problem
+    assert "`GITHUB_TOKEN` is not set" in problem
+    assert "GITHUB_TOKEN" not in (
+        named(root, environ | {"GITHUB_TOKEN": "x"})["servers/github"].problem or ""
+    )
+
+
+def test_files_that_are_wrong_stand_in_the_way(root: Path, environ: dict[str, str]) -> None:
+    (root / "main.worker").write_text("no header")
+    assert "`llmdo check` shows them" in (named(root, environ)["workspace/files"].problem or "")
+    (root / "llmdo.toml").write_text("")
+    assert named(root, environ)["workspace/files"].problem
+
+
+def llmdo(cwd: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "llmdo", "doctor", *words], cwd=cwd, env=environ, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
+def test_the_command_fails_where_something_is_missing(root: Path, environ: dict[str, str]) -> None:
+    done = llmdo(root, environ)
+    assert done.returncode == 1, done.stderr
+    assert (
+        "missing: openai:gpt-5: `openai:gpt-5` needs the environment variable `OPENAI_API_KEY`" in done.stdout
+    )
+    document = json.loads(llmdo(root, environ, "--format", "json").stdout)
+    assert (document["schema"], document["status"]) == ("llmdo.doctor/1", "missing")
+    assert llmdo(root, environ | {"OPENAI_API_KEY": "x"}).returncode == 0
+
+
+def test_the_command_works_outside_of_a_workspace(tmp_path: Path, environ: dict[str, str]) -> None:
+    done = llmdo(tmp_path, environ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "workspace" not in done.stdout.splitlines()
+
+
+def test_nothing_that_it_says_moves_a_terminal() -> None:
+    item = Item(section="models", name="\x1b[2J", state="\u202e", problem="a\x1b\nb\u202e", hint="\r")
+    assert all(line.isprintable() for line in render.lines([item]))

@@ -1,0 +1,271 @@
+"""llmdo from Python: what it runs, what it refuses, and that its page in docs/ is true."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+import llmdo
+from llmdo.runtime import ApproveAll
+from tests.runtime.building import Step, script
+
+MANIFEST = """\
+schema = 1
+
+[workspace]
+name = "w"
+workers = ["*.worker"]
+toolset-modules = ["extra.py"]
+model = "python:models.py:rules"
+
+[entries.main]
+worker = "greeter"
+input = "Greet somebody."
+limits = { requests = 5 }
+"""
+
+WORKER = "---\nname: {name}\n{more}---\nYou are {name}.\n"
+
+CODE = """\
+async def start(runtime, input):
+    return "code: " + await runtime.call_agent("helper", input)
+"""
+
+TOOLS = """\
+from pydantic_ai import RunContext
+from pydantic_ai.toolsets import FunctionToolset
+
+desk = FunctionToolset()
+
+@desk.tool(metadata={"capabilities": []})
+async def ask(ctx: RunContext, text: str) -> str:
+    return "tool: " + await ctx.deps.call_agent("helper", text, ctx)
+"""
+
+RULES = """\
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+
+def answer(messages, info):
+    results = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+    if results:
+        return ModelResponse(parts=[TextPart(f"{results[0].outcome}: {results[0].content}")])
+    if any(tool.name == "write_file" for tool in info.function_tools):
+        return ModelResponse(parts=[ToolCallPart("write_file", {"path": "reports/a.md", "content": "x"})])
+    return ModelResponse(parts=[TextPart(f"rules say: {messages[0].parts[0].content}")])
+
+rules = FunctionModel(answer)
+"""
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "team"
+    (root / "reports").mkdir(parents=True)
+    files = {
+        "llmdo.toml": MANIFEST,
+        "models.py": RULES,
+        "greeter.worker": WORKER.format(name="greeter", more="compatible_models: ['*']\n"),
+        "writer.worker": WORKER.format(
+            name="writer", more="entry: true\ntoolsets: {filesystem: {write: [reports/**]}}\n"
+        ),
+        "helper.worker": WORKER.format(name="helper", more="model: python:models.py:rules\n"),
+        "code.py": CODE,
+        "tools.py": TOOLS,
+        "extra.py": "",
+    }
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return root
+
+
+def echoing(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    del info
+    results = [part.content for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+    return ModelResponse(parts=[TextPart(f"given: {results}")])
+
+
+def test_a_run_is_that_of_the_command_line(team: Path) -> None:
+    outcome = llmdo.run(team)
+    assert (outcome.status, outcome.output) == ("completed", "rules say: Greet somebody.")
+    assert llmdo.run("team", "main", "Greet Ada.").output == "rules say: Greet Ada."
+
+
+def test_a_model_of_the_program_is_used(team: Path) -> None:
+    mine = FunctionModel(echoing)
+    assert llmdo.run(team, model=mine).output == "given: []"
+    assert llmdo.run(team, model={"greeter": mine}).output == "given: []"
+    with pytest.raises(llmdo.InvalidTeamError, match="`model` names `greter`, which is not a worker"):
+        llmdo.run(team, model={"greter": mine})
+
+
+def test_without_an_approver_nobody_is_asked(team: Path) -> None:
+    refused = llmdo.run(team, "writer", "x")
+    assert refused.output is not None
+    assert "needs approval" in refused.output
+    assert not (team / "reports/a.md").exists()
+    assert llmdo.run(team, "writer", "x", approver=ApproveAll()).denied == ()
+    assert (team / "reports/a.md").exists()
+
+
+def test_the_persons_own_policy_holds(team: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "config/llmdo/policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('schema = 1\n[approvals.rules]\n"fs.write" = "blocked"\n', encoding="utf-8")
+    assert llmdo.run(team, "writer", "x", approver=ApproveAll()).output == "rules say: x"
+    assert not (team / "reports/a.md").exists()
+    policy.write_text("schema = 1\n[approvals]\napprove-all = false\n", encoding="utf-8")
+    with pytest.raises(llmdo.LlmdoError, match="`ApproveAll` is forbidden on this machine"):
+        llmdo.run(team, "writer", "x", approver=ApproveAll())
+
+
+def test_limits_may_only_lower(team: Path) -> None:
+    script(team, rules=[[("list_files", {})], [("list_files", {})], "done"])
+    main = (team / "greeter.worker").read_text().replace("---\nYou", "toolsets: [filesystem]\n---\nYou")
+    (team / "greeter.worker").write_text(main, encoding="utf-8")
+    assert llmdo.run(team, limits=llmdo.Limits(requests=100)).output == "done"
+    assert llmdo.run(team, limits=llmdo.Limits(requests=2)).status == "failed"
+    (team / "llmdo.toml").write_text(MANIFEST.replace("requests = 5", "requests = 1"), encoding="utf-8")
+    assert llmdo.run(team, limits=llmdo.Limits(requests=100)).status == "failed"
+
+
+def test_findings_and_missing_entries_are_value_errors(team: Path) -> None:
+    with pytest.raises(ValueError, match="there is no entry `mian`") as missing:
+        llmdo.run(team, "mian")
+    assert isinstance(missing.value, llmdo.LlmdoError)
+    assert missing.value.hint == "did you mean `main`?"
+    (team / "greeter.worker").write_text(
+        "---\nname: greeter\ntoolsets: [filesytem]\n---\nGo.\n", encoding="utf-8"
+    )
+    with pytest.raises(
+        llmdo.InvalidTeamError, match=r"greeter.worker: `greeter` uses `filesytem`"
+    ) as unsound:
+        llmdo.run(team)
+    assert [one.code for one in unsound.value.findings] == ["LDO202"]
+
+
+def test_locked_refuses_without_a_lock(team: Path) -> None:
+    with pytest.raises(llmdo.InvalidTeamError, match=r"there is no `llmdo\.lock`"):
+        llmdo.run(team, locked=True)
+
+
+def test_run_in_a_loop_says_what_to_use(team: Path) -> None:
+    async def inside() -> None:
+        llmdo.run(team)
+
+    with pytest.raises(llmdo.LlmdoError, match="an event loop runs here already"):
+        asyncio.run(inside())
+
+
+def build(*files: str, **said: object) -> llmdo.embedding.BuiltEntry:
+    workers = [file for file in files if file.endswith(".worker")]
+    python = [file for file in files if file.endswith(".py")]
+    return asyncio.run(llmdo.build_entry(workers, python, **said))  # type: ignore[arg-type]
+
+
+def answer(built: llmdo.embedding.BuiltEntry, text: str) -> str | None:
+    outcome = asyncio.run(built.entry.run(text))
+    assert outcome.error is None
+    return outcome.output
+
+
+def test_an_entry_of_files_is_a_worker_a_function_or_a_tool(team: Path) -> None:
+    worker = build("team/helper.worker", entry_name="helper")
+    assert (worker.entry.kind, worker.workers, worker.tools) == ("worker", (), ())
+    assert answer(worker, "hi") == "rules say: hi"
+    function = build("team/helper.worker", "team/code.py", entry_name="start")
+    assert (function.entry.kind, function.workers) == ("function", ("helper",))
+    assert answer(function, "hi") == "code: rules say: hi"
+    tool = build("team/helper.worker", "team/tools.py", entry_name="ask")
+    assert (tool.entry.kind, tool.workers) == ("tool", ("helper",))
+    assert [offer.tool for offer in tool.tools] == ["ask"]
+    assert answer(tool, "hi") == "tool: rules say: hi"
+    assert team.is_dir()
+
+
+def test_the_model_of_a_built_entry_is_its_own_alone(team: Path) -> None:
+    boss = "toolsets: [helper]\nmodel: python:models.py:rules\n"
+    (team / "main.worker").write_text(WORKER.format(name="main", more=boss), encoding="utf-8")
+    calls: list[Step] = [[("helper", {"input": "x"})], "{results}"]
+    script(team, rules=["from the file"], caller=calls)
+    built = build("team/main.worker", "team/helper.worker", model="python:models.py:caller")
+    assert answer(built, "go") == "[success: from the file]"
+    nameless = WORKER.format(name="helper", more="")
+    (team / "helper.worker").write_text(nameless, encoding="utf-8")
+    function = build("team/helper.worker", "team/code.py", entry_name="start", model=FunctionModel(echoing))
+    assert answer(function, "go") == "code: given: []"
+
+
+@pytest.mark.parametrize(
+    ("files", "entry", "said"),
+    [
+        ([], "main", "no files were given"),
+        (["team/gone.worker"], "main", "there is no file `gone.worker`"),
+        (["team/llmdo.toml"], "main", "is neither a worker file nor a Python file"),
+        (["team/helper.worker"], "main", "there is no entry `main`"),
+        (["team/helper.worker", "team/helpr.worker"], "helper", "has the name of another worker"),
+        (["team/start.worker", "team/code.py"], "start", "the entry `start` could be worker `start` and function"),
+        (["team/lost.worker"], "lost", "`lost` uses `nowhere`, which is neither a toolset nor a worker"),
+        (["team/helper.worker", "team/broken.py"], "helper", "this is not valid Python"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_built_is_a_value_error(files: list[str], entry: str, said: str, team: Path) -> None:
+    (team / "helpr.worker").write_text(WORKER.format(name="helper", more=""), encoding="utf-8")
+    (team / "start.worker").write_text(WORKER.format(name="start", more=""), encoding="utf-8")
+    (team / "lost.worker").write_text(
+        WORKER.format(name="lost", more="toolsets: [nowhere]\n"), encoding="utf-8"
+    )
+    (team / "broken.py").write_text("def (", encoding="utf-8")
+    workers = [file for file in files if not file.endswith(".py")]
+    python = [file for file in files if file.endswith(".py")]
+    with pytest.raises(ValueError, match=re.escape(said)) as raised:
+        asyncio.run(llmdo.build_entry(workers, python, entry_name=entry))
+    assert isinstance(raised.value, llmdo.LlmdoError)
+
+
+def test_importing_llmdo_loads_nothing_heavy() -> None:
+    code = "import llmdo, sys; print([name for name in ('pydantic', 'asyncio', 'dataclasses') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in llmdo.__all__:
+        assert getattr(llmdo, name) is not None
+
+
+PAGE = (Path(__file__).parent.parent / "docs/api.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_a_block_of_the_page_runs(number: int, team: Path, tmp_path: Path) -> None:
+    block = BLOCKS[number]
+    if block.startswith("# team/"):
+        (tmp_path / block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
+        outcome = llmdo.run(team, "editor", "Edit this.")
+        assert (outcome.output, outcome.error) == ("rules say: Edit this.", None)
+        return
+    done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_the_table_of_the_page_adopts_an_agent(team: Path) -> None:
+    (toml,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (team / "llmdo.toml").write_text(f"{MANIFEST}\n{toml}", encoding="utf-8")
+    (team / "agents.py").write_text(
+        "from pydantic_ai import Agent\nfrom models import rules\nagent = Agent(rules)\n\n"
+        "@agent.tool_plain\ndef look(where: str) -> str:\n    return where\n",
+        encoding="utf-8",
+    )
+    assert llmdo.run(team, "researcher", "Look.").output == "rules say: Look."
