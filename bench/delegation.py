@@ -1,0 +1,222 @@
+"""Times delegation beside the same agents in bare pydantic-ai, every policy on: `python -m bench.delegation`.
+
+Both sides run the same scripted models, pass usage and limits on, and build each agent once. Ours besides decides
+about every call by rules, ceilings, an approver and a policy, keeps the budgets and tells of what happens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.usage import RunUsage, UsageLimits
+
+from llmdo.authority import Capability, Rule
+from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Use, Worker
+from llmdo.runtime import ApproveAll, RunOptions, run
+from llmdo.source import Source
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pydantic_ai.messages import ModelMessage
+
+    from llmdo.runtime import Call, RunPolicy
+    from llmdo.runtime.events import Event
+
+NOWHERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
+LIMIT = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How much delegation there is: `delegations` in all, in chains of `depth`, `together` of them in a response."""
+
+    delegations: int = 200
+    depth: int = 1
+    together: int = 10
+
+    @property
+    def steps(self) -> int:
+        """How many responses of the first worker call its delegate."""
+        return self.delegations // self.depth // self.together
+
+    def model_of(self, level: int) -> FunctionModel:
+        """The scripted model of the worker at `level`; 0 is the first."""
+        calls = self.together if level == 0 else 1
+        steps = self.steps if level == 0 else 1
+
+        def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:  # noqa: ARG001
+            if level == self.depth or len(messages) > 2 * steps:
+                return ModelResponse(parts=[TextPart("done")])
+            called = [
+                ToolCallPart(name(level + 1), {"input": "a part"}, tool_call_id=f"c{at}")
+                for at in range(calls)
+            ]
+            return ModelResponse(parts=called)
+
+        return FunctionModel(answer)
+
+
+def name(level: int) -> str:
+    """The name of the worker at `level`."""
+    return f"worker{level}"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy of one's own that looks at every call and lets it be."""
+
+    depth: int = -1
+
+    def spawn(self) -> RunPolicy:
+        """The same, deeper."""
+        return Policy(self.depth + 1)
+
+    def on_delegation(self, name: str) -> None:
+        """Has nothing against it."""
+
+    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> None:
+        """Has nothing against it."""
+
+
+def bare(shape: Shape) -> Callable[[], Awaitable[int]]:
+    """Runs the agents in bare pydantic-ai; the model requests that it took."""
+    agents: list[Agent[None, str]] = [
+        Agent(shape.model_of(level), instructions=f"You are {name(level)}.", name=name(level))
+        for level in range(shape.depth + 1)
+    ]
+
+    def delegate(caller: Agent[None, str], callee: Agent[None, str], named: str) -> None:
+        async def call(ctx: RunContext[None], input: str) -> str:  # noqa: A002
+            """Does a part."""
+            return (await callee.run(input, usage=ctx.usage, usage_limits=ctx.usage_limits)).output
+
+        caller.tool(name=named)(call)
+
+    for level in range(shape.depth):
+        delegate(agents[level], agents[level + 1], name(level + 1))
+
+    async def work() -> int:
+        usage = RunUsage()
+        limits = UsageLimits(request_limit=LIMIT, total_tokens_limit=10**9, tool_calls_limit=LIMIT)
+        await agents[0].run("go", usage=usage, usage_limits=limits)
+        return usage.requests
+
+    return work
+
+
+def governed(shape: Shape, root: Path) -> Callable[[], Awaitable[int]]:
+    """Runs the same as a team under every policy; the model requests that it took."""
+    lines = [
+        f"{name(level)} = bench.delegation.{shape!r}.model_of({level})" for level in range(shape.depth + 1)
+    ]
+    (root / "models.py").write_text("\n".join(["import bench.delegation", *lines]), encoding="utf-8")
+    graph = team(shape)
+    prompts = {worker: f"You are {worker}." for worker in graph.workers}
+
+    async def work() -> int:
+        events: list[Event] = []
+        options = RunOptions(approver=ApproveAll(), policy=Policy(), on_event=events.append)
+        outcome = await run(graph, root=root, prompts=prompts, entry="go", options=options)
+        if outcome.status != "completed" or outcome.denied:
+            raise SystemExit(f"the run did not complete: {outcome.error or outcome.denied[0]}")
+        return outcome.usage.requests
+
+    return work
+
+
+def team(shape: Shape) -> Graph:
+    """A chain of workers under rules, ceilings and limits of every kind."""
+    ceiling = (Capability("agent.delegate"), Capability("fs.read", "input/**"))
+    workers = {
+        name(level): Worker(
+            name=name(level),
+            at=NOWHERE,
+            path=f"{name(level)}.worker",
+            config="",
+            prompt="",
+            model=Reference(f"python:models.py:{name(level)}", NOWHERE),
+            uses=(Use(name=name(level + 1), config={}, at=NOWHERE),) if level < shape.depth else (),
+            may=ceiling,
+        )
+        for level in range(shape.depth + 1)
+    }
+    limits = Limits(
+        requests=LIMIT,
+        total_tokens=10**9,
+        tool_calls=LIMIT,
+        cost_usd=1e6,
+        seconds=600,
+        requests_per_minute=LIMIT,
+    )
+    entry = Entry(
+        name="go", at=NOWHERE, worker=Reference(name(0), NOWHERE), input="go", may=ceiling, limits=limits
+    )
+    rules = {
+        "agent.delegate": "needs_approval",
+        "fs.write": "blocked",
+        "net": "blocked",
+        "proc.exec": "blocked",
+    }
+    return Graph(
+        settings=Settings(name="bench", built_in=1, default="needs_approval", max_depth=shape.depth),
+        rules=tuple(
+            Rule(Capability.parse(one), decision, "llmdo.toml")  # type: ignore[arg-type]
+            for one, decision in rules.items()
+        ),
+        entries={"go": entry},
+        workers=workers,
+    )
+
+
+def measure(shape: Shape, rounds: int) -> tuple[list[float], list[float]]:
+    """CPU milliseconds of each round: bare, governed. The sides take turns at going first."""
+    with tempfile.TemporaryDirectory() as folder:
+        sides = [bare(shape), governed(shape, Path(folder))]
+        times: list[list[float]] = [[], []]
+        requests = set()
+        for number in range(rounds + 1):
+            for side in (0, 1) if number % 2 else (1, 0):
+                gc.collect()
+                start = time.process_time()
+                requests.add(asyncio.run(sides[side]()))  # type: ignore[arg-type]
+                times[side].append((time.process_time() - start) * 1000)
+    if len(requests) != 1:
+        raise SystemExit(f"the sides did not do the same: {sorted(requests)} requests")
+    return times[0][1:], times[1][1:]
+
+
+def main() -> None:
+    """Prints the median times and ratios at depth 1 and 4."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--delegations", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--together", type=int, default=10, help="calls in one response of the first worker")
+    chosen = parser.parse_args()
+    for depth in (1, 4):
+        shape = Shape(delegations=chosen.delegations, depth=depth, together=chosen.together)
+        before, after = measure(shape, chosen.rounds)
+        ratios = [mine / theirs for theirs, mine in zip(before, after, strict=True)]
+        print(
+            f"depth {depth}, {shape.delegations} delegations: bare {statistics.median(before):.1f} ms,"
+            f" governed {statistics.median(after):.1f} ms CPU, ratio {statistics.median(ratios):.3f}"
+            f" (from {min(ratios):.3f} to {max(ratios):.3f}; target 1.10)"
+        )
+
+
+if __name__ == "__main__":
+    main()
