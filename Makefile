@@ -36,7 +36,7 @@ test: install-dev
 	$(BIN)/python -m pytest -m "not long" -n auto --dist worksteal
 
 test-long: install-dev
-	$(BIN)/python -m pytest -m long --timeout 600
+	$(BIN)/python -m pytest -m long -n auto --dist worksteal --timeout 600
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench.check

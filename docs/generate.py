@@ -10,6 +10,7 @@ from llmdo import resources
 from llmdo.authority import BUILT_IN, OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
 from llmdo.checks import ALL, explanation, name_of
 from llmdo.diagnostic import CODES
+from llmdo.foreign.findings import ALL as FOREIGN
 
 FOLDER = Path(__file__).parent
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"
@@ -26,7 +27,13 @@ def pages() -> dict[str, str]:
         + "# A worker file\n\nA YAML header between two lines of `---`, then the prompt. `toolsets` is a mapping from "
         + "name to configuration or, with nothing to configure, a list of names.\n"
         + reference("worker", ""),
-        "checks.md": MADE + "# Checks\n" + "".join(map(check, ALL)),
+        "policy.md": MADE
+        + "# `policy.toml`\n\nA person's own file, which tightens every run on their machine: "
+        + "`$XDG_CONFIG_HOME/llmdo/policy.toml`, or\n"
+        + "`~/.config/llmdo/policy.toml`; on macOS in `~/Library/Application Support`, on Windows in `%APPDATA%`.\n"
+        + "[approvals.md](approvals.md) says what it is for.\n"
+        + reference("policy", "["),
+        "checks.md": MADE + "# Checks\n" + "".join(map(check, (*ALL, *FOREIGN))),
         "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary(),
     }
 
