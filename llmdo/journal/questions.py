@@ -34,7 +34,7 @@ class Waiting:
 
 
 def waiting(journal: Journal) -> dict[str, Waiting]:
-    """The questions of a run that wait, by call path."""
+    """The questions of a run that wait, by call path and in its order: in which they came is chance."""
     now = time.time()
     found: dict[str, Waiting] = {}
     for entry in journal.entries("asked", "answered", "decision"):
@@ -42,7 +42,13 @@ def waiting(journal: Journal) -> dict[str, Waiting]:
             found[entry.path] = Waiting(path=entry.path, key=entry.digest, said=entry.data)
         elif entry.kind == "decision" or is_valid(entry, now):
             found.pop(entry.path, None)
-    return found
+    return dict(sorted(found.items(), key=lambda item: _position(item[0])))
+
+
+def _position(path: str) -> list[tuple[str, int]]:
+    """What sorts call paths as a person would: the second call of a worker before the tenth."""
+    steps = (step.partition("#") for step in path.split("/"))
+    return [(name, int(number) if number.isdecimal() else 0) for name, _, number in steps]
 
 
 def is_valid(answer: Entry, now: float) -> bool:

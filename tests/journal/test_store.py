@@ -13,6 +13,7 @@ import pytest
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Entry, JournalError, Runs
+from llmdo.journal.questions import waiting
 from llmdo.journal.store import VERSION, create_journal, digest_of, open_journal, read_journal
 
 
@@ -54,6 +55,15 @@ def test_nothing_that_is_recorded_can_be_recorded_again(tmp_path: Path) -> None:
             journal.commit()
     with Runs(tmp_path).read("r") as journal:
         assert [one.path for one in journal.entries()] == ["main"]
+
+
+def test_questions_come_in_the_order_of_their_calls_not_of_their_arrival(tmp_path: Path) -> None:
+    with Runs(tmp_path).create("r") as journal:
+        for call in ("w#10", "w#2", "a#b#3", "w#1/shell", "w#1"):
+            journal.add(Entry(path=f"main/{call}", kind="asked", step=1, body=b"{}"))
+        journal.commit()
+        ordered = [path.removeprefix("main/") for path in waiting(journal)]
+    assert ordered == ["a#b#3", "w#1", "w#1/shell", "w#2", "w#10"]
 
 
 def test_only_its_owner_may_read_a_journal_and_git_does_not_see_it(tmp_path: Path) -> None:
