@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.runtime import Call, RunPolicy
-    from llmdo.runtime.events import Event
+    from llmdo.runtime.telemetry.events import Event
 
 NOWHERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
 LIMIT = 1_000_000

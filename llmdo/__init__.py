@@ -22,7 +22,9 @@ The modules, each importing only from those below it:
     locking.py      the facts that only importing the workspace's code can tell, from a child process
     render/         findings -> text, JSON and the formats of CI services; the live display of a run
     doctor.py       what a run finds on this machine, and what it lacks
-    runtime/        Graph -> an answer: agents, the gate, approvals, policies, signatures, models, events, log, trace
+    runtime/        Graph -> an answer: runs, calls of workers, agents, signatures, the budget; in packages of their own
+                    gate/ (what is decided about a call), approvals/ (who answers), models/ (how a request leaves),
+                    recording/ (the journal's part in a run), telemetry/ (events, log, trace, audit file)
     audit.py        every decision of a run, chained so that edits and gaps show
     journal/        what a run did, on disk: to go on after a crash, to repeat it, to look into it
     scaffold/       `init`, `add`, `remove`

@@ -20,7 +20,7 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import reachable
 from llmdo.journal import Runs
 from llmdo.models import python_reference
-from llmdo.runtime.models import ModelChoice, ModelSource, choose
+from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.toolsets.bubblewrap import isolate
 from llmdo.toolsets.programs import Programs
 from llmdo.values import dataclass

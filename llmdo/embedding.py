@@ -21,7 +21,7 @@ from llmdo.discovery import is_pattern
 from llmdo.graph import Limits, Reference
 from llmdo.runtime import ApproveAll, ModelChoice, RunOptions
 from llmdo.runtime import run as run_entry
-from llmdo.runtime.events import discard
+from llmdo.runtime.telemetry.events import discard
 from llmdo.source import Source
 from llmdo.values import fields, replace
 from llmdo.workspace import WORKER_ENDINGS, find_root, manifest_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmdo.inventory import Offer
     from llmdo.project import Project
     from llmdo.runtime import Approver, RunOutcome, RunPolicy
-    from llmdo.runtime.events import Sink
+    from llmdo.runtime.telemetry.events import Sink
 
     ModelSaid = str | Model | dict[str, str | Model] | None
 

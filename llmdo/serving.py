@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.runtime import Answer, RunOptions, each, new_run, run
-from llmdo.runtime.drawing import describe
-from llmdo.runtime.events import ModelResponded, ToolCalled, ToolFinished, WorkerFinished, WorkerStarted
+from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.signatures import PlainInput, signatures_of
+from llmdo.runtime.telemetry.events import (
+    ModelResponded,
+    ToolCalled,
+    ToolFinished,
+    WorkerFinished,
+    WorkerStarted,
+)
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
 from llmdo.version import __version__
@@ -39,9 +45,9 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Entry, Graph
     from llmdo.runtime import Question, RunOutcome
-    from llmdo.runtime.events import Event, Sink
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.signatures import Signature
+    from llmdo.runtime.telemetry.events import Event, Sink
 
     Watched = Callable[[str], AbstractContextManager["Kept"]]
     """Given the id of a run: what keeps it while it lasts."""

@@ -54,7 +54,7 @@ DOORS = {
     "tomlkit": {"scaffold"},
     "typer": {"cli"},
     "rich": {"render/live.py"},
-    "opentelemetry": {"runtime/trace.py"},
+    "opentelemetry": {"runtime/telemetry/trace.py"},
     "pathspec": {"discovery.py"},
     "pydantic_ai": {"runtime", "toolsets"},
     "fastmcp": {"toolsets/mcp.py"},

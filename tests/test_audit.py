@@ -18,9 +18,9 @@ from llmdo.audit import START, Link, chained, read
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
 from llmdo.runtime import ApproveAll
-from llmdo.runtime.events import Decided, RunFinished, RunStarted, ToolFinished
-from llmdo.runtime.redaction import Redaction
-from llmdo.runtime.trail import open_trail
+from llmdo.runtime.telemetry.events import Decided, RunFinished, RunStarted, ToolFinished
+from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.runtime.telemetry.trail import open_trail
 
 from .runtime.building import go, graph, script, use, worker
 
@@ -197,7 +197,7 @@ def test_a_chain_that_does_not_hold_is_not_continued(tmp_path: Path) -> None:
 def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
     made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
-    from llmdo.runtime.trail import Trail
+    from llmdo.runtime.telemetry.trail import Trail
 
     full = os.open("/dev/full", os.O_WRONLY)
     with Trail(full, Link(), NOTHING, "prompt") as trail:

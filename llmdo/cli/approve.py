@@ -123,8 +123,8 @@ def _read(name: str) -> list[Mapping[str, Any]]:
 
 def _ask(journal: Journal, questions: Mapping[str, Waiting], options: Options) -> None:
     """Asks the person at the terminal, one question after the other, as a run would."""
-    from llmdo.runtime.postponed import question_in
-    from llmdo.runtime.terminal import AskOnTerminal
+    from llmdo.runtime.approvals.postponed import question_in
+    from llmdo.runtime.approvals.terminal import AskOnTerminal
 
     asker = AskOnTerminal(sys.stdin, sys.stderr)
     for question in questions.values():

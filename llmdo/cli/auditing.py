@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.runtime.events import Sink
+    from llmdo.runtime.telemetry.events import Sink
 
 
 @contextmanager
@@ -32,8 +32,8 @@ def auditing(
     if not keeps:
         yield ()
         return
-    from llmdo.runtime.redaction import Redaction
-    from llmdo.runtime.trail import open_trail
+    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.runtime.telemetry.trail import open_trail
 
     runs = Runs(root)
     runs.prepare()

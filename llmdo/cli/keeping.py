@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder
 
 
 @contextmanager
@@ -24,8 +24,8 @@ def keeping(root: Path, run: str, *, keeps: bool, environ: Mapping[str, str]) ->
     if not keeps:
         yield None
         return
-    from llmdo.runtime.recorder import Recorder
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.telemetry.redaction import Redaction
 
     runs = Runs(root)
     runs.prepare()

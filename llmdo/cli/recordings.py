@@ -76,9 +76,9 @@ def _diverged(
 ) -> Iterator[str]:
     """Where the workspace of today does something else than the recorded one did."""
     from llmdo import runtime
-    from llmdo.runtime.recorder import Recorder
-    from llmdo.runtime.redaction import Redaction
-    from llmdo.runtime.terms import Terms
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.terms import Terms
+    from llmdo.runtime.telemetry.redaction import Redaction
 
     binding = binding_of(journal)
     recorder = Recorder(journal, Redaction.of(options.environ), Terms(live=False, shows_tools=True))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.runtime import RunOptions
-    from llmdo.runtime.events import Sink
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.telemetry.events import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ def replay(options: Options) -> int:
 
 def _replay(root: Path, journal: Journal, options: Options) -> int:
     from llmdo import runtime
-    from llmdo.runtime.recorder import Recorder
-    from llmdo.runtime.redaction import Redaction
-    from llmdo.runtime.terms import Terms
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.terms import Terms
+    from llmdo.runtime.telemetry.redaction import Redaction
 
     binding = binding_of(journal)
     if options.rerun_tools or _has_code(binding.graph, binding.entry):

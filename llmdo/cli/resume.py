@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal import Journal
-    from llmdo.runtime.events import Event, Sink
+    from llmdo.runtime.telemetry.events import Event, Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +68,9 @@ def resume(options: Options) -> int:
 
 def _go_on(root: Path, journal: Journal, options: Options) -> int:
     from llmdo import runtime
-    from llmdo.runtime.recorder import Recorder
-    from llmdo.runtime.redaction import Redaction
-    from llmdo.runtime.terms import Terms
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.terms import Terms
+    from llmdo.runtime.telemetry.redaction import Redaction
 
     personal.read(options.environ)  # first: what it might forbid must not begin
     binding = binding_of(journal)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic_ai.capabilities import AbstractCapability
 
     from llmdo.render.live import Display
-    from llmdo.runtime.events import Sink
+    from llmdo.runtime.telemetry.events import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ def watching(
         LlmdoError: The log or the trace cannot be written.
     """
     from llmdo.render.live import Display
-    from llmdo.runtime.events import each
-    from llmdo.runtime.log import open_log
-    from llmdo.runtime.redaction import Redaction
-    from llmdo.runtime.trace import TraceChoice, tracing
+    from llmdo.runtime.telemetry.events import each
+    from llmdo.runtime.telemetry.log import open_log
+    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.runtime.telemetry.trace import TraceChoice, tracing
 
     redaction = Redaction.of(environ)
     choice = TraceChoice(

@@ -16,7 +16,7 @@ from llmdo.diagnostic import shown
 from llmdo.render import narration
 from llmdo.render.amounts import counted, money
 from llmdo.render.progress import Progress, nodes
-from llmdo.runtime.events import UNPAID, ModelResponded, RunStarted
+from llmdo.runtime.telemetry.events import UNPAID, ModelResponded, RunStarted
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from llmdo.render.progress import Mood, Node
-    from llmdo.runtime.events import Event
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.events import Event
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 REFRESHES = 5  # a second
 TALLEST = 30  # lines: a taller tree is not read any more

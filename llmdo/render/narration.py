@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import joined, shown
 from llmdo.render.amounts import counted, money, tokens
-from llmdo.runtime.events import (
+from llmdo.runtime.telemetry.events import (
     Decided,
     LimitLoosened,
     ModelFailed,
@@ -23,8 +23,8 @@ from llmdo.runtime.events import (
 
 if TYPE_CHECKING:
     from llmdo.runtime import RunOutcome, Usage
-    from llmdo.runtime.events import Event, RunStarted
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.events import Event, RunStarted
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 LONGEST = 200  # characters of a call's arguments: the log has all of them
 NAMED = 4  # models in the first line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.runtime.events import (
+from llmdo.runtime.telemetry.events import (
     Asked,
     Decided,
     ModelFailed,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
 
-    from llmdo.runtime.events import Event
+    from llmdo.runtime.telemetry.events import Event
 
 Mood = Literal["working", "waiting", "asking", "done", "failed"]
 

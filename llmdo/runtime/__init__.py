@@ -5,15 +5,23 @@ says goes in; a `RunOutcome` comes out, however the run ended. An `AgentRuntime`
 `ctx.deps` and an entry's function as its first argument.
 """
 
-from llmdo.runtime.approvals import Answer, ApproveAll, Approver, ApproveSome, AskLater, Question, RejectAll
+from llmdo.runtime.approvals.approver import (
+    Answer,
+    ApproveAll,
+    Approver,
+    ApproveSome,
+    AskLater,
+    Question,
+    RejectAll,
+)
+from llmdo.runtime.approvals.terminal import AskOnTerminal, approver_at
 from llmdo.runtime.calls import AgentRuntime
 from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
-from llmdo.runtime.decisions import Call
-from llmdo.runtime.events import each
-from llmdo.runtime.models import ModelChoice
-from llmdo.runtime.policy import DepthLimit, PolicyRefusal, RunPolicy
+from llmdo.runtime.gate.decisions import Call
+from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
+from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.run import RunOptions, RunOutcome, Usage, new_run, run, run_sync
-from llmdo.runtime.terminal import AskOnTerminal, approver_at
+from llmdo.runtime.telemetry.events import each
 
 __all__ = [
     "AgentRuntime",

@@ -13,8 +13,8 @@ from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.usage import RunUsage, UsageLimits
 
 from llmdo.builtin import PROVIDER_SIDE
-from llmdo.runtime.events import UNPAID, LimitLoosened, RequestDelayed
-from llmdo.runtime.policy import PolicyRefusal
+from llmdo.runtime.gate.policy import PolicyRefusal
+from llmdo.runtime.telemetry.events import UNPAID, LimitLoosened, RequestDelayed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Limits
     from llmdo.runtime.config import CallFrame, Ledger
-    from llmdo.runtime.decisions import Call
-    from llmdo.runtime.events import Sink
+    from llmdo.runtime.gate.decisions import Call
+    from llmdo.runtime.telemetry.events import Sink
 
 DEFAULT_REQUESTS = 50  # model requests of a tree whose entry names no limit; pydantic-ai's own default
 MINUTE = 60.0

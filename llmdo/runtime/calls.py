@@ -17,15 +17,15 @@ from llmdo.inventory import DELEGATE, READ, delegation, hands_over, tools_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
 from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
-from llmdo.runtime.decisions import Call, Refused, judge
-from llmdo.runtime.events import WorkerFinished, WorkerStarted
-from llmdo.runtime.failure import told
-from llmdo.runtime.gate import Gate, call_path
-from llmdo.runtime.policy import DepthLimit, PolicyRefusal, objection_to_delegation, spawned
-from llmdo.runtime.provider_side import offered
-from llmdo.runtime.retries import persistent
+from llmdo.runtime.gate.decisions import Call, Refused, judge
+from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_delegation, spawned
+from llmdo.runtime.gate.provider_side import offered
+from llmdo.runtime.gate.toolset import Gate, call_path
+from llmdo.runtime.models.failure import told
+from llmdo.runtime.models.retries import persistent
+from llmdo.runtime.recording.standin import StandInToolset
 from llmdo.runtime.signatures import FILES
-from llmdo.runtime.standin import StandInToolset
+from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 from llmdo.values import replace
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.usage import RunUsage
 
-from llmdo.runtime.events import discard
+from llmdo.runtime.telemetry.events import discard
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from llmdo.authority import Authority, Decision, Rule
     from llmdo.graph import Entry, Graph, Worker
     from llmdo.runtime.agents import Agents
-    from llmdo.runtime.approvals import Approver
+    from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.budget import Budget
-    from llmdo.runtime.events import Sink
-    from llmdo.runtime.policy import RunPolicy
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.gate.policy import RunPolicy
+    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.signatures import Signature
+    from llmdo.runtime.telemetry.events import Sink
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.resolver import ToolsetResolver

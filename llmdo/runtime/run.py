@@ -19,7 +19,7 @@ from llmdo.authority import base_rules, decide
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.inventory import governing_files, reachable
 from llmdo.runtime.agents import Agents
-from llmdo.runtime.approvals import RejectAll
+from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.calls import (
     AgentRuntime,
@@ -30,17 +30,17 @@ from llmdo.runtime.calls import (
     run_worker,
 )
 from llmdo.runtime.config import Ledger, RuntimeConfig
-from llmdo.runtime.events import RunFinished, RunStarted, ServerNoticed, discard
-from llmdo.runtime.failure import told
+from llmdo.runtime.gate.provider_side import require_support
+from llmdo.runtime.gate.starting import START_TOOL, is_server
 from llmdo.runtime.in_python import agents_of, prompts_of
-from llmdo.runtime.keeping import begin, kept
-from llmdo.runtime.models import ModelChoice, ModelSource, choose, models_of
-from llmdo.runtime.provider_side import require_support
-from llmdo.runtime.recording import Recording
+from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose, models_of
+from llmdo.runtime.models.failure import told
+from llmdo.runtime.recording.keeping import begin, kept
+from llmdo.runtime.recording.requests import Recording
+from llmdo.runtime.recording.standin import StandInModel
+from llmdo.runtime.recording.terms import WaitingError
 from llmdo.runtime.signatures import signatures_of
-from llmdo.runtime.standin import StandInModel
-from llmdo.runtime.starting import START_TOOL, is_server
-from llmdo.runtime.terms import WaitingError
+from llmdo.runtime.telemetry.events import RunFinished, RunStarted, ServerNoticed, discard
 from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.launch import Launcher
@@ -60,12 +60,12 @@ if TYPE_CHECKING:
 
     from llmdo.authority import Rule
     from llmdo.graph import Entry, Graph
-    from llmdo.runtime.approvals import Approver
+    from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.config import DeniedCall
-    from llmdo.runtime.events import Sink, Status
-    from llmdo.runtime.policy import RunPolicy
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.gate.policy import RunPolicy
+    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.signatures import Order
+    from llmdo.runtime.telemetry.events import Sink, Status
 
 EntryFunction = Callable[["AgentRuntime", str], Awaitable[object]]
 """An entry in code: is given the runtime, whose `call_agent` reaches the entry's `calls`, and the input."""

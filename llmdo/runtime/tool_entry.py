@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from llmdo.authority import decide
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import own_tool
-from llmdo.runtime.gate import Gate
+from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.signatures import mistakes
 
 if TYPE_CHECKING:

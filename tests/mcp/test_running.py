@@ -15,7 +15,7 @@ import pytest
 from llmdo import lock, locking, project
 from llmdo.diagnostic import LlmdoError
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
-from llmdo.runtime.events import Event, ServerNoticed
+from llmdo.runtime.telemetry.events import Event, ServerNoticed
 from tests.mcp.workspaces import workspace
 from tests.runtime.building import script
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic_ai.capabilities import Hooks
 
-from llmdo.runtime.events import Event, ModelResponded
+from llmdo.runtime.telemetry.events import Event, ModelResponded
 from tests.runtime.building import go, graph, toolset, use, worker
 
 from .conftest import Serve

@@ -9,9 +9,9 @@ import pytest
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime import retries
-from llmdo.runtime.events import Event, ModelFailed
-from llmdo.runtime.retries import wait_after
+from llmdo.runtime.models import retries
+from llmdo.runtime.models.retries import wait_after
+from llmdo.runtime.telemetry.events import Event, ModelFailed
 from tests.runtime.building import go, graph, worker
 
 from .conftest import Serve

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.runtime import retries
-from llmdo.runtime.events import Event, ModelResponded
+from llmdo.runtime.models import retries
+from llmdo.runtime.telemetry.events import Event, ModelResponded
 from tests.runtime.building import go, graph, worker
 
 from .conftest import Serve

@@ -17,7 +17,7 @@ from rich.console import Console
 from llmdo.render import narration
 from llmdo.render.live import Display, draw, is_alive
 from llmdo.render.progress import REMEMBERED, Progress
-from llmdo.runtime.events import (
+from llmdo.runtime.telemetry.events import (
     Asked,
     Decided,
     Event,
@@ -31,7 +31,7 @@ from llmdo.runtime.events import (
     WorkerFinished,
     WorkerStarted,
 )
-from llmdo.runtime.redaction import Redaction
+from llmdo.runtime.telemetry.redaction import Redaction
 
 NOTHING = Redaction.of({})
 

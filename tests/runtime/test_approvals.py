@@ -15,7 +15,7 @@ from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Tool
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll
-from llmdo.runtime.identity import canonical
+from llmdo.runtime.gate.identity import canonical
 
 from .building import capabilities, go, graph, script, toolset, use, worker
 

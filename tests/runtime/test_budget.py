@@ -17,7 +17,7 @@ from llmdo.graph import Limits
 from llmdo.runtime import CallFrame, RunOptions, RunOutcome, run
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.config import Ledger
-from llmdo.runtime.events import Event, LimitLoosened, RequestDelayed, discard
+from llmdo.runtime.telemetry.events import Event, LimitLoosened, RequestDelayed, discard
 
 from .building import go, graph, prompts, script, toolset, worker
 

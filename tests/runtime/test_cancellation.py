@@ -10,7 +10,7 @@ import pytest
 
 from llmdo.graph import Graph
 from llmdo.runtime import RunOptions, run
-from llmdo.runtime.events import Event, ModelRequested, RunFinished, ToolFinished, WorkerFinished
+from llmdo.runtime.telemetry.events import Event, ModelRequested, RunFinished, ToolFinished, WorkerFinished
 
 from .building import go, graph, prompts, script, toolset, worker
 

@@ -12,7 +12,7 @@ import pytest
 
 from llmdo.graph import Graph
 from llmdo.runtime import Answer, DepthLimit, Question, RunOptions, RunOutcome, run
-from llmdo.runtime.events import Event, RunStarted, WorkerStarted
+from llmdo.runtime.telemetry.events import Event, RunStarted, WorkerStarted
 
 from .building import graph, prompts, script, toolset, use, worker
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from llmdo.runtime import AskOnTerminal, RunOutcome
-from llmdo.runtime.drawing import MARGIN
-from llmdo.runtime.events import Asked, Decided, Event
+from llmdo.runtime.approvals.drawing import MARGIN
+from llmdo.runtime.telemetry.events import Asked, Decided, Event
 
 from .building import go, graph, script, toolset, use, worker
 from .ptys import PROMPT, Person, Reaction, wait_for

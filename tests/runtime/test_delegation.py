@@ -9,7 +9,7 @@ import pytest
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.runtime import Answer, Question, run_sync
-from llmdo.runtime.events import Event, ToolCalled, WorkerStarted
+from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 
 from .building import go, graph, script, toolset, worker
 

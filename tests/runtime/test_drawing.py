@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from llmdo.authority import Capability
 from llmdo.runtime import Question
-from llmdo.runtime.drawing import MARGIN, describe, scripts, visible
+from llmdo.runtime.approvals.drawing import MARGIN, describe, scripts, visible
 
 WRITE = Capability("fs.write", "a.txt")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from llmdo.runtime.encoding import Encoding
-from llmdo.runtime.redaction import Redaction
+from llmdo.runtime.recording.encoding import Encoding
+from llmdo.runtime.telemetry.redaction import Redaction
 
 ENCODING = Encoding(Redaction.of({"API_KEY": "k3y-that-is-secret"}))
 

@@ -10,7 +10,7 @@ import pytest
 from llmdo.builtin import PROVIDER_SIDE
 from llmdo.graph import Graph, Tool
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
-from llmdo.runtime.events import Decided, Event
+from llmdo.runtime.telemetry.events import Decided, Event
 
 from .building import capabilities, go, graph, script, toolset, use, worker
 

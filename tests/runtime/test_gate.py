@@ -10,7 +10,7 @@ import pytest
 
 from llmdo.graph import Tool
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
-from llmdo.runtime.events import Decided, Event, ToolCalled, ToolFinished
+from llmdo.runtime.telemetry.events import Decided, Event, ToolCalled, ToolFinished
 
 from .building import capabilities, go, graph, script, toolset, use, worker
 
@@ -161,7 +161,7 @@ def test_no_tool_of_any_kind_is_reached_around_the_gate(
 def test_every_toolset_that_an_agent_is_given_is_a_gate(tmp_path: Path) -> None:
     from pydantic_ai import Agent
 
-    from llmdo.runtime.gate import Gate
+    from llmdo.runtime.gate.toolset import Gate
 
     given: list[object] = []
     original = Agent.run
@@ -272,7 +272,7 @@ def test_a_hook_cannot_change_the_configuration_that_it_is_shown(tmp_path: Path)
 
 
 def test_the_arguments_that_were_approved_are_the_ones_that_run(tmp_path: Path) -> None:
-    from llmdo.runtime import gate
+    from llmdo.runtime.gate import toolset as gate
 
     given: list[dict[str, Any]] = []
     original = gate.Gate.call_tool

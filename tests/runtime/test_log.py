@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.events import RunStarted
-from llmdo.runtime.log import EventLog, open_log
-from llmdo.runtime.redaction import Redaction
+from llmdo.runtime.telemetry.events import RunStarted
+from llmdo.runtime.telemetry.log import EventLog, open_log
+from llmdo.runtime.telemetry.redaction import Redaction
 
 from .building import go, graph, script, toolset, worker
 

@@ -10,7 +10,7 @@ import pytest
 from llmdo.diagnostic import LlmdoError
 from llmdo.models import problem_of, python_reference
 from llmdo.runtime import ModelChoice
-from llmdo.runtime.models import choose
+from llmdo.runtime.models.choice import choose
 
 from .building import go, graph, script, worker
 

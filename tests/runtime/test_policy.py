@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from llmdo.runtime import AgentRuntime, Call, DepthLimit, PolicyRefusal, RunPolicy
-from llmdo.runtime.events import Decided, Event
+from llmdo.runtime.telemetry.events import Decided, Event
 
 from .building import go, graph, script, toolset, use, worker
 

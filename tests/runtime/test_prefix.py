@@ -7,7 +7,7 @@ from pathlib import Path
 from llmdo import lock, locking, project
 from llmdo.inventory import list_tools
 from llmdo.runtime import RejectAll, RunOptions, RunOutcome, run_sync
-from llmdo.runtime.events import Event, ToolCalled
+from llmdo.runtime.telemetry.events import Event, ToolCalled
 
 from .building import script
 

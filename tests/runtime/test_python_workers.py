@@ -12,7 +12,7 @@ from llmdo import checks, lock, locking, project
 from llmdo.diagnostic import LlmdoError
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
-from llmdo.runtime.events import Event, ToolCalled
+from llmdo.runtime.telemetry.events import Event, ToolCalled
 
 from .building import Step, script
 

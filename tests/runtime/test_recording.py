@@ -14,9 +14,9 @@ import pytest
 from llmdo.graph import Graph
 from llmdo.journal import Runs
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
-from llmdo.runtime.recorder import Recorder
-from llmdo.runtime.redaction import Redaction
-from llmdo.runtime.terms import Terms
+from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.telemetry.redaction import Redaction
 
 from .building import graph, prompts, rules, script, toolset, use, worker
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from pydantic_ai.messages import BinaryContent
 
 from llmdo.authority import Capability
-from llmdo.runtime.redaction import Redaction
+from llmdo.runtime.telemetry.redaction import Redaction
 
 SECRET = 's3cr3t/with+odd "chars"'
 

@@ -13,7 +13,7 @@ from llmdo.authority import Capability
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Toolset
 from llmdo.inventory import governing_files, list_tools
-from llmdo.runtime.events import Event, RunFinished
+from llmdo.runtime.telemetry.events import Event, RunFinished
 
 from .building import HERE, go, graph, script, toolset, use, worker
 

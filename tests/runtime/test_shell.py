@@ -12,7 +12,7 @@ from llmdo.authority import Decision
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Graph
 from llmdo.runtime import Answer, ApproveAll, Question
-from llmdo.runtime.events import Decided, Event
+from llmdo.runtime.telemetry.events import Decided, Event
 from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 
 from .building import Step, go, graph, script, use, worker

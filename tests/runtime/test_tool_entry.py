@@ -13,7 +13,7 @@ from llmdo import lock, locking, project
 from llmdo.diff import diff
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
-from llmdo.runtime.events import Event, ToolCalled, ToolFinished
+from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
 
 from .building import script
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.redaction import Redaction
-from llmdo.runtime.trace import TraceChoice, tracing
+from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.runtime.telemetry.trace import TraceChoice, tracing
 
 from .building import go, graph, script, use, worker
 

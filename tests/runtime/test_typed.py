@@ -12,8 +12,8 @@ from pydantic_ai.exceptions import ModelRetry
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Graph, Worker
 from llmdo.runtime import Answer, Question
-from llmdo.runtime.events import Event, ToolCalled, WorkerStarted
 from llmdo.runtime.signatures import PlainInput, TypedInput, signatures_of
+from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
 

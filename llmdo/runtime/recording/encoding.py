@@ -17,7 +17,7 @@ from llmdo.values import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 _RESPONSE = TypeAdapter(ModelResponse)
 _RETURN = TypeAdapter(ToolReturnPart)

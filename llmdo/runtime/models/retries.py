@@ -24,8 +24,8 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.reporting import Report
-from llmdo.runtime.requests import NOT_BEGUN, counted
+from llmdo.runtime.models.reporting import Report
+from llmdo.runtime.models.requests import NOT_BEGUN, counted
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.gate import call_path
-from llmdo.runtime.recording import definitions_in
-from llmdo.runtime.retold import end_again
+from llmdo.runtime.gate.toolset import call_path
+from llmdo.runtime.recording.requests import definitions_in
+from llmdo.runtime.recording.retold import end_again
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelResponse
 
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder
 
 _ANYTHING = SchemaValidator(core_schema.any_schema())
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.inventory import START
 from llmdo.runtime.config import DeniedCall
-from llmdo.runtime.decisions import Call, Refused, judge
-from llmdo.runtime.events import Decided
+from llmdo.runtime.gate.decisions import Call, Refused, judge
+from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext

@@ -16,7 +16,7 @@ from llmdo.diagnostic import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.runtime.approvals import Question
+    from llmdo.runtime.approvals.approver import Question
 
 MARGIN = "  | "
 """Before every row of what comes from the call, so that none can pass for a row of ours."""

@@ -10,7 +10,7 @@ from llmdo.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.runtime.events import Decided
+    from llmdo.runtime.telemetry.events import Decided
 
 READ_ONLY = frozenset(
     {

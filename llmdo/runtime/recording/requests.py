@@ -11,8 +11,8 @@ from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import ToolDefinition
 
 from llmdo.digest import canonical
-from llmdo.runtime.gate import call_path
-from llmdo.runtime.reporting import Report
+from llmdo.runtime.gate.toolset import call_path
+from llmdo.runtime.models.reporting import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import ModelRequestContext
 
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder
 
 SHOWN = ("name", "description", "parameters_json_schema", "strict", "sequential")
 """What of a tool's definition matters to a model or to the agent loop."""

@@ -16,13 +16,13 @@ from pydantic_core import PydanticSerializationError
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry, JournalError
 from llmdo.journal.store import digest_of
+from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake
-from llmdo.runtime.counting import count_below
-from llmdo.runtime.difference import difference, excerpt
-from llmdo.runtime.encoding import Decoding, Encoding
-from llmdo.runtime.postponed import Postponed
-from llmdo.runtime.retold import end_again, ending_of
-from llmdo.runtime.terms import (
+from llmdo.runtime.recording.counting import count_below
+from llmdo.runtime.recording.difference import difference, excerpt
+from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.retold import end_again, ending_of
+from llmdo.runtime.recording.terms import (
     READ_ONLY,
     DivergenceError,
     Execution,
@@ -31,7 +31,7 @@ from llmdo.runtime.terms import (
     Told,
     UnfinishedError,
 )
-from llmdo.runtime.told import record_of, told_in
+from llmdo.runtime.recording.told import record_of, told_in
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
-    from llmdo.runtime.approvals import Answer, Question
+    from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.config import Ledger
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 
 class Recorder:

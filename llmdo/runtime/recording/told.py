@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo.authority import Capability
-from llmdo.runtime.events import Decided
-from llmdo.runtime.terms import Told
+from llmdo.runtime.recording.terms import Told
+from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

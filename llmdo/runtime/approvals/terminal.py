@@ -9,14 +9,14 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
-from llmdo.runtime.approvals import Answer, RejectAll
-from llmdo.runtime.drawing import MARGIN, NARROWEST, describe, rows, visible
-from llmdo.runtime.editing import NotEdited, as_text, edit_in, editor_of, parse
+from llmdo.runtime.approvals.approver import Answer, RejectAll
+from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, describe, rows, visible
+from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.runtime.approvals import Approver, Question
+    from llmdo.runtime.approvals.approver import Approver, Question
 
 POLL_SECONDS = 0.1  # how long a cancelled question may still hold its thread
 PERSON = "a person at the terminal"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.messages import NativeToolCallPart, ToolCallPart
 
-from llmdo.runtime.events import UNPAID, ModelFailed, ModelRequested, ModelResponded
-from llmdo.runtime.failure import told
+from llmdo.runtime.models.failure import told
+from llmdo.runtime.telemetry.events import UNPAID, ModelFailed, ModelRequested, ModelResponded
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

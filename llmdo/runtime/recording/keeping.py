@@ -11,7 +11,7 @@ from llmdo.journal.entries import JournalError
 
 if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
-    from llmdo.runtime.recorder import Recorder
+    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.run import RunOptions, RunOutcome
 
 

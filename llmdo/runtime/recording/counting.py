@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from llmdo.journal import Journal
     from llmdo.runtime.config import Ledger
-    from llmdo.runtime.encoding import Decoding
+    from llmdo.runtime.recording.encoding import Decoding
 
 
 def count_below(journal: Journal, decoding: Decoding, path: str, ledger: Ledger) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.runtime.config import CallFrame, RuntimeConfig
-    from llmdo.runtime.decisions import Call
+    from llmdo.runtime.gate.decisions import Call
     from llmdo.toolsets.confinement import Root
 
 MAX_WORDS = 1_000  # of a command: one with more is not told apart from others

@@ -15,7 +15,7 @@ from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.log import open_for_append, write_all
+from llmdo.runtime.telemetry.log import open_for_append, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
     from pydantic_ai.capabilities import AbstractCapability
 
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")

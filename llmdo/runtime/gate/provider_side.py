@@ -12,7 +12,7 @@ from llmdo.authority import decide
 from llmdo.builtin import PROVIDER_SIDE
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import tools_of
-from llmdo.runtime.decisions import Call, Refused, judge
+from llmdo.runtime.gate.decisions import Call, Refused, judge
 from llmdo.toolsets.adoption import tools_in
 
 if TYPE_CHECKING:

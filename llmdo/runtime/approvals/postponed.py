@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from llmdo.authority import Capability
 from llmdo.journal.entries import Entry
 from llmdo.journal.questions import is_valid
-from llmdo.runtime.approvals import Answer, Question
-from llmdo.runtime.terms import WaitingError
+from llmdo.runtime.approvals.approver import Answer, Question
+from llmdo.runtime.recording.terms import WaitingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.journal import Journal
     from llmdo.runtime.brake import Brake
-    from llmdo.runtime.encoding import Encoding
+    from llmdo.runtime.recording.encoding import Encoding
 
 GRACE = 0.1  # seconds in which a run may still begin something, before it is taken to wait for answers alone
 ROUNDS = 200  # of the event loop after that: a busy machine gives a run few of them in any time

@@ -13,11 +13,11 @@ from llmdo import builtin
 from llmdo.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE
-from llmdo.runtime.attempt import Attempt, frozen
-from llmdo.runtime.decisions import ASKS_ITSELF, Refused, judge
-from llmdo.runtime.events import ToolCalled, ToolFinished
-from llmdo.runtime.starting import refused_by_lock, require_start
-from llmdo.runtime.terms import Execution
+from llmdo.runtime.gate.attempt import Attempt, frozen
+from llmdo.runtime.gate.decisions import ASKS_ITSELF, Refused, judge
+from llmdo.runtime.gate.starting import refused_by_lock, require_start
+from llmdo.runtime.recording.terms import Execution
+from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from llmdo.authority import Authority
     from llmdo.graph import Tool, Use
     from llmdo.runtime.config import CallFrame, RuntimeConfig
-    from llmdo.runtime.decisions import Call
-    from llmdo.runtime.events import Outcome
+    from llmdo.runtime.gate.decisions import Call
+    from llmdo.runtime.telemetry.events import Outcome
 
 
 def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:

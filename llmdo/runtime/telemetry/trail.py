@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Self
 from llmdo import audit
 from llmdo.audit import Link
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.events import Decided, RunFinished, RunStarted, ToolFinished
-from llmdo.runtime.log import open_for_append, write_all
+from llmdo.runtime.telemetry.events import Decided, RunFinished, RunStarted, ToolFinished
+from llmdo.runtime.telemetry.log import open_for_append, write_all
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from llmdo.runtime.events import Event
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.events import Event
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 
 class Trail:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from llmdo.runtime.events import Event
-    from llmdo.runtime.redaction import Redaction
+    from llmdo.runtime.telemetry.events import Event
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 
 class EventLog:

@@ -16,12 +16,12 @@ from pydantic_ai.exceptions import ModelRetry, ToolFailed
 
 from llmdo.authority import decide, strictest
 from llmdo.diagnostic import joined
-from llmdo.runtime.approvals import Answer, Question, advice_on
+from llmdo.runtime.approvals.approver import Answer, Question, advice_on
 from llmdo.runtime.config import DeniedCall
-from llmdo.runtime.events import Asked, Decided
-from llmdo.runtime.identity import key_of
-from llmdo.runtime.policy import objection
-from llmdo.runtime.terms import Told
+from llmdo.runtime.gate.identity import key_of
+from llmdo.runtime.gate.policy import objection
+from llmdo.runtime.recording.terms import Told
+from llmdo.runtime.telemetry.events import Asked, Decided
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

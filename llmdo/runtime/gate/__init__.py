@@ -1,0 +1,1 @@
+"""What stands before every call: what it raises, what rules and policies say of it, and the toolset that asks them."""
