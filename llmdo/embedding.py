@@ -19,8 +19,9 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
 from llmdo.graph import Limits, Reference
-from llmdo.runtime import ApproveAll, ModelChoice, RunOptions
+from llmdo.runtime import ModelChoice, RunOptions
 from llmdo.runtime import run as run_entry
+from llmdo.runtime.approvals.approver import approves_all
 from llmdo.runtime.telemetry.events import discard
 from llmdo.source import Source
 from llmdo.values import fields, replace
@@ -92,7 +93,7 @@ class TeamEntry:
         """
         person = personal.read(os.environ)
         approver = said.get("approver")
-        if isinstance(approver, ApproveAll) and not person.approve_all:
+        if not person.approve_all and approves_all(approver):
             raise LlmdoError(
                 "`ApproveAll` is forbidden on this machine",
                 hint=f"by `approve-all = false` in `{person.path}`",

@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolRetu
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import llmdo
-from llmdo.runtime import ApproveAll
+from llmdo.runtime import ApproveAll, ApproveSome, RejectAll
 from tests.runtime.building import Step, script
 
 MANIFEST = """\
@@ -124,8 +124,11 @@ def test_the_persons_own_policy_holds(team: Path, tmp_path: Path) -> None:
     assert llmdo.run(team, "writer", "x", approver=ApproveAll()).output == "rules say: x"
     assert not (team / "reports/a.md").exists()
     policy.write_text("schema = 1\n[approvals]\napprove-all = false\n", encoding="utf-8")
-    with pytest.raises(llmdo.LlmdoError, match="`ApproveAll` is forbidden on this machine"):
-        llmdo.run(team, "writer", "x", approver=ApproveAll())
+    for approver in (ApproveAll(), ApproveSome((), otherwise=ApproveSome((), otherwise=ApproveAll()))):
+        with pytest.raises(llmdo.LlmdoError, match="`ApproveAll` is forbidden on this machine"):
+            llmdo.run(team, "writer", "x", approver=approver)
+    refused = llmdo.run(team, "writer", "x", approver=ApproveSome((), otherwise=RejectAll()))
+    assert [denied.decision for denied in refused.denied] == ["needs_approval"]
 
 
 def test_limits_may_only_lower(team: Path) -> None:

@@ -109,6 +109,13 @@ def _covers(given: Capability, need: Capability) -> bool:
     return given.contains(need) and (need.name not in ONLY_BY_FULL_NAME or given.name == need.name)
 
 
+def approves_all(approver: Approver | None) -> bool:
+    """Whether `ApproveAll` answers, at once or for whoever does not."""
+    while isinstance(approver, ApproveSome):
+        approver = approver.otherwise
+    return isinstance(approver, ApproveAll)
+
+
 class AskLater:
     """Answers nothing: what is asked waits in the run's journal."""
 
