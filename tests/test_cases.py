@@ -19,7 +19,7 @@ from llmdo.foreign import findings
 CASES = Path(__file__).parent / "cases"
 FOREIGN = {one.__name__.replace("_", "-") for one in findings.ALL}
 """The checks of foreign projects, whose cases are in `foreign/`."""
-ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
+ALL = sorted(path for path in CASES.glob("*/*") if path.is_dir())
 
 
 def checked(root: Path, code: str) -> tuple[str, set[str]]:
@@ -37,7 +37,7 @@ def checked(root: Path, code: str) -> tuple[str, set[str]]:
 def test_check_prints_what_the_case_expects(case: Path, tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     shutil.copytree(case, root, symlinks=True)
-    (root / "expect.txt").unlink()
+    (root / "expect.txt").unlink(missing_ok=True)
     text, codes = checked(root, case.parent.name)
     if os.environ.get("LLMDO_ACCEPT"):
         (case / "expect.txt").write_text(text, encoding="utf-8")

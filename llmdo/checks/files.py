@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.checks import selection, servers, shell
 from llmdo.diagnostic import finding
+from llmdo.syntax import toml
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -116,11 +117,14 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
     """
     yield from _reported(project, "LDO104")
     manifest: Any = project.workspace.manifest or {}
+    document = project.workspace.document
+    starts = {"worker", "function", "tool"}
     for name, table in manifest.get("entries", {}).items():
-        if not {"worker", "function", "tool"} & set(table):
+        # One that is there and says nothing of use has a finding of its own already.
+        if not starts & set(table) and not starts & set(toml.parse(document.source).data["entries"][name]):
             yield finding(
                 "LDO104",
-                project.workspace.document.key("entries", name),
+                document.key("entries", name),
                 f"`[entries.{name}]` starts nothing",
                 hint='add `worker = "NAME"`, `function = "FILE.py:NAME"` or `tool = "TOOLSET.TOOL"`',
             )
