@@ -20,6 +20,9 @@ NAMES = frozenset({"filesystem", "shell"})
 PROVIDER_SIDE = "(provider)"
 """The line of a worker's uses that holds its `native_tools`; nothing else can have this name."""
 
+OUTPUT_TOOL = "final_result"
+"""The tool by which a worker with a typed output gives it: pydantic-ai's name for it."""
+
 _PROVIDER_SIDE = {
     "code_execution": ("net.connect",),
     "web_fetch": ("data.untrusted", "net.connect"),

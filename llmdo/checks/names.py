@@ -242,7 +242,8 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
     """Two tools of one worker have the same name.
 
     A model could not tell them apart, and the run would fail at its first request. A delegate is a tool as well:
-    its name is the worker's. `prefix` gives the tools of a toolset other names, the same for all workers.
+    its name is the worker's, and a worker with a `schema_out_ref` gives its output by a tool `final_result`.
+    `prefix` gives the tools of a toolset other names, the same for all workers.
 
     Mended: `tools/files.py` and the built-in toolset both have a `read_file`; the worker now has `drive_read_file`.
 
@@ -256,7 +257,9 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
         if (tools := offered.get(id(lines))) is None:
             uses = [graph.use(worker.name, name) for name, _ in lines]
             tools = offered[id(lines)] = [tool for use in uses for tool in _tool_names(graph, use)]
-        if len({*tools, *graph.edges[worker.name]}) == len(tools) + len(graph.edges[worker.name]):
+        named = {*tools, *graph.edges[worker.name]}
+        takes_output = worker.schema_out is not None and builtin.OUTPUT_TOOL in named
+        if len(named) == len(tools) + len(graph.edges[worker.name]) and not takes_output:
             continue
         first: dict[str, Use] = {}
         for use in worker.uses:
@@ -270,6 +273,19 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
                         hint=_prefix_hint(graph, use, other),
                         related=[Related(other.at.location, f"`{other.name}` is used here")],
                     )
+        if takes_output:
+            yield _taken_output(graph, worker, first[builtin.OUTPUT_TOOL])
+
+
+def _taken_output(graph: Graph, worker: Worker, use: Use) -> Diagnostic:
+    assert worker.schema_out is not None
+    return finding(
+        "LDO206",
+        use.at.location,
+        f"`{use.name}` has a tool called `{builtin.OUTPUT_TOOL}`, by which `{worker.name}` gives its typed output",
+        hint=_prefix_hint(graph, use) or "rename the worker",
+        related=[Related(worker.schema_out.at.location, "the output is typed here")],
+    )
 
 
 def _prefix_hint(graph: Graph, *uses: Use) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import ModelRetry
 
+from llmdo import builtin
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Graph, Worker
 from llmdo.runtime import Answer, Question
@@ -250,7 +251,7 @@ def test_a_typed_output_is_json_and_corrected_until_it_fits(tmp_path: Path) -> N
 
 def test_an_output_that_never_fits_fails_the_worker(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
-    script(tmp_path, main=[[("final_result", {"Points": "x"})]] * 9)
+    script(tmp_path, main=[[(builtin.OUTPUT_TOOL, {"Points": "x"})]] * 9)
     outcome = go(graph(typed("main", gives="Score")), tmp_path)
     assert outcome.status == "failed"
     assert outcome.usage.requests == 4
