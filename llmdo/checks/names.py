@@ -258,8 +258,8 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
             uses = [graph.use(worker.name, name) for name, _ in lines]
             tools = offered[id(lines)] = [tool for use in uses for tool in _tool_names(graph, use)]
         named = {*tools, *graph.edges[worker.name]}
-        takes_output = worker.schema_out is not None and builtin.OUTPUT_TOOL in named
-        if len(named) == len(tools) + len(graph.edges[worker.name]) and not takes_output:
+        typed = worker.schema_out if builtin.OUTPUT_TOOL in named else None
+        if len(named) == len(tools) + len(graph.edges[worker.name]) and not typed:
             continue
         first: dict[str, Use] = {}
         for use in worker.uses:
@@ -273,18 +273,17 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
                         hint=_prefix_hint(graph, use, other),
                         related=[Related(other.at.location, f"`{other.name}` is used here")],
                     )
-        if takes_output:
-            yield _taken_output(graph, worker, first[builtin.OUTPUT_TOOL])
+        if typed:
+            yield _taken_output(graph, worker, first[builtin.OUTPUT_TOOL], typed)
 
 
-def _taken_output(graph: Graph, worker: Worker, use: Use) -> Diagnostic:
-    assert worker.schema_out is not None
+def _taken_output(graph: Graph, worker: Worker, use: Use, typed: Reference) -> Diagnostic:
     return finding(
         "LDO206",
         use.at.location,
         f"`{use.name}` has a tool called `{builtin.OUTPUT_TOOL}`, by which `{worker.name}` gives its typed output",
         hint=_prefix_hint(graph, use) or "rename the worker",
-        related=[Related(worker.schema_out.at.location, "the output is typed here")],
+        related=[Related(typed.at.location, "the output is typed here")],
     )
 
 
