@@ -20,7 +20,10 @@ from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
 from llmdo.runtime.gate.decisions import Call
 from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
 from llmdo.runtime.models.choice import ModelChoice
-from llmdo.runtime.run import RunOptions, RunOutcome, Usage, new_run, run, run_sync
+from llmdo.runtime.options import RunOptions
+from llmdo.runtime.outcome import RunOutcome, Usage
+from llmdo.runtime.preparation import new_run
+from llmdo.runtime.run import run, run_sync
 from llmdo.runtime.telemetry.events import each
 
 __all__ = [

@@ -4,132 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, closing, nullcontext
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import UsageLimitExceeded
 
-from llmdo.authority import base_rules, decide
 from llmdo.diagnostic import LlmdoError, did_you_mean
-from llmdo.inventory import governing_files, reachable
-from llmdo.runtime.agents import Agents
-from llmdo.runtime.approvals.approver import RejectAll
-from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.calls import (
     AgentRuntime,
-    authority_below,
     below,
-    entry_authority,
     entry_frame,
     run_worker,
 )
-from llmdo.runtime.config import Ledger, RuntimeConfig
-from llmdo.runtime.gate.provider_side import require_support
-from llmdo.runtime.gate.starting import START_TOOL, is_server
-from llmdo.runtime.in_python import agents_of, prompts_of
-from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose, models_of
 from llmdo.runtime.models.failure import told
+from llmdo.runtime.options import RunOptions
+from llmdo.runtime.outcome import RunOutcome, usage_of
+from llmdo.runtime.preparation import configure, startable
 from llmdo.runtime.recording.keeping import begin, kept
-from llmdo.runtime.recording.requests import Recording
-from llmdo.runtime.recording.standin import StandInModel
 from llmdo.runtime.recording.terms import WaitingError
-from llmdo.runtime.signatures import signatures_of
-from llmdo.runtime.telemetry.events import RunFinished, RunStarted, ServerNoticed, discard
+from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.launch import Launcher
-from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.python import Modules
-from llmdo.toolsets.resolver import ToolsetResolver
-from llmdo.toolsets.servers import servers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from decimal import Decimal
     from pathlib import Path
 
-    from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.models import Model
-    from pydantic_ai.usage import RunUsage
-
-    from llmdo.authority import Rule
     from llmdo.graph import Entry, Graph
-    from llmdo.runtime.approvals.approver import Approver
-    from llmdo.runtime.config import DeniedCall
-    from llmdo.runtime.gate.policy import RunPolicy
-    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.signatures import Order
-    from llmdo.runtime.telemetry.events import Sink, Status
+    from llmdo.runtime.telemetry.events import Status
 
 EntryFunction = Callable[["AgentRuntime", str], Awaitable[object]]
 """An entry in code: is given the runtime, whose `call_agent` reaches the entry's `calls`, and the input."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What the caller of a run says, beside what the files say. They lift no block."""
-
-    input: str | None = None
-    """None: what the entry's `input` says."""
-    paths: Mapping[str, str] = field(default_factory=dict)
-    """Path maps that replace or add to the manifest's."""
-    models: ModelChoice = field(default_factory=ModelChoice)
-    max_depth: int | None = None
-    """May only lower the workspace's."""
-    policy: RunPolicy | None = None
-    """Has a say over every call, beside the limits of the run."""
-    approver: Approver | None = None
-    """None: nobody can be asked, so every question is answered with no."""
-    tightening: tuple[Rule, ...] = ()
-    """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
-    on_event: Sink = discard
-    instruments: tuple[AbstractCapability[Any], ...] = ()
-    """What watches every agent of the run, such as a trace."""
-    run: str | None = None
-    """The run's id, from `new_run`; None: a new one."""
-    recorder: Recorder | None = None
-    """The run's journal, where it keeps one."""
-    locked: bool = False
-    """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What model requests and tools have used."""
-
-    requests: int
-    tool_calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: Decimal | None
-    """None where no price is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOutcome:
-    """How a run ended and what it took."""
-
-    run: str
-    """The run's id."""
-    entry: str
-    status: Status
-    output: str | None
-    """None where it did not complete."""
-    reached: str | None
-    """Where it did not complete, the last that the entry's worker said."""
-    error: str | None
-    """Why it did not complete, in one sentence."""
-    usage: Usage
-    """Of the whole tree."""
-    usage_by_worker: Mapping[str, Usage]
-    denied: tuple[DeniedCall, ...]
-    """The calls that the gate did not let through, in the order in which they were refused."""
 
 
 def run_sync(
@@ -166,108 +77,9 @@ async def run(
             if config.servers:
                 connections.push_async_callback(config.servers.close)
                 if options.locked:
-                    await config.servers.require_locked(sorted(_startable(config)))
+                    await config.servers.require_locked(sorted(startable(config)))
             begin(config, text, options)
             return kept(config.recorder, await _outcome(config, work, text))
-
-
-def configure(
-    graph: Graph,
-    entry: Entry,
-    root: Path,
-    confined: Root,
-    modules: Modules,
-    prompts: Mapping[str, str],
-    options: RunOptions,
-) -> RuntimeConfig:
-    """All that the calls of a run of `entry` share; every model that it can reach is made.
-
-    Raises:
-        LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
-    """
-    workers = reachable(graph, entry)
-    paths = PathMap.of(graph.paths).with_overrides(options.paths)
-    graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
-    references = {name: choose(graph, entry, graph.workers[name], options.models) or "" for name in workers}
-    models = _models(graph, entry, references, modules, options)
-    reached = [graph.workers[name] for name in workers]
-    depth = graph.settings.max_depth
-    uses = [use for name in workers for use in graph.workers[name].uses]
-    uses += [entry.use] if entry.use else []
-    governing = governing_files(graph)
-    launcher = Launcher(root=root, files=confined, governing=governing, environ=os.environ)
-    servers = servers_of(graph, uses, launcher, partial(_notice, options.on_event, entry))
-    resolver = ToolsetResolver(
-        graph=graph, files=confined, modules=modules, paths=paths, protected=governing, servers=servers
-    )
-    if options.recorder is None or not options.recorder.is_closed:
-        resolver.preload(uses)
-    signatures = signatures_of(graph, workers, modules)
-    instruments = (*options.instruments, *([Recording(options.recorder)] if options.recorder else []))
-    budget = Budget(limits=entry.limits, ledger=Ledger(), on_event=options.on_event)
-    return RuntimeConfig(
-        run=options.run or new_run(),
-        graph=graph,
-        root=root,
-        entry=entry,
-        rules=base_rules(graph.rules),
-        tightening=options.tightening,
-        approver=options.approver or RejectAll(),
-        agents=Agents(
-            graph=graph,
-            prompts=prompts_of(reached, prompts, modules),
-            models=models,
-            references=references,
-            signatures=signatures,
-            instruments=instruments,
-            adopted=agents_of(reached, modules),
-        ),
-        signatures=signatures,
-        resolver=resolver,
-        servers=servers,
-        confined=confined,
-        paths=paths,
-        max_depth=depth if options.max_depth is None else min(depth, options.max_depth),
-        policy=options.policy,
-        budget=budget,
-        limits=TreeLimits(budget),
-        ledger=budget.ledger,
-        on_event=options.on_event,
-        recorder=options.recorder,
-    )
-
-
-def _models(
-    graph: Graph, entry: Entry, references: Mapping[str, str], modules: Modules, options: RunOptions
-) -> dict[str, Model]:
-    """Each worker's model; where none is ever asked, what stands for it."""
-    if options.recorder and not options.recorder.terms.live:
-        return {name: StandInModel(reference) for name, reference in references.items()}
-    source = ModelSource(aliases=graph.models, load=modules.load, _made=dict(options.models.made))
-    models = models_of(graph, entry, references, options.models, source)
-    require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
-    return models
-
-
-def _startable(config: RuntimeConfig) -> set[str]:
-    """The MCP servers that some worker of the run may start without a question."""
-    graph = config.graph
-    found: set[str] = set()
-    authority = entry_authority(config)
-    for name in reachable(graph, config.entry):
-        own = authority_below(config, authority, graph.workers[name])
-        if decide(START_TOOL.capabilities, START_TOOL.capabilities, own).decision == "allowed":
-            found.update(use.name for use in graph.workers[name].uses if is_server(config, use))
-    return found
-
-
-def _notice(emit: Sink, entry: Entry, server: str, message: str) -> None:
-    emit(ServerNoticed(path=entry.name, server=server, message=message))
-
-
-def new_run() -> str:
-    """An id for a run: no other has it, and ids sort by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
 
 
 async def _outcome(
@@ -319,8 +131,8 @@ async def _outcome(
         output=output,
         error=error,
         reached=None if status == "completed" else ledger.said,
-        usage=replace(_usage(ledger.usage), requests=ledger.requests),
-        usage_by_worker={name: _usage(used) for name, used in sorted(ledger.by_worker.items())},
+        usage=replace(usage_of(ledger.usage), requests=ledger.requests),
+        usage_by_worker={name: usage_of(used) for name, used in sorted(ledger.by_worker.items())},
         denied=tuple(ledger.denied),
     )
 
@@ -376,13 +188,3 @@ def _entry(graph: Graph, name: str) -> Entry:
                 hint=did_you_mean(start.name, graph.workers),
             )
     return entry
-
-
-def _usage(used: RunUsage) -> Usage:
-    return Usage(
-        requests=used.requests,
-        tool_calls=used.tool_calls,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        cost_usd=used.cost,
-    )

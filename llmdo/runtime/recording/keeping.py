@@ -11,8 +11,9 @@ from llmdo.journal.entries import JournalError
 
 if TYPE_CHECKING:
     from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.options import RunOptions
+    from llmdo.runtime.outcome import RunOutcome
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.run import RunOptions, RunOutcome
 
 
 def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:

@@ -1,0 +1,48 @@
+"""What the caller of a run says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from llmdo.runtime.models.choice import ModelChoice
+from llmdo.runtime.telemetry.events import discard
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_ai.capabilities import AbstractCapability
+
+    from llmdo.authority import Rule
+    from llmdo.runtime.approvals.approver import Approver
+    from llmdo.runtime.gate.policy import RunPolicy
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.telemetry.events import Sink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the caller of a run says, beside what the files say. They lift no block."""
+
+    input: str | None = None
+    """None: what the entry's `input` says."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """Path maps that replace or add to the manifest's."""
+    models: ModelChoice = field(default_factory=ModelChoice)
+    max_depth: int | None = None
+    """May only lower the workspace's."""
+    policy: RunPolicy | None = None
+    """Has a say over every call, beside the limits of the run."""
+    approver: Approver | None = None
+    """None: nobody can be asked, so every question is answered with no."""
+    tightening: tuple[Rule, ...] = ()
+    """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
+    on_event: Sink = discard
+    instruments: tuple[AbstractCapability[Any], ...] = ()
+    """What watches every agent of the run, such as a trace."""
+    run: str | None = None
+    """The run's id, from `new_run`; None: a new one."""
+    recorder: Recorder | None = None
+    """The run's journal, where it keeps one."""
+    locked: bool = False
+    """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""

@@ -1,0 +1,150 @@
+"""What the calls of a run share, made before it begins: models, toolsets, servers, signatures, the budget."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llmdo.authority import base_rules, decide
+from llmdo.inventory import governing_files, reachable
+from llmdo.runtime.agents import Agents
+from llmdo.runtime.approvals.approver import RejectAll
+from llmdo.runtime.budget import Budget, TreeLimits
+from llmdo.runtime.calls import authority_below, entry_authority
+from llmdo.runtime.config import Ledger, RuntimeConfig
+from llmdo.runtime.gate.provider_side import require_support
+from llmdo.runtime.gate.starting import START_TOOL, is_server
+from llmdo.runtime.in_python import agents_of, prompts_of
+from llmdo.runtime.models.choice import ModelSource, choose, models_of
+from llmdo.runtime.recording.requests import Recording
+from llmdo.runtime.recording.standin import StandInModel
+from llmdo.runtime.signatures import signatures_of
+from llmdo.runtime.telemetry.events import ServerNoticed
+from llmdo.toolsets.launch import Launcher
+from llmdo.toolsets.pathmap import PathMap
+from llmdo.toolsets.resolver import ToolsetResolver
+from llmdo.toolsets.servers import servers_of
+from llmdo.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pydantic_ai.models import Model
+
+    from llmdo.graph import Entry, Graph
+    from llmdo.runtime.options import RunOptions
+    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.toolsets.confinement import Root
+    from llmdo.toolsets.python import Modules
+
+
+def configure(
+    graph: Graph,
+    entry: Entry,
+    root: Path,
+    confined: Root,
+    modules: Modules,
+    prompts: Mapping[str, str],
+    options: RunOptions,
+) -> RuntimeConfig:
+    """All that the calls of a run of `entry` share; every model that it can reach is made.
+
+    Raises:
+        LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
+    """
+    paths = PathMap.of(graph.paths).with_overrides(options.paths)
+    graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
+    uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
+    uses += [entry.use] if entry.use else []
+    launcher = Launcher(root=root, files=confined, governing=governing_files(graph), environ=os.environ)
+    servers = servers_of(graph, uses, launcher, partial(_notice, options.on_event, entry))
+    resolver = ToolsetResolver(
+        graph=graph,
+        files=confined,
+        modules=modules,
+        paths=paths,
+        protected=launcher.governing,
+        servers=servers,
+    )
+    if options.recorder is None or not options.recorder.is_closed:
+        resolver.preload(uses)
+    agents = _agents(graph, entry, modules, prompts, options)
+    budget = Budget(limits=entry.limits, ledger=Ledger(), on_event=options.on_event)
+    depth = graph.settings.max_depth
+    return RuntimeConfig(
+        run=options.run or new_run(),
+        graph=graph,
+        root=root,
+        entry=entry,
+        rules=base_rules(graph.rules),
+        tightening=options.tightening,
+        approver=options.approver or RejectAll(),
+        agents=agents,
+        signatures=agents.signatures,
+        resolver=resolver,
+        servers=servers,
+        confined=confined,
+        paths=paths,
+        max_depth=depth if options.max_depth is None else min(depth, options.max_depth),
+        policy=options.policy,
+        budget=budget,
+        limits=TreeLimits(budget),
+        ledger=budget.ledger,
+        on_event=options.on_event,
+        recorder=options.recorder,
+    )
+
+
+def _agents(
+    graph: Graph, entry: Entry, modules: Modules, prompts: Mapping[str, str], options: RunOptions
+) -> Agents:
+    """The agents of the workers that `entry` can reach."""
+    workers = reachable(graph, entry)
+    reached = [graph.workers[name] for name in workers]
+    references = {one.name: choose(graph, entry, one, options.models) or "" for one in reached}
+    return Agents(
+        graph=graph,
+        prompts=prompts_of(reached, prompts, modules),
+        models=_models(graph, entry, references, modules, options),
+        references=references,
+        signatures=signatures_of(graph, workers, modules),
+        instruments=(*options.instruments, *([Recording(options.recorder)] if options.recorder else [])),
+        adopted=agents_of(reached, modules),
+    )
+
+
+def _models(
+    graph: Graph, entry: Entry, references: Mapping[str, str], modules: Modules, options: RunOptions
+) -> dict[str, Model]:
+    """Each worker's model; where none is ever asked, what stands for it."""
+    if options.recorder and not options.recorder.terms.live:
+        return {name: StandInModel(reference) for name, reference in references.items()}
+    source = ModelSource(aliases=graph.models, load=modules.load, _made=dict(options.models.made))
+    models = models_of(graph, entry, references, options.models, source)
+    require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
+    return models
+
+
+def startable(config: RuntimeConfig) -> set[str]:
+    """The MCP servers that some worker of the run may start without a question."""
+    graph = config.graph
+    found: set[str] = set()
+    authority = entry_authority(config)
+    for name in reachable(graph, config.entry):
+        own = authority_below(config, authority, graph.workers[name])
+        if decide(START_TOOL.capabilities, START_TOOL.capabilities, own).decision == "allowed":
+            found.update(use.name for use in graph.workers[name].uses if is_server(config, use))
+    return found
+
+
+def _notice(emit: Sink, entry: Entry, server: str, message: str) -> None:
+    emit(ServerNoticed(path=entry.name, server=server, message=message))
+
+
+def new_run() -> str:
+    """An id for a run: no other has it, and ids sort by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
