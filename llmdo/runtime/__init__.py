@@ -16,9 +16,11 @@ from llmdo.runtime.approvals.approver import (
 )
 from llmdo.runtime.approvals.terminal import AskOnTerminal, approver_at
 from llmdo.runtime.calls import AgentRuntime
-from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
-from llmdo.runtime.gate.decisions import Call
+from llmdo.runtime.config import RuntimeConfig
+from llmdo.runtime.frame import CallFrame
+from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
+from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage

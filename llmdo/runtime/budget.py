@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage
 
     from llmdo.graph import Limits
-    from llmdo.runtime.config import CallFrame, Ledger
-    from llmdo.runtime.gate.decisions import Call
+    from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.gate.call import Call
+    from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.events import Sink
 
 DEFAULT_REQUESTS = 50  # model requests of a tree whose entry names no limit; pydantic-ai's own default

@@ -16,11 +16,13 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE, READ, delegation, hands_over, tools_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
-from llmdo.runtime.config import CallFrame, DeniedCall, RuntimeConfig
-from llmdo.runtime.gate.decisions import Call, Refused, judge
+from llmdo.runtime.frame import CallFrame
+from llmdo.runtime.gate.call import Call, Refused
+from llmdo.runtime.gate.decisions import judge
 from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_delegation, spawned
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate, call_path
+from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.models.failure import told
 from llmdo.runtime.models.retries import persistent
 from llmdo.runtime.recording.standin import StandInToolset
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
 
     from llmdo.graph import Use, Worker
+    from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.signatures import Signature
 
 

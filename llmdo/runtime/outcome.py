@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.usage import RunUsage
 
-    from llmdo.runtime.config import DeniedCall
+    from llmdo.runtime.ledger import DeniedCall
     from llmdo.runtime.telemetry.events import Status
 
 

@@ -14,10 +14,11 @@ from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.calls import authority_below, entry_authority
-from llmdo.runtime.config import Ledger, RuntimeConfig
+from llmdo.runtime.config import RuntimeConfig
 from llmdo.runtime.gate.provider_side import require_support
 from llmdo.runtime.gate.starting import START_TOOL, is_server
 from llmdo.runtime.in_python import agents_of, prompts_of
+from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
 from llmdo.runtime.recording.requests import Recording
 from llmdo.runtime.recording.standin import StandInModel

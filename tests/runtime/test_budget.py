@@ -16,7 +16,7 @@ from llmdo.authority import Authority
 from llmdo.graph import Limits
 from llmdo.runtime import CallFrame, RunOptions, RunOutcome, run
 from llmdo.runtime.budget import Budget, TreeLimits
-from llmdo.runtime.config import Ledger
+from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.telemetry.events import Event, LimitLoosened, RequestDelayed, discard
 
 from .building import go, graph, prompts, script, toolset, worker

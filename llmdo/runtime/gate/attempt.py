@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
 
 from llmdo.authority import UNDECLARED, Capability
-from llmdo.runtime.gate.decisions import Call, Refused
+from llmdo.runtime.gate.call import Call, Refused
 from llmdo.toolsets.refusal import PathRefused, normalise
 
 if TYPE_CHECKING:

@@ -8,18 +8,19 @@ shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retr
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ValidationError
-from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.authority import decide, strictest
 from llmdo.diagnostic import joined
 from llmdo.runtime.approvals.approver import Answer, Question, advice_on
-from llmdo.runtime.config import DeniedCall
+from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.identity import key_of
 from llmdo.runtime.gate.policy import objection
+from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.recording.terms import Told
 from llmdo.runtime.telemetry.events import Asked, Decided
 
@@ -28,35 +29,13 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from llmdo.authority import Capability, Decision, Reason
-    from llmdo.runtime.config import CallFrame, RuntimeConfig
+    from llmdo.authority import Decision, Reason
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
 
 ASKS_ITSELF = "the tool asks for approval of its own accord"
 _WAS_CHANGED = "a person changed its arguments"
 _DIFFERS = "the call is not the one any more that was asked about"
-
-
-class Refused(ToolFailed):
-    """The gate's own no, as the calling model is told it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One call of a tool and all that is decided about."""
-
-    path: str
-    toolset: str
-    tool: str
-    arguments: dict[str, Any]
-    """Frozen: what is decided on, shown and executed is this one object."""
-    raised: tuple[Capability, ...]
-    declared: tuple[Capability, ...]
-    config: Mapping[str, object] = field(default_factory=dict)
-    """The configuration of the toolset."""
-    asks: str | None = None
-    """Why a person is to be asked whatever the rules say; None where only the rules decide."""
-    fault: str | None = None
-    """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
 
 
 class Origin(Protocol):

@@ -12,8 +12,9 @@ from llmdo.diagnostic import LlmdoError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.runtime.config import CallFrame, RuntimeConfig
-    from llmdo.runtime.gate.decisions import Call
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.gate.call import Call
     from llmdo.toolsets.confinement import Root
 
 MAX_WORDS = 1_000  # of a command: one with more is not told apart from others

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from llmdo.runtime.gate.decisions import Call
+    from llmdo.runtime.gate.call import Call
 
 
 class PolicyRefusal(Exception):  # noqa: N818  # no error: an answer

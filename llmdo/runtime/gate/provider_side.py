@@ -12,7 +12,8 @@ from llmdo.authority import decide
 from llmdo.builtin import PROVIDER_SIDE
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import tools_of
-from llmdo.runtime.gate.decisions import Call, Refused, judge
+from llmdo.runtime.gate.call import Call, Refused
+from llmdo.runtime.gate.decisions import judge
 from llmdo.toolsets.adoption import tools_in
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from llmdo.graph import Graph, Tool, Worker
-    from llmdo.runtime.config import CallFrame, RuntimeConfig
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
 
 
 async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[Any]]:

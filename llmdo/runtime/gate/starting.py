@@ -6,15 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from llmdo.inventory import START
-from llmdo.runtime.config import DeniedCall
-from llmdo.runtime.gate.decisions import Call, Refused, judge
+from llmdo.runtime.gate.call import Call, Refused
+from llmdo.runtime.gate.decisions import judge
+from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
     from llmdo.graph import Server, Use
-    from llmdo.runtime.config import CallFrame, RuntimeConfig
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
     from llmdo.toolsets.servers import Drifted
 
 [START_TOOL] = START.values()

@@ -14,7 +14,8 @@ from llmdo.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE
 from llmdo.runtime.gate.attempt import Attempt, frozen
-from llmdo.runtime.gate.decisions import ASKS_ITSELF, Refused, judge
+from llmdo.runtime.gate.call import Refused
+from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge
 from llmdo.runtime.gate.starting import refused_by_lock, require_start
 from llmdo.runtime.recording.terms import Execution
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
     from llmdo.authority import Authority
     from llmdo.graph import Tool, Use
-    from llmdo.runtime.config import CallFrame, RuntimeConfig
-    from llmdo.runtime.gate.decisions import Call
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.gate.call import Call
     from llmdo.runtime.telemetry.events import Outcome
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llmdo.journal import Journal
-    from llmdo.runtime.config import Ledger
+    from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.recording.encoding import Decoding
 
 

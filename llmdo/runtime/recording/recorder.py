@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
     from llmdo.runtime.approvals.approver import Answer, Question
-    from llmdo.runtime.config import Ledger
+    from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.redaction import Redaction
 
 

@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import ApprovalRequired, ModelRetry, ToolFailed
 from pydantic_core import PydanticCustomError
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.runtime.gate.decisions import Refused
+from llmdo.runtime.gate.call import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

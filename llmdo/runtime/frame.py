@@ -1,0 +1,36 @@
+"""The narrower of the two scopes of a run: what one call of a worker owns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+    from llmdo.authority import Authority
+    from llmdo.graph import Worker
+    from llmdo.runtime.gate.policy import RunPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFrame:
+    """One call of a worker, or the entry's function."""
+
+    worker: Worker | None
+    """None in an entry's function."""
+    input: str
+    depth: int
+    path: str
+    """The call path: `main`, `main/pitch_evaluator#2`."""
+    authority: Authority
+    """What has a say over this worker's calls at this place in the tree."""
+    policies: tuple[RunPolicy, ...] = ()
+    """Who else has a say over them, in the order in which they are asked."""
+    history: tuple[ModelMessage, ...] = ()
+    """The messages that the call starts from: none, for nothing is inherited."""
+
+    @property
+    def name(self) -> str:
+        """The worker's name, or where it is none, the entry's."""
+        return self.worker.name if self.worker else self.path

@@ -1,0 +1,36 @@
+"""A call of a tool as it is decided on, and its refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.exceptions import ToolFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.authority import Capability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a tool and all that is decided about."""
+
+    path: str
+    toolset: str
+    tool: str
+    arguments: dict[str, Any]
+    """Frozen: what is decided on, shown and executed is this one object."""
+    raised: tuple[Capability, ...]
+    declared: tuple[Capability, ...]
+    config: Mapping[str, object] = field(default_factory=dict)
+    """The configuration of the toolset."""
+    asks: str | None = None
+    """Why a person is to be asked whatever the rules say; None where only the rules decide."""
+    fault: str | None = None
+    """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
+
+
+class Refused(ToolFailed):
+    """The gate's own no, as the calling model is told it."""

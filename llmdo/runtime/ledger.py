@@ -1,0 +1,74 @@
+"""What a run has used and refused so far: of all that its calls share, the one value that changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.usage import RunUsage
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from pydantic_ai.usage import RequestUsage
+
+    from llmdo.authority import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeniedCall:
+    """A call that the gate did not let through."""
+
+    path: str
+    tool: str
+    decision: Decision
+    """`blocked` by the rules or by a policy, or `needs_approval` that was not given."""
+    reasons: tuple[str, ...]
+    """Why, for the user, a sentence each."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a run has used and refused so far."""
+
+    usage: RunUsage = field(default_factory=RunUsage)
+    """Of the whole tree; pydantic-ai adds to it. Its requests are the responses that were acted on."""
+    requests: int = 0
+    """Those that were sent to providers, failed ones and those under way included."""
+    by_worker: dict[str, RunUsage] = field(default_factory=dict)
+    denied: list[DeniedCall] = field(default_factory=list)
+    said: str | None = None
+    """The last text of the entry's worker: what was reached, where the run does not complete."""
+    unrecorded: Counter[str] = field(default_factory=Counter)
+    """How many calls to a worker were made at each place by code, which no model's response puts in order."""
+    lock: str | None = None
+    """The digest of the lock of the graph that is run; None until a question needs it."""
+    task: asyncio.Task[Any] | None = None
+    """What runs the entry."""
+    stopped: str | None = None
+    """Why a person ended the run, where one did."""
+    starts: dict[str, asyncio.Task[object]] = field(default_factory=dict)
+    """The decisions on starting MCP servers, by call path."""
+
+    def stop(self, reason: str) -> None:
+        """Ends the run as Ctrl-C does: with all that was started, and with an outcome."""
+        self.stopped = reason
+        if self.task:
+            self.task.cancel()
+
+    def of_worker(self, name: str) -> RunUsage:
+        """What the calls of one worker have used, without its delegates."""
+        return self.by_worker.setdefault(name, RunUsage())
+
+    def count_request(self, worker: str, number: int = 1) -> None:
+        """Adds a request of `worker`, or takes one back."""
+        self.requests += number
+        self.of_worker(worker).requests += number
+
+    def count_answered(self, worker: str, used: RequestUsage) -> None:
+        """Adds a request of `worker` that was answered in an earlier part of the run."""
+        self.count_request(worker)
+        self.usage.requests += 1
+        for usage in (self.usage, self.of_worker(worker)):
+            usage.incr(used)
