@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
     from llmdo.worker_file import WorkerFile
-    from llmdo.workspace import Workspace
+    from llmdo.workspace import Module, Workspace
 
 
 def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
@@ -50,7 +50,7 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
     manifest: Any = workspace.manifest or {}
     document = workspace.document
     table = manifest.get("workspace", {})
-    sources = _sources(workspace)
+    sources = source_digests(workspace.modules)
     workers = _workers(workspace, sources)
     settings = Settings(
         name=table.get("name", ""),
@@ -295,17 +295,21 @@ def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -
     return {path: sources[path] for path in sorted(paths) if path in sources}
 
 
-def _sources(workspace: Workspace) -> dict[str, str]:
+def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:
+    """Path to those of `modules` that the one there imports itself, sorted."""
+    return {
+        path: sorted({one for one in import_candidates(path, found.outline) if one in modules} - {path})
+        for path, found in modules.items()
+    }
+
+
+def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
     """Path to the digest of a Python file of the workspace and of all its files that it imports, near and far.
 
     What a file imports stands in its digest by its own digest, so each is read once. Files that import each other
     share one.
     """
-    modules = workspace.modules
-    imports = {
-        path: sorted({one for one in import_candidates(path, found.outline) if one in modules} - {path})
-        for path, found in modules.items()
-    }
+    imports = imports_of(modules)
     first = {path: knot[0] for knot in topology.knots(imports) for path in knot}
     texts: dict[str, dict[str, str]] = {}
     below: dict[str, list[str]] = {}
@@ -344,7 +348,7 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
 def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -> dict[str, Toolset]:
     tables = dict(manifest.get("toolsets", {}))
     tables |= {own_toolset(name): table for name, table in manifest.get("workers", {}).items()}
-    sources = _sources(workspace)
+    sources = source_digests(workspace.modules)
     found: dict[str, tuple[str, Place]] = {}
     named = set()
     for name, python, place in toolset_references(workspace):

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.cli.console import FINE, say, shown_lines
-from llmdo.journal import JournalError, Runs, bundle
+from llmdo.journal import JournalError, Runs
 from llmdo.journal.summary import summaries, summary, tree
 from llmdo.render import runs as render
 
@@ -68,18 +68,4 @@ def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_r
         print(one.run)
     if dry_run:
         say("nothing was removed")
-    return FINE
-
-
-def export(root: Path, said: str, target: Path) -> int:
-    """Writes one run to a file."""
-    runs = Runs(root)
-    bundle.export(runs, runs.find(said), target)
-    say(f"wrote {target}")
-    return FINE
-
-
-def take_in(root: Path, source: Path) -> int:
-    """Takes a run from a file among those of the workspace."""
-    print(bundle.take_in(Runs(root), source))
     return FINE

@@ -27,6 +27,24 @@ class ShowFormat(StrEnum):
     markdown = "markdown"
 
 
+class TestFormat(StrEnum):
+    """How what recordings show is printed."""
+
+    text = "text"
+    json = "json"
+    junit = "junit"
+
+
+class Sources(StrEnum):
+    """Where what runs is taken from."""
+
+    workspace = "workspace"
+    run = "run"
+
+
+Origin = Annotated[
+    Sources, typer.Option("--sources", help="Run the workspace, or the code that an imported run brought.")
+]
 Run = Annotated[
     str, typer.Argument(metavar="RUN", help="A run's id, or what only its id begins or ends with; last.")
 ]
@@ -42,6 +60,7 @@ def resume(
         Texts,
         typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; again for more."),
     ] = None,
+    sources: Origin = Sources.workspace,
     again: Annotated[
         Texts,
         typer.Option(
@@ -76,6 +95,7 @@ def resume(
             run=run,
             project=project,
             allow_drift=tuple(allow_drift or ()),
+            sources=sources.value,
             again=tuple(again or ()),
             given_up=tuple(give_up or ()),
             approvals=start.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all),
@@ -97,6 +117,7 @@ def replay(
     rerun_tools: Annotated[
         bool, typer.Option("--rerun-tools", help="Run the tools that only read, and compare.")
     ] = False,
+    sources: Origin = Sources.workspace,
     verbose: start.Verbose = 0,
     log_events: start.LogEvents = None,
     format: Annotated[  # noqa: A002
@@ -113,6 +134,7 @@ def replay(
             project=project,
             until=until,
             rerun_tools=rerun_tools,
+            sources=sources.value,
             json=format is start.RunFormat.json,
             watch=WatchOptions(verbose=verbose, log_events=log_events),
         )
@@ -224,11 +246,14 @@ def export(
     run: Run,
     file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="Where; nothing may be there.")],
     project: edit.Project = None,
+    no_sources: Annotated[
+        bool, typer.Option("--no-sources", help="The run alone, which goes on only where the sources are.")
+    ] = False,
 ) -> int:
-    """Write a run to a file that another machine can replay, and go on with where it has the same sources."""
-    from llmdo.cli import history
+    """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
+    from llmdo.cli import carrying
 
-    return history.export(root_folder(project), run, file)
+    return carrying.export(root_folder(project), run, file, with_sources=not no_sources)
 
 
 @runs.command("import")
@@ -237,9 +262,9 @@ def import_run(
     project: edit.Project = None,
 ) -> int:
     """Take an exported run among those of this workspace. It brings its answers: trust it as you trust code."""
-    from llmdo.cli import history
+    from llmdo.cli import carrying
 
-    return history.take_in(root_folder(project), file)
+    return carrying.take_in(root_folder(project), file)
 
 
 def repeat_recordings(
@@ -250,8 +275,13 @@ def repeat_recordings(
     decisions: Annotated[
         bool, typer.Option("--decisions", help="Judge the recorded calls by the rules of today instead.")
     ] = False,
+    format: Annotated[TestFormat, typer.Option(help="How the results are printed.")] = TestFormat.text,  # noqa: A002
 ) -> int:
     """Repeat recorded runs against the workspace as it is now, and say where it would do something else."""
     from llmdo.cli import recordings
 
-    return recordings.test(recordings.Options(files=tuple(files or ()), project=project, decisions=decisions))
+    return recordings.test(
+        recordings.Options(
+            files=tuple(files or ()), project=project, decisions=decisions, format=format.value
+        )
+    )

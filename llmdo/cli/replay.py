@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from llmdo import project as projects
+from llmdo.cli import basis as bases
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say, shown_lines
 from llmdo.cli.outcome import report
 from llmdo.cli.watch import WatchOptions, watching
 from llmdo.journal import Runs
-from llmdo.journal.binding import binding_of, require_same
+from llmdo.journal.binding import binding_of
 from llmdo.journal.store import SUFFIX, read_journal
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Options:
     project: str | None = None
     until: str | None = None
     rerun_tools: bool = False
+    sources: bases.Origin = "workspace"
     json: bool = False
     watch: WatchOptions = field(default_factory=WatchOptions)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -49,19 +52,27 @@ def replay(options: Options) -> int:
         root = root_folder(options.project)
         runs = Runs(root)
         path = runs.path(runs.find(options.run))
-    with read_journal(path) as journal:
-        return _replay(root, journal, options)
+    with read_journal(path) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
+        return _replay(root, journal, Path(folder), options)
 
 
-def _replay(root: Path, journal: Journal, options: Options) -> int:
+def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int:
+    """`folder` is for the code that the run brings."""
     from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.terms import Terms
     from llmdo.runtime.telemetry.redaction import Redaction
 
     binding = binding_of(journal)
-    if options.rerun_tools or _has_code(binding.graph, binding.entry):
-        require_same(binding, projects.read(root).graph, ())
+    basis = bases.Basis(graph=binding.graph, prompts=binding.prompts)
+    if options.sources == "run":
+        basis = bases.of_run(journal, binding, projects.read(root), folder)
+    elif options.rerun_tools or _has_code(binding.graph, binding.entry):
+        project = projects.read(root)
+        others = ["`--sources run` runs the code that the run brought"] * bases.brings_sources(
+            journal, binding
+        )
+        bases.of_workspace(binding, project, project.graph, (), others)
     recorder = Recorder(
         journal,
         Redaction.of(options.environ),
@@ -72,11 +83,11 @@ def _replay(root: Path, journal: Journal, options: Options) -> int:
     ) as watch:
         outcome = asyncio.run(
             runtime.run(
-                binding.graph,
+                basis.graph,
                 root=root,
-                prompts=binding.prompts,
+                prompts=basis.prompts,
                 entry=binding.entry,
-                options=_said(journal, binding, recorder, watch.sink),
+                options=replace(_said(journal, binding, recorder, watch.sink), code=basis.code),
             )
         )
     if recorder.is_there:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import personal
 from llmdo import project as projects
+from llmdo.cli import basis as bases
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.auditing import auditing
 from llmdo.cli.console import root_folder, say
@@ -20,7 +21,7 @@ from llmdo.cli.run import graph_of, hindered
 from llmdo.cli.watch import WatchOptions, watching
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
-from llmdo.journal.binding import binding_of, require_same
+from llmdo.journal.binding import binding_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import unfinished
 from llmdo.toolsets.processes import hide_from_children
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal import Journal
+    from llmdo.journal.binding import Binding
+    from llmdo.project import Project
     from llmdo.runtime.telemetry.events import Event, Sink
 
 
@@ -41,6 +44,7 @@ class Options:
     run: str
     project: str | None = None
     allow_drift: tuple[str, ...] = ()
+    sources: bases.Origin = "workspace"
     again: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
     approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
@@ -75,18 +79,18 @@ def _go_on(root: Path, journal: Journal, options: Options) -> int:
     personal.read(options.environ)  # first: what it might forbid must not begin
     binding = binding_of(journal)
     project = projects.read(root)
-    if (code := hindered(project, root, locked=False)) is not None:
-        return code
-    graph = graph_of(project)
-    accepted = require_same(binding, graph, options.allow_drift)
-    for drift in accepted:
-        say(f"warning: accepted: {drift}")
+    if options.sources == "run":
+        basis = _of_run(root, journal, binding, project, options)
+    else:
+        if (code := hindered(project, root, locked=False)) is not None:
+            return code
+        basis = _of_workspace(journal, binding, project, options)
     _require_finished(journal, options)
     hide_from_children()
     terms = Terms(
-        drifted=bool(accepted), again=frozenset(options.again), given_up=frozenset(options.given_up)
+        drifted=bool(basis.accepted), again=frozenset(options.again), given_up=frozenset(options.given_up)
     )
-    answering = approving(options.approvals, graph, options.environ)
+    answering = approving(options.approvals, basis.graph, options.environ)
     mode, environ = answering.mode, options.environ
     with (
         auditing(root, journal.run, keeps=True, mode=mode, environ=environ) as audit,
@@ -105,13 +109,32 @@ def _go_on(root: Path, journal: Journal, options: Options) -> int:
             on_event=runtime.each([*_new_alone(journal, audit), watch.sink]),
             instruments=watch.instruments,
             recorder=Recorder(journal, Redaction.of(options.environ), terms),
+            code=basis.code,
         )
         outcome = run_interruptibly(
-            runtime.run(graph, root=root, prompts=project.prompts, entry=binding.entry, options=said),
+            runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=binding.entry, options=said),
             watch.display.abandon,
         )
         questions = waiting(journal)
     return report(outcome, as_json=options.json, unasked=answering.unasked, questions=questions)
+
+
+def _of_run(
+    root: Path, journal: Journal, binding: Binding, project: Project, options: Options
+) -> bases.Basis:
+    if options.allow_drift:
+        raise LlmdoError("`--allow-drift` is about the workspace, and `--sources run` goes on without it")
+    return bases.of_run(journal, binding, project, Runs(root).sources(journal.run))
+
+
+def _of_workspace(journal: Journal, binding: Binding, project: Project, options: Options) -> bases.Basis:
+    others = ["accept it: {flags}"]
+    if bases.brings_sources(journal, binding):
+        others.append("`--sources run` runs the code that the run brought, which you should have read before")
+    basis = bases.of_workspace(binding, project, graph_of(project), options.allow_drift, others)
+    for drift in basis.accepted:
+        say(f"warning: accepted: {drift}")
+    return basis
 
 
 def _new_alone(journal: Journal, sinks: Iterable[Sink]) -> Iterator[Sink]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo import lock
-from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import reachable
 from llmdo.journal.entries import JournalError
 from llmdo.models import python_reference
@@ -14,7 +13,7 @@ from llmdo.values import dataclass, replace
 from llmdo.workspace import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from llmdo.graph import Graph
     from llmdo.journal.store import Journal
@@ -115,26 +114,9 @@ def binding_of(journal: Journal) -> Binding:
     return Binding.of(entry.data)
 
 
-def require_same(binding: Binding, graph: Graph, accepted: Iterable[str]) -> list[str]:
-    """What differs between `graph` and what the run is bound to and was `accepted`, a sentence each.
-
-    Raises:
-        LlmdoError: Something differs that was not accepted; says what, all of it.
-    """
-    names = set(accepted)
-    found = {_name(drift): f"{_titled(drift)}: {', '.join(drift.changes)}" for drift in binding.drift(graph)}
-    if unknown := sorted(names - found.keys()):
-        raise LlmdoError(
-            f"`{unknown[0]}` is not among what changed since the run began",
-            hint=f"what did: {', '.join(found) or 'nothing'}",
-        )
-    if refused := {name: said for name, said in found.items() if name not in names}:
-        flags = " ".join(f"--allow-drift {name}" for name in refused)
-        raise LlmdoError(
-            f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
-            hint=f"go back to what it was, or accept it: {flags}",
-        )
-    return list(found.values())
+def differences(binding: Binding, graph: Graph) -> dict[str, str]:
+    """What differs between `graph` and what the run is bound to: a sentence each, by its name."""
+    return {_name(drift): f"{_titled(drift)}: {', '.join(drift.changes)}" for drift in binding.drift(graph)}
 
 
 def _name(drift: Drift) -> str:

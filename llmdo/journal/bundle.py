@@ -6,52 +6,108 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
+from llmdo.journal.questions import waiting
+from llmdo.journal.sources import sources_of
 from llmdo.journal.store import SUFFIX, open_journal, read_journal
+from llmdo.journal.summary import summary, tree, unfinished
+from llmdo.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from llmdo.journal.folder import Runs
+    from llmdo.journal.sources import Sources
+    from llmdo.journal.store import Journal
 
 
-def export(runs: Runs, run: str, target: Path) -> None:
-    """Writes the run of that id to `target`, where no file may be.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A run that came from a file."""
+
+    run: str
+    binding: Binding | None
+    """What it is bound to; None where a secret was taken out of that, so that it cannot go on."""
+    sources: Sources | None
+    """None where it brings none, and needs some to go on elsewhere than where they are."""
+    versions: Mapping[str, str]
+    """What it ran with, by name."""
+
+
+def export(journal: Journal, target: Path, sources: Sources | None) -> None:
+    """Writes the run of `journal` to `target`, where no file may be, with `sources` where it has none of its own yet.
 
     Raises:
         JournalError: It cannot be read or written.
     """
     if not target.name.endswith(SUFFIX):
         raise JournalError(f"`{target}` does not end in `{SUFFIX}`", hint="`replay` knows a run by that")
-    with runs.read(run) as journal:
+    first = next(journal.entries("run"), None)
+    if sources is None or first is None or next(journal.entries("sources"), None):
         journal.copy_to(target)
+    else:
+        journal.copy_to(target, sources.entry(first.path), sources.contents)
 
 
-def take_in(runs: Runs, source: Path) -> str:
-    """The id of the run in `source`, which is among `runs` from now on.
+def take_in(runs: Runs, source: Path) -> Taken:
+    """The run in `source`, which is among `runs` from now on.
 
     Raises:
-        JournalError: It is no journal, is damaged, or the run is there already.
+        JournalError: It is no journal, is damaged, is not what llmdo writes, or the run is there already.
     """
     with read_journal(source) as journal:
-        first = next(journal.entries("session"), None)
-        if first is None:
-            raise JournalError(f"`{source}` holds no run")
-        name = first.data.get("run") or journal.run
-        runs.prepare()
-        target = runs.path(str(name))
+        target = runs.path(_name(journal))
         if target.exists():
-            raise JournalError(f"run `{name}` is here already", hint="`llmdo runs show` tells what it did")
+            raise JournalError(
+                f"run `{_name(journal)}` is here already", hint="`llmdo runs show` tells what it did"
+            )
+        runs.prepare()
         temporary = target.with_suffix(".part")
         with suppress(FileNotFoundError):
             temporary.unlink()
         journal.copy_to(temporary)
     try:
-        open_journal(temporary).close()
+        with open_journal(temporary) as copy:
+            taken = _examined(copy)
         os.link(temporary, target)  # never over a file that has come there meanwhile
     except OSError as error:
         raise JournalError(f"cannot write `{target}`: {error.strerror}") from error
     finally:
         for path in target.parent.glob(f"{temporary.name}*"):
             path.unlink(missing_ok=True)
-    return str(name)
+    return taken
+
+
+def _name(journal: Journal) -> str:
+    first = next(journal.entries("session"), None)
+    if first is None:
+        raise JournalError(f"`{journal.path}` holds no run")
+    return str(first.data.get("run") or journal.run)
+
+
+def _examined(journal: Journal) -> Taken:
+    """What is in a journal that anybody may have written.
+
+    Raises:
+        JournalError: Not all that is told of a run can be told of this one, or it brings other sources than it names.
+    """
+    try:
+        run = _name(journal)
+        summary(journal, is_running=False)
+        waiting(journal)
+        unfinished(journal)
+        tree(journal)
+        sessions = list(journal.entries("session"))
+        versions = {str(name): str(said) for name, said in sessions[-1].data.items() if name != "run"}
+        first = next(journal.entries("run"), None)
+        if first is None or first.outcome == "redacted":
+            return Taken(run=run, binding=None, sources=None, versions=versions)
+        binding = binding_of(journal)
+        found = sources_of(journal, binding)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise JournalError(
+            f"`{journal.path}` is not what llmdo writes: {type(error).__name__}: {error}"
+        ) from error
+    return Taken(run=run, binding=binding, sources=found, versions=versions)

@@ -10,14 +10,15 @@ from llmdo.values import dataclass
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end",
+    "return", "end", "sources",
 ]  # fmt: skip
 """What an entry is about.
 
 `run`: what was started, and the digests of everything that runs; the first entry. `session`: a process begins to
 work on the run. `call`: a worker begins. `request`: a model answered. `invalid`: a call's arguments did not fit.
 `decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
-execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended.
+execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended. `sources`: the
+Python files that an exported run brings, by path, as contents.
 """
 
 
@@ -45,8 +46,17 @@ class Entry:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The body."""
-        found: dict[str, Any] = json.loads(self.body)
+        """The body.
+
+        Raises:
+            JournalError: It is not what `pack` makes.
+        """
+        try:
+            found = json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged: {error}") from error
+        if not isinstance(found, dict):
+            raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged")
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PLACE = (".llmdo", "runs")
 AUDIT_SUFFIX = ".audit.jsonl"
+SOURCES_SUFFIX = ".sources"
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -54,6 +56,14 @@ class Runs:
             LlmdoError: It is not an id.
         """
         return self.path(run).with_suffix(AUDIT_SUFFIX)
+
+    def sources(self, run: str) -> Path:
+        """The folder of the sources that the run of that id brought, where it brought some.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        return self.path(run).with_suffix(SOURCES_SUFFIX)
 
     def names(self, suffix: str = SUFFIX) -> list[str]:
         """The ids of the runs, which sort by time; of those that have a file which ends so."""
@@ -162,7 +172,9 @@ class Runs:
         with self.claim(run):
             try:
                 for path in self.folder.iterdir():
-                    if path.name.startswith(f"{run}."):
+                    if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
+                        shutil.rmtree(path)
+                    elif path.name.startswith(f"{run}."):
                         path.unlink(missing_ok=True)
             except OSError as error:
                 raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error

@@ -161,13 +161,15 @@ class Journal:
             return self._contents[digest]
         with translated(self.path, "read"):
             row = self._connection.execute("SELECT bytes FROM content WHERE digest = ?", (digest,)).fetchone()
-        if row is None or digest_of(row[0]) != digest:
+        if row is None or not isinstance(row[0], bytes) or digest_of(row[0]) != digest:
             raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
         found: bytes = row[0]
         return found
 
-    def copy_to(self, path: Path) -> None:
-        """Writes a copy of what is committed to `path`, where no file may be.
+    def copy_to(
+        self, path: Path, added: Entry | None = None, contents: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Writes a copy of what is committed to `path`, where no file may be, with one more entry where one is given.
 
         Raises:
             JournalError: It cannot be written.
@@ -177,12 +179,13 @@ class Journal:
         except OSError as error:
             raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
         with translated(path, "written"):
-            target = sqlite3.connect(path)
-            try:
+            target = sqlite3.connect(path, isolation_level=None)
+            with Journal(path, target) as copy:
                 self._connection.backup(target)
                 target.execute("PRAGMA journal_mode = DELETE")
-            finally:
-                target.close()
+                if added is not None:
+                    copy.add(added, contents)
+                copy.commit()
 
 
 SUFFIX = ".sqlite"
@@ -261,6 +264,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         check_same_thread=False,  # a run stays in one thread, which need not be the one that opened it
     )
     connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ENTRY + 1024 * 1024)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA max_page_count = {MAX_FILE // _PAGE}")
     return connection

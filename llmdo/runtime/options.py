@@ -10,6 +10,7 @@ from llmdo.runtime.telemetry.events import discard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pydantic_ai.capabilities import AbstractCapability
 
@@ -44,5 +45,7 @@ class RunOptions:
     """The run's id, from `new_run`; None: a new one."""
     recorder: Recorder | None = None
     """The run's journal, where it keeps one."""
+    code: Path | None = None
+    """The folder that the workspace's own Python is loaded from; None: the workspace."""
     locked: bool = False
     """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""

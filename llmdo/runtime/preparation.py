@@ -65,6 +65,7 @@ def configure(
     servers = servers_of(graph, uses, launcher, partial(_notice, options.on_event, entry))
     resolver = ToolsetResolver(
         graph=graph,
+        root=root,
         files=confined,
         modules=modules,
         paths=paths,

@@ -67,8 +67,9 @@ async def run(
         raise LlmdoError(
             f"entry `{entry}` needs an input", hint="give one, or set the entry's `input` in llmdo.toml"
         )
-    with closing(Root.open(root)) as confined:
-        modules = Modules(root, confined)
+    code = options.code or root
+    with closing(Root.open(root)) as confined, closing(Root.open(code)) as code_files:
+        modules = Modules(code, code_files)
         config = configure(graph, started, root, confined, modules, prompts, options)
         work = _work_of(config, modules, text)
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it

@@ -20,6 +20,7 @@ from llmdo.toolsets.shell import ShellToolset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from llmdo.authority import Authority
     from llmdo.graph import Graph, Use
@@ -36,13 +37,15 @@ class ToolsetResolver:
     def __init__(
         self,
         graph: Graph,
+        root: Path,
         files: Root,
         modules: Modules,
         paths: PathMap,
         protected: Iterable[str] = (),
         servers: Servers | None = None,
     ) -> None:
-        """`modules` and `servers` are those of the run; `protected` are the files that govern it."""
+        """`files` is the opened `root`; `modules` and `servers` are those of the run; `protected` files govern it."""
+        self._root = root.absolute()
         self._servers = servers
         self._graph = graph
         self._files = files
@@ -111,7 +114,7 @@ class ToolsetResolver:
 
     def _prepared(self) -> Machine:
         if self._machine is None:
-            root, settings = self._modules.root, self._graph.shell
+            root, settings = self._root, self._graph.shell
             self._machine = Machine.prepare(root, self._files, settings, self._protected)
         return self._machine
 

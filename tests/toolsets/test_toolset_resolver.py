@@ -76,7 +76,7 @@ def resolver(tmp_path, monkeypatch):
     )
     with Root.open(tmp_path) as files:
         yield ToolsetResolver(
-            graph, files, Modules(tmp_path, files), PathMap.of({"decks/": "input/"}), {"tools.py"}
+            graph, tmp_path, files, Modules(tmp_path, files), PathMap.of({"decks/": "input/"}), {"tools.py"}
         )
 
 

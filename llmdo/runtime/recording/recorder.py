@@ -6,6 +6,7 @@ before anything is asked or executed, so that a run which goes on is the run tha
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -90,7 +91,12 @@ class Recorder:
                 )
             )
         body = self.encoding.plain(
-            {"run": self.journal.run, "llmdo": __version__, "pydantic-ai": pydantic_ai.__version__}
+            {
+                "run": self.journal.run,
+                "llmdo": __version__,
+                "pydantic-ai": pydantic_ai.__version__,
+                "python": platform.python_version(),
+            }
         ).body
         self._add(Entry(path=binding.entry, kind="session", step=self._session, body=body))
         self.journal.commit()

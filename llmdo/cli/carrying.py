@@ -1,0 +1,133 @@
+"""`llmdo runs export` and `runs import`: a run with the sources that it needs, to another machine and in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from llmdo import workspace
+from llmdo.cli.console import FINE, say, shown_lines
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal import JournalError, Runs, bundle
+from llmdo.journal.binding import binding_of, differences
+from llmdo.journal.sources import sources_in, unpack
+from llmdo.project import read
+from llmdo.source import Source
+from llmdo.syntax.module import outline
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.journal import Journal
+    from llmdo.journal.sources import Sources
+
+
+def export(root: Path, said: str, target: Path, *, with_sources: bool) -> int:
+    """Writes one run to a file, with the sources that it needs to go on elsewhere."""
+    runs = Runs(root)
+    with runs.read(runs.find(said)) as journal:
+        sources = _sources(root, journal, os.environ) if with_sources else None
+        bundle.export(journal, target, sources)
+    say(f"wrote {target}" + (f" with {_number(sources)}" if sources and sources.texts else ""))
+    return FINE
+
+
+def _sources(root: Path, journal: Journal, environ: Mapping[str, str]) -> Sources | None:
+    """What the run loads of the workspace; None where it brought its own, or cannot go on anyway.
+
+    Raises:
+        JournalError: It is no longer there as it was, or holds what looks like a secret.
+    """
+    from llmdo.runtime.telemetry.redaction import Redaction
+
+    first = next(journal.entries("run"), None)
+    if first is None or first.outcome == "redacted" or next(journal.entries("sources"), None):
+        return None
+    without = "`--no-sources` writes the run alone: it is replayed anywhere, and goes on where the sources are the same"
+    try:
+        found = sources_in(workspace.load(root).modules, binding_of(journal))
+    except JournalError as error:
+        raise JournalError(
+            error.message, hint=f"export it in a checkout of that revision; {without}"
+        ) from error
+    redaction = Redaction.of(environ)
+    if leaking := [path for path, text in found.texts.items() if redaction.text(text) != text]:
+        raise JournalError(
+            f"what looks like a secret is in {', '.join(f'`{path}`' for path in leaking)}, which the run needs",
+            hint=f"code gets a secret from the environment; {without}",
+        )
+    return found
+
+
+def take_in(root: Path, source: Path) -> int:
+    """Takes a run from a file among those of the workspace, and says what going on with it would mean here."""
+    runs = Runs(root)
+    taken = bundle.take_in(runs, source)
+    print(taken.run)
+    if taken.binding is None:
+        say("a secret was taken out of its input or of a prompt: it is replayed, and cannot go on")
+        return FINE
+    changed = differences(taken.binding, read(root).graph)
+    for difference in changed.values():
+        say(f"differs from the workspace: {shown_lines(difference)}")
+    if changed and taken.sources is not None:
+        code = ""
+        if taken.sources.texts:
+            unpack(taken.sources, runs.sources(taken.run))
+            code = f": {_number(taken.sources)} in {runs.sources(taken.run)}"
+        say(
+            f"`llmdo resume {taken.run} --sources run` goes on with what it brings, once you have read it{code}"
+        )
+    elif changed:
+        say("it brings no sources: it goes on where they are what it began with")
+    for line in (*_versions(taken.versions), *_missing(taken.sources)):
+        say(f"warning: {shown_lines(line)}")
+    return FINE
+
+
+def _number(sources: Sources) -> str:
+    return f"{len(sources.texts)} source file{'s' if len(sources.texts) != 1 else ''}"
+
+
+def _versions(then: Mapping[str, str]) -> Iterator[str]:
+    """Which of the programs that the run ran with are others here."""
+    here = {
+        "llmdo": __version__,
+        "python": platform.python_version(),
+        "pydantic-ai": _installed("pydantic-ai-slim"),
+    }
+    for name, before in then.items():
+        if name in here and here[name] != before:
+            yield f"it ran with {name} {before}, and here is {here[name]}"
+
+
+def _installed(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _missing(sources: Sources | None) -> Iterator[str]:
+    """The packages that the sources import and that are not installed here; no version of them is recorded."""
+    own = {path.removesuffix(".py").split("/")[0] for path in sources.texts} if sources else set()
+    for path, text in sources.texts.items() if sources else ():
+        tops = {
+            one.partition(".")[0] for one in outline(Source(path, text)).imports if not one.startswith(".")
+        }
+        for name in sorted(tops - own - {*sys.stdlib_module_names}):
+            if not _is_installed(name):
+                yield f"`{path}` imports `{name}`, which is not installed here"
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError, LlmdoError):
+        return False

@@ -1,0 +1,221 @@
+"""The sources of a run: the Python files of the workspace that it loads. An exported run brings them along.
+
+All else that it runs stands in what it is bound to: workers, prompts, rules, servers. The digests of its lock say
+which files there have to be and what is in them, on the way out, on the way in, and before one of them is imported.
+"""
+
+from __future__ import annotations
+
+import stat
+import unicodedata
+from typing import TYPE_CHECKING
+
+from llmdo import digest, discovery
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal.entries import Entry, JournalError, pack
+from llmdo.journal.store import digest_of
+from llmdo.models import python_reference
+from llmdo.resolve import imports_of, source_digests
+from llmdo.syntax.module import outline
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.refusal import normalise
+from llmdo.values import dataclass
+from llmdo.workspace import Module, package_files, python_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.graph import Worker
+    from llmdo.journal.binding import Binding
+    from llmdo.journal.store import Journal
+    from llmdo.source import Source
+
+MAX_FILES = 2_000
+MAX_BYTES = 32 * 1024 * 1024  # of all files together
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Python files of a workspace: all that one run loads, and nothing else."""
+
+    texts: Mapping[str, str]
+    """Path to text, sorted."""
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The files' contents by their digests."""
+        return {digest_of(content): content for content in map(str.encode, self.texts.values())}
+
+    def entry(self, path: str) -> Entry:
+        """What a journal holds of them beside the contents; `path` is the entry that the run started."""
+        files = {name: digest_of(text.encode()) for name, text in self.texts.items()}
+        return Entry(path=path, kind="sources", step=1, body=pack({"files": files}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """A file that a run loads."""
+
+    places: tuple[str, ...]
+    """Where it may lie: a module of a package has two."""
+    digest: str
+    """Of the file and of all files of the workspace that it imports."""
+
+
+def prompts_as_text(binding: Binding) -> dict[str, str]:
+    """The prompts that are text in a file; the others are made by code, which is among the sources."""
+    return {
+        name: prompt
+        for name, prompt in binding.prompts.items()
+        if name in binding.graph.workers and not _is_made(binding, binding.graph.workers[name])
+    }
+
+
+def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
+    """Those of `modules` that the run loads.
+
+    Raises:
+        JournalError: Some are not there, or are not what they were; all of them are named.
+    """
+    if unlocked := _unlocked(binding):
+        raise JournalError(
+            f"`{unlocked[0]}` was named on the command line alone, so nothing says what was in its file"
+        )
+    digests = source_digests(modules)
+    needed = {one.places: one for one in _needed(binding)}.values()
+    found = {one: next((path for path in one.places if path in modules), one.places[0]) for one in needed}
+    if changed := sorted({path for one, path in found.items() if digests.get(path) != one.digest}):
+        raise JournalError(
+            f"the sources are not those that the run began with: {', '.join(f'`{path}`' for path in changed)}"
+        )
+    imports = imports_of(modules)
+    reached = dict.fromkeys(found.values())
+    waiting = list(reached)
+    while waiting:
+        new = [path for path in imports[waiting.pop()] if path not in reached]
+        reached.update(dict.fromkeys(new))
+        waiting.extend(new)
+    return Sources({path: modules[path].source.text for path in sorted(reached)})
+
+
+def sources_of(journal: Journal, binding: Binding) -> Sources | None:
+    """The sources that the run of `journal` brings, held against its lock; None where it brings none and needs some.
+
+    Raises:
+        JournalError: They are not what the lock says, or hold a path that no workspace has.
+    """
+    _require_prompts(binding)
+    entry = next(journal.entries("sources"), None)
+    if entry is None:
+        return None if _unlocked(binding) or any(True for _ in _needed(binding)) else Sources({})
+    files = entry.data.get("files")
+    if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
+        raise JournalError(f"`{journal.path}` is damaged: what it says of its sources cannot be read")
+    _require_paths(files)
+    read = dict(_read(journal, files))
+    found = sources_in({path: Module(one, outline(one)) for path, one in read.items()}, binding)
+    if beside := sorted(read.keys() - found.texts.keys()):
+        raise JournalError(f"`{journal.path}` brings `{beside[0]}`, which is no part of what its run loads")
+    return found
+
+
+def unpack(sources: Sources, folder: Path) -> None:
+    """Writes the files below `folder`, which is made for its owner alone; what else is in it stays.
+
+    Raises:
+        JournalError: One cannot be written, or a link is in the way.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _require_folder(folder)
+        with Root.open(folder) as root:
+            for path, text in sources.texts.items():
+                root.write_atomic(path, text.encode())
+    except OSError as error:
+        raise JournalError(f"cannot write `{folder}`: {error.strerror}") from error
+    except JournalError:
+        raise
+    except LlmdoError as error:
+        raise JournalError(f"cannot write `{folder}`: {error.message}", hint=error.hint) from error
+
+
+def _require_folder(folder: Path) -> None:
+    if not stat.S_ISDIR(folder.lstat().st_mode):
+        raise JournalError(f"`{folder}` is a link, which llmdo does not follow")
+
+
+def _needed(binding: Binding) -> Iterator[_Needed]:
+    graph = binding.graph
+    for text, source in graph.python_models.items():
+        yield _file(python_reference(text) or text, source)
+    for path, source in {**graph.schema_sources, **graph.modules}.items():
+        yield _Needed((path,), source)
+    for toolset in graph.toolsets.values():
+        if toolset.python and toolset.source:
+            yield _file(toolset.python, toolset.source)
+    for entry in graph.entries.values():
+        if entry.function and entry.source:
+            yield _file(entry.function.name, entry.source)
+    for worker in graph.workers.values():
+        made = worker.python or worker.agent
+        if made and _is_made(binding, worker):
+            yield _file(made, worker.prompt)
+
+
+def _unlocked(binding: Binding) -> list[str]:
+    """The models of Python that the files do not name, so that the lock holds no digest of them."""
+    given = {one for one in binding.models.values() if python_reference(one)}
+    return sorted(given - binding.graph.python_models.keys())
+
+
+def _file(reference: str, source: str) -> _Needed:
+    path = python_file(reference)
+    return _Needed((path,) if path else package_files(reference), source)
+
+
+def _is_made(binding: Binding, worker: Worker) -> bool:
+    """Whether only running Python tells the prompt of `worker`: its digest is then that of the code."""
+    if worker.agent:
+        return True
+    return bool(worker.python) and digest.of_text(binding.prompts.get(worker.name, "")) != worker.prompt
+
+
+def _require_prompts(binding: Binding) -> None:
+    for name, worker in binding.graph.workers.items():
+        prompt = binding.prompts.get(name)
+        if not _is_made(binding, worker) and (prompt is None or digest.of_text(prompt) != worker.prompt):
+            raise JournalError(f"the prompt of `{name}` in the journal is not the one that its lock names")
+
+
+def _require_paths(paths: Iterable[str]) -> None:
+    """Refuses what no workspace can have: a bundle comes from anybody."""
+    folded: dict[str, str] = {}
+    for number, path in enumerate(sorted(paths), 1):
+        if number > MAX_FILES:
+            raise JournalError(f"the run brings more than {MAX_FILES:,} sources")
+        other = folded.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        if other != path:
+            raise JournalError(f"the run brings `{other}` and {path!a}, which are equal but for case")
+        if not _is_path(path):
+            raise JournalError(f"the run brings {path!a}, which is not the path of a module of a workspace")
+
+
+def _is_path(path: str) -> bool:
+    try:
+        return path.endswith(".py") and discovery.unfit(path) is None and normalise(path) == path
+    except LlmdoError:
+        return False
+
+
+def _read(journal: Journal, files: Mapping[str, str]) -> Iterator[tuple[str, Source]]:
+    left = MAX_BYTES
+    for path, named in files.items():
+        content = journal.content(named)
+        left -= len(content)
+        if left < 0 or len(content) > discovery.MAX_FILE:
+            raise JournalError(f"the run brings sources that are too large: `{path}`")
+        source, problems = discovery.decode(path, content)
+        if problems:
+            raise JournalError(problems[0].message)
+        yield path, source
