@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from llmdo import personal
 from llmdo import project as projects
-from llmdo.cli.console import FINDINGS, FINE, root_folder, say, shown_lines
+from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.run import graph_of, hindered
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.binding import binding_of
 from llmdo.journal.rejudging import flips
 from llmdo.journal.store import SUFFIX, read_journal
+from llmdo.render import recordings as render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.graph import Graph
     from llmdo.journal import Journal
+    from llmdo.journal.binding import Binding
     from llmdo.project import Project
 
 FOLDER = "recordings"
@@ -33,6 +37,7 @@ class Options:
     files: tuple[str, ...] = ()
     project: str | None = None
     decisions: bool = False
+    format: Literal["text", "json", "junit"] = "text"
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -47,32 +52,37 @@ def test(options: Options) -> int:
     project = projects.read(root)
     if (code := hindered(project, root, locked=False)) is not None:
         return code
+    policy = personal.path_of(options.environ)
+    if policy.exists():
+        say(f"`{policy}` is left out: what a recording shows is the same for everybody")
     graph = graph_of(project)
-    failed = 0
-    for file in files:
-        with read_journal(file) as journal:
-            found = list(
-                _flipped(journal, graph)
-                if options.decisions
-                else _diverged(journal, graph, root, project, options)
-            )
-        failed += bool(found)
-        print(f"{file.name}: {'failed' if found else 'as it was'}")
-        for line in found:
-            print(f"  {shown_lines(line)}")
+    found = [_repeated(file, graph, root, project, options) for file in files]
+    write = {"text": render.as_text, "json": render.as_json, "junit": render.as_junit}[options.format]
+    sys.stdout.write(write(found, "decisions" if options.decisions else "requests"))
+    failed = sum(one.status != "passed" for one in found)
     say(f"{len(files)} recordings, {failed} failed")
     return FINDINGS if failed else FINE
 
 
-def _flipped(journal: Journal, graph: Graph) -> Iterator[str]:
-    """The decisions that the rules of today would make otherwise, a sentence each."""
-    for flip in flips(journal, graph, binding_of(journal).entry):
-        why = f": {'; '.join(flip.reasons)}" if flip.reasons else ""
-        yield f"{flip.path}: `{flip.tool}` was {flip.before} and is {flip.after}{why}"
+def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: Options) -> render.Repeated:
+    try:
+        with read_journal(file) as journal:
+            binding = binding_of(journal)
+            flipped = flips(journal, graph, binding.entry) if options.decisions else ()
+            diverged = () if options.decisions else _diverged(journal, binding, graph, root, project, options)
+            return render.Repeated(
+                file=file.name,
+                run=journal.run,
+                entry=binding.entry,
+                divergences=tuple(diverged),
+                flips=tuple(flipped),
+            )
+    except LlmdoError as error:
+        return render.Repeated(file=file.name, problem=error.message)
 
 
 def _diverged(
-    journal: Journal, graph: Graph, root: Path, project: Project, options: Options
+    journal: Journal, binding: Binding, graph: Graph, root: Path, project: Project, options: Options
 ) -> Iterator[str]:
     """Where the workspace of today does something else than the recorded one did."""
     from llmdo import runtime
@@ -80,7 +90,6 @@ def _diverged(
     from llmdo.runtime.recording.terms import Terms
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    binding = binding_of(journal)
     recorder = Recorder(journal, Redaction.of(options.environ), Terms(live=False, shows_tools=True))
     said = runtime.RunOptions(
         run=journal.run,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -110,3 +112,38 @@ def test_what_past_runs_needed_is_suggested(llmdo: Llmdo, recorded: Path) -> Non
     said = llmdo("suggest", "main", "--from-runs", cwd=recorded).out
     assert 'may = ["fs.read:a.txt"]' in said
     assert "secret" not in said
+
+
+def test_results_are_a_document_and_a_junit_report_too(llmdo: Llmdo, recorded: Path) -> None:
+    (recorded / "recordings" / "damaged.sqlite").write_text("damaged")
+    worker = recorded / "main.worker"
+    worker.write_text(worker.read_text().replace("Go.", "Go on."))
+    said = llmdo("test", "--format", "json", cwd=recorded)
+    document = json.loads(said.out)
+    assert (said.code, document["schema"], document["failed"]) == (1, "llmdo.test/1", 2)
+    damaged, read = document["recordings"]
+    assert (damaged["status"], damaged["run"]) == ("error", None)
+    assert "is damaged" in damaged["error"]
+    assert (read["status"], read["entry"], read["flips"]) == ("failed", "main", [])
+    assert read["divergences"] == ["main: request 1 is not the recorded one: its prompt changed"]
+    report = ElementTree.fromstring(llmdo("test", "--format", "junit", cwd=recorded).out)
+    assert (report.get("failures"), report.get("errors")) == ("1", "1")
+    assert report.findall(".//testcase[@name='read.sqlite']/failure")[0].get("type") == "requests"
+    manifest = recorded / "llmdo.toml"
+    manifest.write_text(manifest.read_text().replace('a.txt" = "allowed"', 'a.txt" = "blocked"'))
+    judged = json.loads(llmdo("test", "--decisions", "--format", "json", cwd=recorded).out)
+    assert judged["judged"] == "decisions"
+    flip = judged["recordings"][1]["flips"][0]
+    assert (flip["path"], flip["before"], flip["after"]) == ("main/read_file#1", "allowed", "blocked")
+
+
+def test_a_persons_policy_is_left_out_and_that_is_said(
+    llmdo: Llmdo, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "config" / "llmdo" / "policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('schema = 1\n[approvals.rules]\n"fs.read" = "blocked"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    held = llmdo("test", "--decisions", cwd=recorded)
+    assert held.code == 0
+    assert "policy.toml` is left out" in held.err
