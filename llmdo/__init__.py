@@ -45,6 +45,7 @@ The modules, each importing only from those below it:
     project.py      a workspace with its graph and its lock, in one reading
     lock/           Graph <-> llmdo.lock; drift; the history of the format
     resolve.py      Workspace -> Graph
+    modules.py      what the Python files of a workspace import of each other, and their digests
     builtin.py      the built-in toolsets as far as authority is concerned
     servers.py      MCP servers as far as files and authority are concerned
     facts.py        what is known of toolsets from importing them, or from asking their servers

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo import digest, servers, topology
+from llmdo import digest, servers
 from llmdo.authority import BUILT_IN_VERSION, Capability, Decision, Rule
 from llmdo.builtin import PROVIDER_SIDE
 from llmdo.facts import ToolFacts, ToolsetFacts
@@ -26,11 +26,12 @@ from llmdo.graph import (
     Use,
     Worker,
 )
+from llmdo.modules import source_digests
 from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.values import replace
 from llmdo.worker_file import own_toolset
-from llmdo.workspace import import_candidates, package_files, python_file
+from llmdo.workspace import package_files, python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
     from llmdo.worker_file import WorkerFile
-    from llmdo.workspace import Module, Workspace
+    from llmdo.workspace import Workspace
 
 
 def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
@@ -293,35 +294,6 @@ def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -
         if schema and (path := python_file(schema.name))
     }
     return {path: sources[path] for path in sorted(paths) if path in sources}
-
-
-def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:
-    """Path to those of `modules` that the one there imports itself, sorted."""
-    return {
-        path: sorted({one for one in import_candidates(path, found.outline) if one in modules} - {path})
-        for path, found in modules.items()
-    }
-
-
-def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
-    """Path to the digest of a Python file of the workspace and of all its files that it imports, near and far.
-
-    What a file imports stands in its digest by its own digest, so each is read once. Files that import each other
-    share one.
-    """
-    imports = imports_of(modules)
-    first = {path: knot[0] for knot in topology.knots(imports) for path in knot}
-    texts: dict[str, dict[str, str]] = {}
-    below: dict[str, list[str]] = {}
-    for path, imported in imports.items():
-        head = first.get(path, path)
-        texts.setdefault(head, {})[path] = modules[path].source.text
-        others = (first.get(one, one) for one in imported)
-        below.setdefault(head, []).extend(other for other in others if other != head)
-    digests: dict[str, str] = {}
-    for head in topology.ends_first(below, frozenset()):
-        digests[head] = digest.of_data({**texts[head], **{other: digests[other] for other in below[head]}})
-    return {path: digests[first.get(path, path)] for path in modules}
 
 
 def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]:

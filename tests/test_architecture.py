@@ -32,6 +32,7 @@ LAYERS = (
     ("inventory",),
     ("lock",),
     ("resolve",),
+    ("modules",),
     ("builtin", "servers", "workspace"),
     ("facts", "worker_file"),
     ("graph", "topology", "models", "discovery"),

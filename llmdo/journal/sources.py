@@ -15,7 +15,7 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry, JournalError, pack
 from llmdo.journal.store import digest_of
 from llmdo.models import python_reference
-from llmdo.resolve import imports_of, source_digests
+from llmdo.modules import imports_of, source_digests
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.refusal import normalise
