@@ -10,7 +10,12 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 def of_text(text: str) -> str:
     """The digest of `text`, such as `sha256:9f86...`; it says its algorithm, so that another may follow."""
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return of_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def of_bytes(content: bytes) -> str:
+    """The digest of `content`."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def of_data(value: object) -> str:

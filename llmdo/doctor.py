@@ -19,7 +19,7 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import reachable
 from llmdo.journal import Runs
-from llmdo.models import python_reference
+from llmdo.models import python_reference, recording_file
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.toolsets.bubblewrap import isolate
 from llmdo.toolsets.programs import Programs
@@ -72,7 +72,7 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
     yield from _person(environ)
     if root and read:
         yield from _workspace(root, read)
-        yield from _models(read.graph, environ)
+        yield from _models(root, read.graph, environ)
         yield from _servers(root, read.graph, environ)
 
 
@@ -177,10 +177,10 @@ def _lock(read: Project) -> str:
     return "not there" if read.locked.state == "missing" else "unusable"
 
 
-def _models(graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
+def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
     """The models that the entries use. Those of the workspace's own code are not made: nothing of it is run."""
     said = ModelChoice(environment=environ.get("LLMDO_MODEL") or None)
-    source = ModelSource(aliases=graph.models, load=lambda name: name)
+    source = ModelSource(aliases=graph.models, load=lambda name: name, root=root)
     needed = {
         model
         for entry in graph.entries.values()
@@ -191,6 +191,11 @@ def _models(graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
     for model in sorted(needed):
         if python_reference(model):
             yield Item(section="models", name=model, state="of the workspace's own code")
+            continue
+        if recording_file(model):
+            yield Item(
+                section="models", name=model, state="a recording: nobody is asked, and no key is needed"
+            )
             continue
         try:
             source.make(model)

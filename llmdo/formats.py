@@ -67,7 +67,9 @@ WorkspaceTable = TypedDict(
         "model": NotRequired[
             Annotated[
                 str,
-                Doc("Of workers that name none: provider:model, python:FILE:NAME or an alias of [models]."),
+                Doc(
+                    "Of workers that name none: provider:model, python:FILE:NAME, replay:FILE or an alias of [models]."
+                ),
             ]
         ],
         "max-depth": NotRequired[
@@ -268,7 +270,7 @@ WorkerHeader = TypedDict(
             Annotated[str, Doc("What the worker does: the tool description that its callers' models see.")]
         ],
         "model": NotRequired[
-            Annotated[Text, Doc("provider:model, python:FILE:NAME or an alias of [models].")]
+            Annotated[Text, Doc("provider:model, python:FILE:NAME, replay:FILE or an alias of [models].")]
         ],
         "compatible_models": NotRequired[
             Annotated[list[Text], Doc("Patterns of models that it works with, such as openai:*.")]
@@ -414,7 +416,10 @@ LockFile = TypedDict(
         "paths": NotRequired[Annotated[dict[str, str], Doc("The path map.")]],
         "model": NotRequired[Annotated[dict[Name, LockedModel], Doc("The model aliases.")]],
         "python-model": NotRequired[
-            Annotated[dict[str, LockedSource], Doc("Models that the workspace's own code makes.")]
+            Annotated[
+                dict[str, LockedSource],
+                Doc("Models that the workspace's own code makes, or that play a recording."),
+            ]
         ],
         "schema-source": NotRequired[
             Annotated[dict[str, LockedSource], Doc("The modules of typed inputs and outputs.")]

@@ -278,7 +278,8 @@ class Graph:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Alias to fallback chain."""
     python_models: Mapping[str, str] = field(default_factory=dict)
-    """`python:FILE.py:NAME` to the digest of the file and the workspace modules that it imports."""
+    """`python:FILE.py:NAME` to the digest of the file and the workspace modules that it imports; `replay:FILE` to
+    that of the recording."""
     schema_sources: Mapping[str, str] = field(default_factory=dict)
     """`FILE.py` of typed inputs and outputs to a digest of the same kind."""
     modules: Mapping[str, str] = field(default_factory=dict)

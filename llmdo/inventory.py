@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo import builtin, servers
 from llmdo.authority import Capability
 from llmdo.graph import Tool
-from llmdo.models import python_reference
+from llmdo.models import python_reference, recording_file
 from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def _governing_files(graph: Graph) -> Iterator[str]:
         if toolset.server:
             yield from servers.programs(toolset.server)
     models = (python_reference(name) or name for name in graph.python_models)
+    yield from filter(None, map(recording_file, graph.python_models))
     for reference in (*functions, *toolsets, *models):
         path = reference.rpartition(":")[0]
         if path.endswith(".py"):

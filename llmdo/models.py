@@ -25,6 +25,8 @@ WITHOUT_PROVIDER = frozenset({"test"})
 """Models that go by one word."""
 
 _PYTHON = "python:"
+_REPLAY = "replay:"
+_RECORDING = ".sqlite"
 _HOSTED = re.compile(r"(?:gateway/)?([a-z0-9-]+):.+", re.DOTALL)
 _ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
 
@@ -40,6 +42,10 @@ def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
         if python_reference(reference) is None:
             return f"`{reference}` is not of the form python:FILE.py:NAME"
         return None
+    if reference.startswith(_REPLAY):
+        if recording_file(reference) is None:
+            return f"`{reference}` is not of the form replay:FILE.sqlite"
+        return None
     hosted = _HOSTED.fullmatch(reference)
     if hosted is None:
         return f"`{reference}` is neither an alias of [models] nor of the form provider:model"
@@ -54,6 +60,22 @@ def python_reference(reference: str) -> str | None:
     return attribute if attribute != reference and _ATTRIBUTE.fullmatch(attribute) else None
 
 
+def recording_file(reference: str) -> str | None:
+    """The FILE of a model that plays a recording, `replay:FILE.sqlite`; None for every other reference."""
+    file = reference.removeprefix(_REPLAY)
+    return file if file != reference and file.endswith(_RECORDING) and file != _RECORDING else None
+
+
 def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:
-    """The first model of `chain` that none of `patterns` matches; None where all fit."""
-    return next((one for one in chain if not any(fnmatchcase(one, pattern) for pattern in patterns)), None)
+    """The first model of `chain` that none of `patterns` matches; None where all fit.
+
+    A recording fits: it holds the answers of the model that was asked then.
+    """
+    return next(
+        (
+            one
+            for one in chain
+            if not recording_file(one) and not any(fnmatchcase(one, pattern) for pattern in patterns)
+        ),
+        None,
+    )

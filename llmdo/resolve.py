@@ -26,6 +26,7 @@ from llmdo.graph import (
     Use,
     Worker,
 )
+from llmdo.models import recording_file
 from llmdo.modules import source_digests
 from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
@@ -71,7 +72,7 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
             document, manifest.get("approvals", {}).get("rules", {}), "llmdo.toml", "approvals", "rules"
         ),
         models=models,
-        python_models=_python_models(sources, settings, models, entries, workers),
+        python_models=_python_models(workspace, sources, settings, models, entries, workers),
         schema_sources=_schema_sources(sources, workers),
         modules={path: sources[path] for path in workspace.toolset_modules},
         paths=dict(sorted(manifest.get("paths", {}).items())),
@@ -268,6 +269,7 @@ def _entry(document: Document, name: str, table: Mapping[str, Any], sources: Map
 
 
 def _python_models(
+    workspace: Workspace,
     sources: Mapping[str, str],
     settings: Settings,
     models: Mapping[str, tuple[str, ...]],
@@ -277,13 +279,13 @@ def _python_models(
     named = [settings.model, *(entry.model for entry in entries.values())]
     named += [worker.model for worker in workers.values()]
     texts = {one.name for one in named if one} | {model for chain in models.values() for model in chain}
-    return {
-        text: sources[path]
-        for text in sorted(texts)
-        if text.startswith("python:")
-        and (path := python_file(text.removeprefix("python:"))) is not None
-        and path in sources
-    }
+    found: dict[str, str | None] = {}
+    for text in sorted(texts):
+        if played := recording_file(text):
+            found[text] = workspace.recordings.get(played)
+        elif text.startswith("python:"):
+            found[text] = sources.get(python_file(text.removeprefix("python:")) or "")
+    return {text: source for text, source in found.items() if source is not None}
 
 
 def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -> dict[str, str]:

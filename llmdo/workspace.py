@@ -10,8 +10,9 @@ import unicodedata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from llmdo import discovery
+from llmdo import digest, discovery
 from llmdo.diagnostic import LlmdoError, Related, finding
+from llmdo.models import recording_file
 from llmdo.schema import judge
 from llmdo.source import Location, Source
 from llmdo.syntax import frontmatter, module, toml
@@ -35,6 +36,7 @@ LOCK = "llmdo.lock"
 WORKER_ENDINGS = (".worker", ".worker.md")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 MAX_PACKAGES = 32  # levels of a dotted import that are looked for
+MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
 MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
 
@@ -70,6 +72,8 @@ class Workspace:
     """The Python files whose toolsets belong to this workspace, sorted."""
     modules: Mapping[str, Module]
     """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
+    recordings: Mapping[str, str] = field(default_factory=dict)
+    """Path to the digest of each recording that a model plays."""
     has_lock: bool
     """Whether it can have a lock; one made of a few files alone cannot."""
     lock: Source | None
@@ -124,7 +128,7 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
         document, manifest, problems = judged.document, judged.data, judged.problems
     reader = _Reader(root, document, manifest_source is None, list(problems), seen)
     if manifest is None:
-        return reader.workspace(None, (), (), {})
+        return reader.workspace(None, (), (), {}, {})
     table = manifest["workspace"]
     ignored, unheeded = discovery.git_ignored(root, seen)
     reader.problems.extend(unheeded)
@@ -138,9 +142,11 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     in_python = tuple(reader.python_workers(modules, outlines))
     outlines = reader.modules((), _references(in_python), outlines)
     workers = (*workers, *in_python)
+    recordings = reader.recordings([*_named_models(document, manifest), *_models_of(workers)])
     reader.path_map(manifest.get("paths", {}))
     reader.case_collisions([*paths, *outlines])
-    return reader.workspace(manifest, workers, tuple(path for path in modules if path in outlines), outlines)
+    listed = tuple(path for path in modules if path in outlines)
+    return reader.workspace(manifest, workers, listed, outlines, recordings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,7 @@ class _Reader:
         workers: tuple[WorkerFile, ...],
         toolset_modules: tuple[str, ...],
         modules: Mapping[str, Module],
+        recordings: Mapping[str, str],
     ) -> Workspace:
         lock = None
         refused = discovery.exists(self.root, LOCK, self.seen)
@@ -177,6 +184,7 @@ class _Reader:
             workers=workers,
             toolset_modules=toolset_modules,
             modules=modules,
+            recordings=recordings,
             has_lock=self.has_lock,
             lock=lock,
             problems=tuple(self.problems),
@@ -296,6 +304,20 @@ class _Reader:
                     if discovery.exists(self.root, path, self.seen) is None:
                         yield path
 
+    def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
+        """The digest of each recording that one of `models` plays; one that cannot be read is a finding."""
+        found: dict[str, str] = {}
+        for model, place in models:
+            path = recording_file(model)
+            if path is None or path in found:
+                continue
+            content = discovery.read(self.root, path, limit=MAX_RECORDING, seen=self.seen)
+            if isinstance(content, discovery.Refused):
+                self.problems.append(finding(content.code, place.location, f"`{path}` {content.reason}"))
+            else:
+                found[path] = digest.of_bytes(content)
+        return found
+
     def path_map(self, paths: Mapping[str, str]) -> None:
         """Findings about targets that are missing, outside, or not of the kind that the alias says."""
         for alias, target in paths.items():
@@ -369,10 +391,11 @@ def _leaves(pattern: str) -> bool:
     return pattern.startswith(("/", "~")) or "\\" in pattern or ".." in pattern.split("/") or "\0" in pattern
 
 
-def _references(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
+def _references(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
     for worker in workers:
         yield from worker.references
-        yield from _model_file(worker.header.get("model"), Place(worker.document, ("model",)))
+    for model, place in _models_of(workers):
+        yield from _model_file(model, place)
 
 
 def _manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
@@ -385,14 +408,32 @@ def _manifest_references(document: Document, manifest: ManifestFile) -> Iterator
     for name, entry in manifest.get("entries", {}).items():
         if path := python_file(entry.get("function", "")):
             yield path, Place(document, ("entries", name, "function"))
-        yield from _model_file(entry.get("model"), Place(document, ("entries", name, "model")))
-    yield from _model_file(manifest["workspace"].get("model"), Place(document, ("workspace", "model")))
+    for model, place in _named_models(document, manifest):
+        yield from _model_file(model, place)
+
+
+def _models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
+    """The models that headers name, and where."""
+    for worker in workers:
+        if model := worker.header.get("model"):
+            yield model, Place(worker.document, ("model",))
+
+
+def _named_models(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
+    """The models that the manifest names, and where."""
+    for name, entry in manifest.get("entries", {}).items():
+        if model := entry.get("model"):
+            yield model, Place(document, ("entries", name, "model"))
+    if model := manifest["workspace"].get("model"):
+        yield model, Place(document, ("workspace", "model"))
     for alias, chain in manifest.get("models", {}).items():
-        for number, model in enumerate([chain] if isinstance(chain, str) else chain):
-            route = ("models", alias) if isinstance(chain, str) else ("models", alias, number)
-            yield from _model_file(model, Place(document, route))
+        for number, one in enumerate([chain] if isinstance(chain, str) else chain):
+            yield (
+                one,
+                Place(document, ("models", alias) if isinstance(chain, str) else ("models", alias, number)),
+            )
 
 
-def _model_file(model: str | None, place: Place) -> Iterator[tuple[str, Place]]:
-    if model and model.startswith("python:") and (path := python_file(model.removeprefix("python:"))):
+def _model_file(model: str, place: Place) -> Iterator[tuple[str, Place]]:
+    if model.startswith("python:") and (path := python_file(model.removeprefix("python:"))):
         yield path, place

@@ -155,7 +155,7 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
 
 
 def unknown_model(project: Project) -> Iterator[Diagnostic]:
-    """A model that is neither an alias of `[models]`, nor `provider:model`, nor `python:FILE.py:NAME`.
+    """A model that is no alias of `[models]`, nor `provider:model`, `python:FILE.py:NAME` or `replay:FILE.sqlite`.
 
     The provider has to be one that llmdo knows. Whether it has such a model cannot be known from files, so that
     is not judged.

@@ -14,7 +14,7 @@ from llmdo import digest, discovery
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry, JournalError, pack
 from llmdo.journal.store import digest_of
-from llmdo.models import python_reference
+from llmdo.models import python_reference, recording_file
 from llmdo.modules import imports_of, source_digests
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
@@ -78,6 +78,8 @@ def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
     Raises:
         JournalError: Some are not there, or are not what they were; all of them are named.
     """
+    if played := _played(binding):
+        raise JournalError(f"`{played[0]}` plays a recording, which an export does not bring")
     if unlocked := _unlocked(binding):
         raise JournalError(
             f"`{unlocked[0]}` was named on the command line alone, so nothing says what was in its file"
@@ -108,7 +110,8 @@ def sources_of(journal: Journal, binding: Binding) -> Sources | None:
     _require_prompts(binding)
     entry = next(journal.entries("sources"), None)
     if entry is None:
-        return None if _unlocked(binding) or any(True for _ in _needed(binding)) else Sources({})
+        lacks = _played(binding) or _unlocked(binding) or any(True for _ in _needed(binding))
+        return None if lacks else Sources({})
     files = entry.data.get("files")
     if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
         raise JournalError(f"`{journal.path}` is damaged: what it says of its sources cannot be read")
@@ -161,6 +164,12 @@ def _needed(binding: Binding) -> Iterator[_Needed]:
         made = worker.python or worker.agent
         if made and _is_made(binding, worker):
             yield _file(made, worker.prompt)
+
+
+def _played(binding: Binding) -> list[str]:
+    """The models of the run that play a recording."""
+    chains = (binding.graph.models.get(one, (one,)) for one in binding.models.values())
+    return sorted({one for chain in chains for one in chain if recording_file(one)})
 
 
 def _unlocked(binding: Binding) -> list[str]:

@@ -74,7 +74,7 @@ def configure(
     )
     if options.recorder is None or not options.recorder.is_closed:
         resolver.preload(uses)
-    agents = _agents(graph, entry, modules, prompts, options)
+    agents = _agents(graph, entry, root, modules, prompts, options)
     budget = Budget(limits=entry.limits, ledger=Ledger(), on_event=options.on_event)
     depth = graph.settings.max_depth
     return RuntimeConfig(
@@ -102,7 +102,7 @@ def configure(
 
 
 def _agents(
-    graph: Graph, entry: Entry, modules: Modules, prompts: Mapping[str, str], options: RunOptions
+    graph: Graph, entry: Entry, root: Path, modules: Modules, prompts: Mapping[str, str], options: RunOptions
 ) -> Agents:
     """The agents of the workers that `entry` can reach."""
     workers = reachable(graph, entry)
@@ -111,7 +111,7 @@ def _agents(
     return Agents(
         graph=graph,
         prompts=prompts_of(reached, prompts, modules),
-        models=_models(graph, entry, references, modules, options),
+        models=_models(graph, entry, references, root, modules, options),
         references=references,
         signatures=signatures_of(graph, workers, modules),
         instruments=(*options.instruments, *([Recording(options.recorder)] if options.recorder else [])),
@@ -120,12 +120,17 @@ def _agents(
 
 
 def _models(
-    graph: Graph, entry: Entry, references: Mapping[str, str], modules: Modules, options: RunOptions
+    graph: Graph,
+    entry: Entry,
+    references: Mapping[str, str],
+    root: Path,
+    modules: Modules,
+    options: RunOptions,
 ) -> dict[str, Model]:
     """Each worker's model; where none is ever asked, what stands for it."""
     if options.recorder and not options.recorder.terms.live:
         return {name: StandInModel(reference) for name, reference in references.items()}
-    source = ModelSource(aliases=graph.models, load=modules.load, _made=dict(options.models.made))
+    source = ModelSource(aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.made))
     models = models_of(graph, entry, references, options.models, source)
     require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
     return models

@@ -11,11 +11,13 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.fallback import FallbackModel
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.models import first_unfit, problem_of, python_reference
+from llmdo.models import first_unfit, problem_of, python_reference, recording_file
+from llmdo.runtime.models.played import PlayedModel
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from llmdo.graph import Entry, Graph, Worker
 
@@ -61,6 +63,8 @@ class ModelSource:
     aliases: Mapping[str, tuple[str, ...]]
     load: Callable[[str], object]
     """What FILE.py:NAME of the workspace holds."""
+    root: Path
+    """Of the workspace, for recordings."""
     _made: dict[str, Model] = field(default_factory=dict)
 
     def chain(self, reference: str) -> tuple[str, ...]:
@@ -84,6 +88,8 @@ class ModelSource:
         attribute = python_reference(reference)
         if attribute is not None:
             return self._from_python(reference, attribute)
+        if file := recording_file(reference):
+            return PlayedModel(file, self.root)
         try:
             return infer_model(reference)
         except Exception as error:  # every provider's library has its own

@@ -10,6 +10,8 @@ from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
+from llmdo.runtime.models.played import PlayedModel
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -71,6 +73,8 @@ class CountedModel(WrapperModel):
 
 def counted(model: Model, runtime: AgentRuntime) -> Model:
     """`model`, each of its requests counted; of a chain, those of every model in it."""
+    if isinstance(model, PlayedModel):
+        model = model.of_call(runtime)
     if not isinstance(model, FallbackModel):
         return CountedModel(model, runtime)
     chain = copy(model)  # the run opens and closes the connections, which the copy shares

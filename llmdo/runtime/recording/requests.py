@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from pydantic_ai import ModelRetry, RunContext
     from pydantic_ai.capabilities import WrapModelRequestHandler
     from pydantic_ai.messages import ModelMessage, ModelResponse
-    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
 
+    from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.recording.recorder import Recorder
 
 SHOWN = ("name", "description", "parameters_json_schema", "strict", "sequential")
@@ -62,11 +64,8 @@ class Recording(AbstractCapability[Any]):
         self._seen = len(messages)
         asked = {
             "model": config.agents.references.get(frame.name, ""),
-            "instructions": self.recorder.encoding.digest(_instructions(messages)),
-            "tools": self._offered([*parameters.function_tools, *parameters.output_tools]),
-            "native": sorted(tool.kind for tool in parameters.native_tools),
-            "settings": self.recorder.encoding.digest(dict(request_context.model_settings or {})),
-            "parts": [list(part) for part in self._parts(new)],
+            "tools": self._offered(shown_tools(parameters)),
+            **told_in(self.recorder.encoding, messages, new, request_context.model_settings, parameters),
         }
         was_sent = False
 
@@ -101,17 +100,35 @@ class Recording(AbstractCapability[Any]):
             self._tools_digest = self.recorder.keep(definitions(tools))
         return self._tools_digest
 
-    def _parts(self, messages: Sequence[ModelMessage]) -> Iterator[tuple[str, str, str]]:
-        """Kind, tool and digest of all that these messages tell the model; its own responses are recorded already."""
-        for message in messages:
-            if isinstance(message, ModelRequest):
-                for part in message.parts:
-                    said = [getattr(part, "content", None), getattr(part, "outcome", None)]
-                    yield (
-                        part.part_kind,
-                        getattr(part, "tool_name", None) or "",
-                        self.recorder.encoding.digest(said),
-                    )
+
+def shown_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
+    """The tools that a request shows its model."""
+    return [*parameters.function_tools, *parameters.output_tools]
+
+
+def told_in(
+    encoding: Encoding,
+    messages: Sequence[ModelMessage],
+    new: Sequence[ModelMessage],
+    settings: ModelSettings | None,
+    parameters: ModelRequestParameters,
+) -> dict[str, Any]:
+    """What a request is made of, made comparable, but for its model and its tools; `new` were not in an earlier one."""
+    return {
+        "instructions": encoding.digest(_instructions(messages)),
+        "native": sorted(tool.kind for tool in parameters.native_tools),
+        "settings": encoding.digest(dict(settings or {})),
+        "parts": [list(part) for part in _parts(encoding, new)],
+    }
+
+
+def _parts(encoding: Encoding, messages: Sequence[ModelMessage]) -> Iterator[tuple[str, str, str]]:
+    """Kind, tool and digest of all that these messages tell the model; its own responses are recorded already."""
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            for part in message.parts:
+                said = [getattr(part, "content", None), getattr(part, "outcome", None)]
+                yield part.part_kind, getattr(part, "tool_name", None) or "", encoding.digest(said)
 
 
 def definitions(tools: Sequence[ToolDefinition]) -> bytes:

@@ -21,7 +21,7 @@ Status = Literal["completed", "failed", "interrupted", "waiting"]
 Outcome = Literal["success", "denied", "failed", "retried", "error"]
 """How a tool call ended: `denied` by the gate, `failed` or `retried` by the tool; `error` ends the worker."""
 
-UNPAID = ("function:", "test:", "python:")
+UNPAID = ("function:", "test:", "python:", "replay:")
 """How the models name themselves that run in this process, and that nobody is paid for."""
 
 

@@ -1,0 +1,122 @@
+"""A model that plays a recording: `replay:FILE.sqlite` answers a request as it was answered when the run was recorded.
+
+A request is found by its place, the call path of its worker and its number there, and is then compared with the
+recorded one: parallel delegates that are asked the same do not get each other's answers, and what differs has a name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models import Model
+from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
+
+from llmdo import discovery
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal.store import digest_of, read_journal
+from llmdo.runtime.recording.difference import difference
+from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.requests import definitions, shown_tools, told_in
+from llmdo.runtime.telemetry.redaction import Redaction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
+
+    from llmdo.journal import Journal
+    from llmdo.runtime.calls import AgentRuntime
+
+
+class PlayedModel(Model):
+    """A model whose answers are those of a recorded run. It asks nobody: what is not recorded is an error."""
+
+    def __init__(self, file: str, root: Path, runtime: AgentRuntime | None = None) -> None:
+        """`file` lies in the workspace at `root`; `runtime` is the call of a worker that it answers.
+
+        Raises:
+            LlmdoError: There is no such file in the workspace.
+        """
+        super().__init__(profile={"supported_native_tools": SUPPORTED_NATIVE_TOOLS})
+        if refused := discovery.exists(root, file):
+            raise LlmdoError(f"the recording `{file}` {refused.reason}")
+        self._file = file
+        self._root = root
+        self._runtime = runtime
+
+    @property
+    def model_name(self) -> str:
+        """The file."""
+        return self._file
+
+    @property
+    def system(self) -> str:
+        """What stands for the provider."""
+        return "replay"
+
+    def of_call(self, runtime: AgentRuntime) -> PlayedModel:
+        """The same for one call of a worker."""
+        return PlayedModel(self._file, self._root, runtime)
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """The recorded answer to this request.
+
+        Raises:
+            LlmdoError: The recording has no request at this place, or another one; says what differs.
+        """
+        if self._runtime is None:
+            raise LlmdoError(f"`replay:{self._file}` answers the workers of a run alone")
+        path = self._runtime.frame.path
+        step = 1 + sum(isinstance(message, ModelResponse) for message in messages)
+        asked = self._asked(self._runtime, messages, model_settings, model_request_parameters)
+        with read_journal(self._root / self._file) as journal:
+            entry = journal.get(path, "request", step)
+            if entry is None:
+                raise LlmdoError(
+                    f"{path}: request {step} is not in `{self._file}`, {_instead(journal, path)}"
+                )
+            said = entry.data
+            if found := difference({**said["asked"], "model": None}, asked, accepts_drift=False):
+                raise LlmdoError(f"{path}: request {step} is not the one in `{self._file}`: {found}")
+            return Decoding(journal.content).response(said["response"])
+
+    def _asked(
+        self,
+        runtime: AgentRuntime,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> dict[str, Any]:
+        """What the request is made of; the recorded one was made of the same, but was for another model."""
+        recorder = runtime.config.recorder
+        encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
+        own = runtime.config.graph.workers[runtime.frame.name].model_settings
+        # What became of `max_retries` on the way here does not matter to a model.
+        given: Any = {key: one for key, one in (settings or {}).items() if key != "max_retries"}
+        given |= {key: one for key, one in own.items() if key == "max_retries"}
+        last = max(
+            (number for number, one in enumerate(messages) if isinstance(one, ModelResponse)), default=-1
+        )
+        return {
+            "model": None,
+            "tools": digest_of(definitions(shown_tools(parameters))),
+            **told_in(encoding, messages, messages[last + 1 :], given, parameters),
+        }
+
+
+def _instead(journal: Journal, path: str) -> str:
+    """What a recording holds of the worker at `path`, where it lacks a request."""
+    count = sum(entry.path == path for entry in journal.entries("request"))
+    if count:
+        return f"which holds {count} of this worker"
+    others = dict.fromkeys(entry.path for entry in journal.entries("request"))
+    return f"which holds requests of {', '.join(others) or 'nobody'}"
