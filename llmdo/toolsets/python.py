@@ -18,7 +18,7 @@ from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.source import Location, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from typing_extensions import TypeIs
 
@@ -168,11 +168,19 @@ def _come_last_of_all_but_workspaces(root: str) -> None:
     usual = [path for path in sys.path if not isinstance(path, _Searched)]
     others = [path for path in searched if path != root]
     sys.path[:] = [*usual, *([] if root in usual else [_Searched(root)]), *others]
+    theirs = frozenset(others)
     for name, module in [*sys.modules.items()]:
-        file = getattr(module, "__file__", None) or ""
-        is_theirs = any(file.startswith(f"{other}{os.sep}") for other in others)
-        if is_theirs and not file.startswith(f"{root}{os.sep}") and _has_module(root, name.partition(".")[0]):
+        above = [*_folders_above(getattr(module, "__file__", None) or "")]
+        if root not in above and not theirs.isdisjoint(above) and _has_module(root, name.partition(".")[0]):
             del sys.modules[name]
+
+
+def _folders_above(file: str) -> Iterator[str]:
+    """Every folder that `file` is in, looked up rather than compared: a process may have known a thousand roots."""
+    end = file.rfind(os.sep)
+    while end > 0:
+        yield file[:end]
+        end = file.rfind(os.sep, 0, end)
 
 
 def _has_module(root: str, name: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from llmdo.diagnostic import LlmdoError
 from llmdo.source import Location, Span
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.python import Modules, toolsets_in
+from llmdo.toolsets.python import Modules, _Searched, toolsets_in
 
 
 @pytest.fixture
@@ -163,3 +163,21 @@ def test_toolsets_are_public_instances_and_the_modules_own_classes(modules, tmp_
         "class Abstract(AbstractToolset): pass\nalias = Mine\nother = 3\n",
     )
     assert sorted(toolsets_in(modules.module("tools.py"))) == ["Mine", "alias", "one", "two"]
+
+
+def test_loading_a_workspace_costs_no_more_for_all_that_were_loaded_before(modules, tmp_path, monkeypatch):
+    write(tmp_path, "calc.py", "answer = 42")
+    before = [_Searched(f"/workspaces/{number}") for number in range(500)]
+    monkeypatch.setattr(sys, "path", [*sys.path, *before])
+    events = 0
+
+    def count(*_: object) -> None:
+        nonlocal events
+        events += 1
+
+    sys.setprofile(count)
+    try:
+        modules.load("calc.py:answer")
+    finally:
+        sys.setprofile(None)
+    assert events < 100 * len(sys.modules)
