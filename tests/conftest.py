@@ -5,9 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# What a law is tried with is the same on every machine, however slow; `--hypothesis-profile explore` looks further.
+settings.register_profile(
+    "settled", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("settled")
 
 
 @cache
@@ -31,3 +41,15 @@ def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLMDO_NO_CACHE", "1")
     for name in ("CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _forgets_workspaces() -> Iterator[None]:
+    """Runs in this process import from their workspaces: no test finds what another one's were."""
+    path, before = [*sys.path], {*sys.modules}
+    yield
+    added = tuple(f"{one}{os.sep}" for one in {*sys.path}.difference(path))
+    sys.path[:] = path
+    for name in {*sys.modules}.difference(before) if added else ():
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(added):
+            del sys.modules[name]
