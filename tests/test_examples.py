@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import EXAMPLES, copied, llmdo, sessions
+from tests.examples.running import EXAMPLES, copied, llmdo, process, sessions
 
 ALL = sorted(path.parent.name for path in EXAMPLES.glob("*/llmdo.toml"))
 READMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
@@ -31,7 +31,7 @@ def test_an_example_checks_clean_and_its_lock_is_current(name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_an_example_runs_as_locked(name: str, tmp_path: Path) -> None:
-    done = llmdo(copied(name, tmp_path), "run", *WORDS.get(name, []), "--locked")
+    done = process(copied(name, tmp_path), "run", *WORDS.get(name, []), "--locked")
     assert (done.returncode, done.stdout) == (0, OUTPUTS[name])
     assert "rules, not a language model" in done.stderr
 
