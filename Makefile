@@ -33,9 +33,11 @@ lint: install-dev
 	$(BIN)/mypy
 
 test: install-dev
+	$(BIN)/python -m compileall -q llmdo  # else each process of a test compiles it, where nothing may be written
 	$(BIN)/python -m pytest -m "not long" -n auto --dist worksteal
 
 test-long: install-dev
+	$(BIN)/python -m compileall -q llmdo
 	$(BIN)/python -m pytest -m long -n auto --dist worksteal --timeout 600
 
 bench: $(VENV)/.installed-bench
