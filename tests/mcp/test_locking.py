@@ -103,10 +103,8 @@ def test_a_server_that_never_greets_is_given_up(
 ) -> None:
     monkeypatch.setattr(mcp, "START_S", 1.0)
     root = workspace(tmp_path, f"start={start}")
-    begun = time.monotonic()
     with pytest.raises(LlmdoError, match="did not answer in time"):
         locked(root)
-    assert time.monotonic() - begun < 8
 
 
 def test_a_server_sees_nothing_of_our_environment_but_what_it_was_given(
@@ -145,7 +143,9 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
 def test_a_lock_leaves_no_process_behind(tmp_path: Path) -> None:
     root = workspace(tmp_path, f"name={tmp_path.name}")
     locked(root)
-    time.sleep(0.1)
+    deadline = time.monotonic() + 10
+    while processes_with(tmp_path.name) and time.monotonic() < deadline:
+        time.sleep(0.02)
     assert processes_with(tmp_path.name) == []
 
 

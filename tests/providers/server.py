@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 NAME = "scripted test server: not a model"
+PATIENCE = 20.0  # seconds, for what a busy machine may take
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Say:
     """Whether the connection breaks before the end."""
     pieces: int | None = None
     """How many pieces of a stream are sent before it breaks; None is half of them."""
+    beside: int = 0
+    """How many requests of the same worker have to be there before one is answered."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class Server:
     def __init__(self, scripts: Mapping[str, Sequence[Answer]]) -> None:
         self.asked: list[Asked] = []
         self._scripts = {name: list(script) for name, script in scripts.items()}
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._closed = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
@@ -95,8 +99,22 @@ class Server:
         worker = found[1] if found else "nobody"
         with self._lock:
             self.asked.append(Asked(path, body.get("model", ""), worker, body, time.monotonic()))
+            self._lock.notify_all()
             script = self._scripts.get(f"{worker}:{body.get('model')}") or self._scripts.get(worker)
-            return script.pop(0) if script else Fail(400, {})
+            answer = script.pop(0) if script else Fail(400, {})
+            if isinstance(answer, Say) and answer.beside:
+                together = self._lock.wait_for(lambda: len(self.of(worker)) >= answer.beside, PATIENCE)
+                assert together, "the others were not asked meanwhile"
+            return answer
+
+    def waited_for(self, requests: int) -> bool:
+        """Whether so many requests come, also those that a client has already given up."""
+        with self._lock:
+            return self._lock.wait_for(lambda: len(self.asked) >= requests, PATIENCE)
+
+    def pause(self, seconds: float) -> None:
+        """Waits, but not beyond the end of the test."""
+        self._closed.wait(seconds)
 
     @contextmanager
     def running(self) -> Iterator[Server]:
@@ -106,6 +124,7 @@ class Server:
         try:
             yield self
         finally:
+            self._closed.set()
             self._http.shutdown()
             self._http.server_close()
             thread.join()
@@ -138,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
             case Say() as say if body.get("stream"):
                 self._stream(say, FORMATS[self.path].pieces(body, say))
             case Say() as say:
-                time.sleep(say.delay)
+                self.server_of_answers.pause(say.delay)
                 self._send(200, json.dumps(FORMATS[self.path].whole(body, say)), {}, cut=say.cut)
 
     def _send(self, status: int, text: str, headers: Mapping[str, str], *, cut: bool = False) -> None:
@@ -159,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         sent = len(pieces) // 2 if say.pieces is None else say.pieces
         for piece in pieces[:sent] if say.cut else pieces:
-            time.sleep(say.delay)
+            self.server_of_answers.pause(say.delay)
             content = piece.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
             self.wfile.flush()

@@ -89,7 +89,7 @@ def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
 ) -> None:
     (tmp_path / "dot.png").write_bytes(PIXEL)
     calls = [("helper", {"input": f"look {n}", "attachments": ["dot.png"]}) for n in range(3)]
-    slow = Say("A dot.", delay=0.02 if model == ANTHROPIC or watchers else 0.2)
+    slow = Say("A dot.", beside=3)
     server = serve(main=[Say(calls=calls), Say("Three dots.")], helper=[slow] * 3)
     made = graph(
         worker("main", "helper", use("filesystem"), model=model),
@@ -100,7 +100,6 @@ def test_a_delegate_is_given_an_attachment_and_works_beside_the_others(
     assert outcome.usage_by_worker["helper"].requests == 3
     asked = server.of("helper")
     assert all(base64.b64encode(PIXEL).decode() in json.dumps(one.body) for one in asked)
-    assert asked[2].at - asked[0].at < 0.15
     assert json.dumps(server.asked[-1].body).count("A dot.") == 3
 
 

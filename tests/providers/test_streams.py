@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -88,28 +87,27 @@ def test_a_stream_that_breaks_after_a_piece_fails_the_delegate_and_its_caller_is
 def test_a_stream_that_stalls_is_given_up_after_the_workers_timeout(
     model: str, serve: Serve, tmp_path: Path
 ) -> None:
-    server = serve(main=[Say("Late.", delay=0.8)] * 2)
-    settings = {"timeout": 0.2, "max_retries": 1}
-    started = time.monotonic()
-    outcome = go(
-        graph(worker("main", model=model, model_settings=settings)), tmp_path, instruments=(streaming(),)
-    )
+    server = serve(main=[Say("Late.", delay=600)] * 3)
+    settings = {"timeout": 0.4, "max_retries": 1}
+    events: list[Event] = []
+    made = graph(worker("main", model=model, model_settings=settings))
+    outcome = go(made, tmp_path, instruments=(streaming(),), on_event=events.append)
     assert outcome.status == "failed"
     assert "did not answer in time" in (outcome.error or "")
+    assert [one.attempt for one in failures(events)] == [1]
+    assert server.waited_for(2)
     assert len(server.asked) == 2
-    assert time.monotonic() - started < 4
 
 
 @pytest.mark.parametrize("model", [CHAT, ANTHROPIC])
 def test_the_time_limit_of_the_run_ends_a_slow_stream(model: str, serve: Serve, tmp_path: Path) -> None:
-    serve(main=[Say("A very slow story.", delay=1.0)])
-    started = time.monotonic()
+    pytest.importorskip(model.partition(":")[0].removesuffix("-chat"))  # else its import is part of the run
+    serve(main=[Say("A very slow story.", delay=600)])
     outcome = go(
         graph(worker("main", model=model), limits={"seconds": 2.5}), tmp_path, instruments=(streaming(),)
     )
     assert (outcome.status, outcome.error) == ("failed", "the run took longer than 2.5 seconds")
     assert outcome.usage.requests == 1
-    assert time.monotonic() - started < 5
 
 
 def test_the_next_model_of_a_chain_streams_when_the_first_cannot(serve: Serve, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ together = asyncio.Barrier(2)
 
 @meeting.tool_plain
 async def meet() -> str:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await together.wait()
     return "met"
 """
@@ -106,7 +106,7 @@ def test_a_model_that_raises_half_way_is_a_failed_outcome_with_its_usage(tmp_pat
 
 
 def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(tmp_path: Path) -> None:
-    calls = [("helper", {"input": "0.2"}), ("other", {"input": "0"}), ("helper", {"input": "0.01"})]
+    calls = [("helper", {"input": "a"}), ("other", {"input": "b"}), ("helper", {"input": "c"})]
     script(tmp_path, main=[calls, calls[:1], "done"], helper=["{prompt}"], other=["{prompt}"])
     events: list[Event] = []
     approver_order: list[str] = []
@@ -114,9 +114,15 @@ def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(t
     class LastFirst:
         """Answers the first question last, so that the calls start in another order."""
 
+        def __init__(self) -> None:
+            self.last_is_answered = asyncio.Event()
+
         async def ask(self, question: Question) -> Answer:
-            await asyncio.sleep(float(str(question.arguments["input"])))
+            if question.path == "main/helper#1":
+                await self.last_is_answered.wait()
             approver_order.append(question.path)
+            if question.path == "main/helper#2":
+                self.last_is_answered.set()
             return Answer(allowed=True, by="test")
 
     made = graph(
@@ -129,10 +135,10 @@ def test_call_paths_are_numbered_in_the_order_of_the_response_not_of_the_start(t
     started = {event.path: event.input for event in events if isinstance(event, WorkerStarted)}
     assert started == {
         "main": "go",
-        "main/helper#1": "0.2",
-        "main/other#1": "0",
-        "main/helper#2": "0.01",
-        "main/helper#3": "0.2",
+        "main/helper#1": "a",
+        "main/other#1": "b",
+        "main/helper#2": "c",
+        "main/helper#3": "a",
     }
     assert approver_order.index("main/helper#2") < approver_order.index("main/helper#1")
     assert [event.path for event in events if isinstance(event, ToolCalled)][:3] == [

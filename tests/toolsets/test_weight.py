@@ -21,4 +21,4 @@ LIGHT = (
 def test_confinement_and_the_parent_of_an_inspection_do_not_import_pydantic_ai():
     program = "".join(f"import llmdo.toolsets.{name}\n" for name in LIGHT)
     program += "import sys\nassert 'pydantic_ai' not in sys.modules\n"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=20)
+    subprocess.run([sys.executable, "-c", program], check=True)
