@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from llmdo.runtime import ApproveAll
 from llmdo.runtime.telemetry.events import Decided, RunFinished, RunStarted, ToolFinished
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.runtime.telemetry.trail import open_trail
+from tests.commands import llmdo
 
 from .runtime.building import go, graph, script, use, worker
 
@@ -229,7 +228,8 @@ model = "python:models.py:main"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
     (tmp_path / "llmdo.toml").write_text(MANIFEST)
     (tmp_path / "main.worker").write_text(
         "---\nname: main\nentry: true\ntoolsets: {filesystem: {write: ['**']}}\n---\nGo.\n"
@@ -237,14 +237,6 @@ def workspace(tmp_path: Path) -> Path:
     writes = [("write_file", {"path": path, "content": "\u202etxt"}) for path in ("a.txt", "b.txt")]
     script(tmp_path, main=[writes, "{results}"])
     return tmp_path
-
-
-def llmdo(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if name != "CI"}
-    return subprocess.run(
-        [sys.executable, "-m", "llmdo", *words], cwd=root, env=environ | {"XDG_CONFIG_HOME": "/nonexistent"},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:

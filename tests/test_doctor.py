@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from llmdo.doctor import Item, examine
 from llmdo.render import doctor as render
+from tests import commands
 
 MANIFEST = """
 schema = 1
@@ -123,10 +123,7 @@ def test_files_that_are_wrong_stand_in_the_way(root: Path, environ: dict[str, st
 
 
 def llmdo(cwd: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "llmdo", "doctor", *words], cwd=cwd, env=environ, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    return commands.llmdo(cwd, "doctor", *words, environ=environ)
 
 
 def test_the_command_fails_where_something_is_missing(root: Path, environ: dict[str, str]) -> None:

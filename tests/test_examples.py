@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import EXAMPLES, copied, llmdo, process, sessions
+from tests.commands import llmdo, process
+from tests.examples.running import EXAMPLES, copied, sessions
 
 ALL = sorted(path.parent.name for path in EXAMPLES.glob("*/llmdo.toml"))
 READMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from llmdo import foreign, project
 from llmdo.diagnostic import LlmdoError
 from llmdo.importing import import_project, reached
+from tests import commands
 from tests.foreign.corpus import FOLDER, needs_corpus
 from tests.foreign.test_cases import ALL, format_of
 
@@ -115,9 +114,7 @@ def test_an_import_can_be_locked_and_the_code_in_it_declares_what_the_files_say(
     case = next(one for one in ALL if one.name == "claude-gain")
     words = ["import", "claude", str(case), "--to", "imported"]
     for command in (words, ["lock", "--project", "imported"], ["check", "--project", "imported", "--locked"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "llmdo", *command], cwd=tmp_path, capture_output=True, text=True
-        )
+        done = commands.llmdo(tmp_path, *command)
         assert done.returncode == 0, done.stdout + done.stderr
     original = foreign.read("claude", case)
     locked = project.read(tmp_path / "imported")

@@ -13,6 +13,7 @@ from llmdo import personal
 from llmdo.diagnostic import LlmdoError
 from llmdo.runtime import ApproveAll
 from llmdo.toolsets.protection import is_protected
+from tests import commands
 
 from .runtime.building import go, graph, rules, script, use, worker
 
@@ -165,11 +166,7 @@ def test_code_entries_are_tightened_too(tmp_path: Path) -> None:
 
 
 def llmdo(root: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    known = {name: value for name, value in os.environ.items() if name != "CI"}
-    return subprocess.run(
-        [sys.executable, "-m", "llmdo", *words], cwd=root, env=known | environ, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return commands.llmdo(root, *words, environ=os.environ | environ)
 
 
 @pytest.fixture

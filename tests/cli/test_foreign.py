@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import commands
+
 CASES = Path(__file__).parent.parent / "foreign" / "cases"
 GAIN = CASES / "LDO550" / "claude-gain"
 
 
 def llmdo(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "llmdo", *words], cwd=cwd, capture_output=True, text=True, check=False
-    )
+    return commands.llmdo(cwd, *words)
 
 
 @pytest.fixture

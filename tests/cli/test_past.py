@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.journal import Runs
+from tests.locks import locked
 
 from .conftest import Llmdo
 
@@ -43,7 +44,7 @@ def noting(workspace: Path) -> Path:
     )
     (workspace / "tools.py").write_text(TOOLS)
     (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [tools]\n---\nGo.\n")
-    return workspace
+    return locked(workspace)
 
 
 def die(root: Path) -> str:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
-from llmdo.__main__ import main
+from tests.commands import llmdo
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEFT_OVER = (
@@ -36,32 +30,6 @@ def copied(name: str, folder: Path) -> Path:
     root = folder / name
     shutil.copytree(EXAMPLES / name, root, ignore=shutil.ignore_patterns(*LEFT_OVER))
     return root
-
-
-def llmdo(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command in `root`, without a terminal: in this process, as most of the time of a process is its start."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    with (
-        chdir(root),
-        Path(os.devnull).open(encoding="utf-8") as nobody,
-        patch.multiple(sys, argv=["llmdo", *words], stdin=nobody),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
-        code = main()
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    return subprocess.CompletedProcess(["llmdo", *words], code, *said)
-
-
-def process(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The same as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "llmdo", *words],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
 
 
 def sessions(text: str) -> list[tuple[str, str]]:

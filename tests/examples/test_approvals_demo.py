@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import attempted, copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import attempted, copied
 from tests.runtime.ptys import Person, Reaction, wait_for
 
 POST = ".github/workflows/post.yml"

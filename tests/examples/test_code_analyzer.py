@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import attempted, copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import attempted, copied
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import copied
 
 GOOD = "Farms lose 8% of their milk.\n\nWe are raising $300,000.\n"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import attempted, copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import attempted, copied
 
 Moves = list[tuple[str, dict[str, object]]]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import copied
 
 ANSWER = "greenhouse: We decided on cedar, because it can be mended here.\n(kept in notes/answers.md)\n"
 

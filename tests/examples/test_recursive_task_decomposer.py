@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.examples.running import attempted, copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import attempted, copied
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import CALLER, copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import CALLER, copied
 
 USED = r"^used: (\d+) requests, \d+ tool calls?, ([\d,]+) \+ ([\d,]+) tokens$"
 

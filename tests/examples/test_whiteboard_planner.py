@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import attempted, copied, llmdo
+from tests.commands import llmdo
+from tests.examples.running import attempted, copied
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -14,6 +14,7 @@ import pytest
 from llmdo.runtime import AskOnTerminal, RunOutcome
 from llmdo.runtime.approvals.drawing import MARGIN
 from llmdo.runtime.telemetry.events import Asked, Decided, Event
+from tests.locks import locked
 
 from .building import go, graph, script, toolset, use, worker
 from .ptys import PROMPT, Person, Reaction, wait_for
@@ -296,6 +297,7 @@ def workspace(root: Path) -> None:
     (root / "llmdo.toml").write_text(MANIFEST)
     (root / "main.worker").write_text("---\nname: main\nentry: true\ntoolsets: [calc]\n---\nGo.\n")
     script(root, main=[[("note", {"text": "a"})], "{results}"])
+    locked(root)
 
 
 def play(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,8 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled
+from tests import commands
+from tests.locks import locked as current
 
 from .building import Step, script
 
@@ -70,7 +70,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def go(root: Path, entry: str = "main", text: str = "go", **options: object) -> RunOutcome:
-    read = project.read(root)
+    read = project.read(current(root))
     said = RunOptions(input=text, **options)  # type: ignore[arg-type]
     return run_sync(locking.derive(read), root=root, prompts=read.prompts, entry=entry, options=said)
 
@@ -278,7 +278,8 @@ def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
     if "MCP" in made:
         pytest.importorskip("fastmcp")
         imports += "from pydantic_ai.mcp import MCPToolset\n"
-    good = locking.derive(project.read(tmp_path))
+    good = locking.derive(project.read(current(tmp_path)))
+    (tmp_path / "llmdo.lock").unlink()
     write(tmp_path, agents__py=f"{AGENTS}\n{imports}agent = {made}\n")
     with pytest.raises(LlmdoError) as locked:
         locking.derive(project.read(tmp_path))
@@ -318,9 +319,7 @@ def test_two_workspaces_of_one_process_do_not_share_modules(tmp_path: Path) -> N
 
 def test_a_run_with_an_adopted_agent_keeps_a_journal_that_replays(tmp_path: Path) -> None:
     def llmdo(*words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "llmdo", *words], cwd=tmp_path, capture_output=True, text=True
-        )
+        done = commands.llmdo(tmp_path, *words)
         return done.returncode, done.stdout
 
     calls: Step = [("look", {"where": "here"}), ("critic", {"input": "y"})]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,8 @@ from llmdo.diff import diff
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
+from tests import commands
+from tests.locks import locked
 
 from .building import script
 
@@ -92,7 +92,7 @@ def root(tmp_path: Path) -> Path:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.txt").write_text(f"text of {folder}", encoding="utf-8")
     script(tmp_path, critic=["fine: {prompt}"])
-    return tmp_path
+    return locked(tmp_path)
 
 
 def go(root: Path, entry: str, text: str, **options: object) -> RunOutcome:
@@ -212,9 +212,7 @@ def test_the_lock_knows_the_tool_and_diff_tells_of_another(root: Path) -> None:
 
 def test_the_command_line_runs_shows_and_explains_it(root: Path) -> None:
     def llmdo(*words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "llmdo", *words], cwd=root, capture_output=True, text=True
-        )
+        done = commands.llmdo(root, *words)
         return done.returncode, done.stdout
 
     assert llmdo("run", "sum", '{"a": 2}') == (0, '{"sum":3}\n')
