@@ -10,7 +10,7 @@ from llmdo.values import dataclass
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end", "sources",
+    "return", "end", "sources", "attempt",
 ]  # fmt: skip
 """What an entry is about.
 
@@ -18,7 +18,7 @@ Kind = Literal[
 work on the run. `call`: a worker begins. `request`: a model answered. `invalid`: a call's arguments did not fit.
 `decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
 execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended. `sources`: the
-Python files that an exported run brings, by path, as contents.
+Python files that an exported run brings, by path, as contents. `attempt`: a request that a model did not answer.
 """
 
 

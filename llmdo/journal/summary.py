@@ -58,6 +58,8 @@ class Node:
     output_tokens: int = 0
     cost_usd: Decimal | None = None
     models: list[str] = field(default_factory=list)
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    """The requests that were not answered: of which number, by which model, how it failed and why."""
     decisions: list[dict[str, Any]] = field(default_factory=list)
     children: dict[str, Node] = field(default_factory=dict)
 
@@ -153,6 +155,8 @@ def _take(node: Node, entry: Entry) -> None:
             node.worker, node.input = said["worker"], said["input"]
         case "request":
             _take_request(node, said)
+        case "attempt":
+            node.attempts.append({**said, "error": entry.outcome})
         case "decision":
             node.decisions.append(said)
             if not said["allowed"]:

@@ -71,6 +71,11 @@ def as_markdown(one: Summary, roots: Mapping[str, Node]) -> str:
         used = _used(node) if node.requests else ""
         row = (f"{node.began - one.began:.2f} s", node.outcome, _decided(node), used)
         lines.append(f"| {_cell(node.path)} | {' | '.join(map(_cell, row))} |")
+    failed = [
+        f"* {_cell(node.path)}: {_cell(_failed(one))}" for node in _walk(roots) for one in node.attempts
+    ]
+    if failed:
+        lines += ["", *failed]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -103,6 +108,8 @@ def _branch(node: Node, depth: int, start: float) -> Iterator[str]:
     ended = node.outcome or ("" if node.worker and not depth else "not ended")
     facts = [f"+{node.began - start:.2f} s", *([_used(node)] if node.requests else []), _decided(node), ended]
     yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{said}"
+    for one in node.attempts:
+        yield f"{margin}  {_failed(one)}"
     for child in node.children.values():
         yield from _branch(child, depth + 1, start)
 
@@ -111,6 +118,12 @@ def _walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
     for node in nodes.values():
         yield node
         yield from _walk(node.children)
+
+
+def _failed(attempt: Mapping[str, Any]) -> str:
+    """A request that was not answered, in a line."""
+    said = f": {_quoted(attempt['message'])}" if attempt["message"] else ""
+    return f"request {attempt['request']} to {attempt['model']} failed, {attempt['error']}{said}"
 
 
 def _used(node: Node) -> str:

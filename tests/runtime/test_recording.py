@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 from llmdo.graph import Graph
 from llmdo.journal import Runs
+from llmdo.journal.summary import summary, tree
+from llmdo.render.runs import as_json, as_text
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.terms import Terms
@@ -390,3 +393,66 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, t
     broken_models(root)
     assert go_on(made, root, terms=Terms(live=False)) == outcome, "a replay, which knows no policy"
     assert go_on(made, root).output == outcome.output
+
+
+FAILING = """
+from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelHTTPError
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+
+ERRORS = [
+    ModelHTTPError(503, "m", body={"echo": "canary-of-a-body"}, retry_after=0.0),
+    ModelConnectionError("m", "no route, key canary-of-a-key", retry_after=0.0),
+]
+
+
+def fail(messages, info):
+    if ERRORS:
+        raise ERRORS.pop(0)
+    raise ModelAPIError("m", "gone")
+
+
+def answer(messages, info):
+    return ModelResponse(parts=[TextPart("done")])
+
+
+first = FunctionModel(fail, model_name="first")
+second = FunctionModel(answer, model_name="second")
+"""
+
+
+def test_a_request_that_was_not_answered_is_kept_without_what_the_provider_sent(root: Path) -> None:
+    (root / "chain.py").write_text(FAILING)
+    chain = {"fast": ("python:chain.py:first", "python:chain.py:second")}
+    made = graph(worker("main", model="fast"), aliases=chain)
+    with Runs(root).create("r") as journal:
+        options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({"A_KEY": "canary-of-a-key"})))
+        outcome = run_sync(made, root=root, prompts=prompts(made), entry="go", options=options)
+    assert outcome.output == "done"
+    assert b"canary" not in Runs(root).path("r").read_bytes()
+    with Runs(root).read("r") as journal:
+        attempts = [(one.path, one.outcome, one.data) for one in journal.entries("attempt")]
+        shown = as_text(summary(journal, is_running=False), tree(journal))
+    said = {"request": 1, "model": "function:first", "message": "the status was 503"}
+    assert attempts == [("main", "ModelHTTPError", said)]
+    assert "    request 1 to function:first failed, ModelHTTPError: the status was 503\n" in shown
+
+
+def test_attempts_at_a_model_that_stays_down_are_all_kept(root: Path) -> None:
+    (root / "chain.py").write_text(FAILING)
+    made = graph(worker("main", model="python:chain.py:first", model_settings={"max_retries": 2}))
+    with Runs(root).create("r") as journal:
+        options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({"A_KEY": "canary-of-a-key"})))
+        outcome = run_sync(made, root=root, prompts=prompts(made), entry="go", options=options)
+    assert outcome.status == "failed"
+    assert b"canary" not in Runs(root).path("r").read_bytes()
+    assert go_on(made, root).status == "failed"
+    with Runs(root).read("r") as journal:
+        attempts = [(one.step, one.outcome, one.data["message"]) for one in journal.entries("attempt")]
+        json.loads(as_json(summary(journal, is_running=False), tree(journal)))
+    assert attempts[:3] == [
+        (1, "ModelHTTPError", "the status was 503"),
+        (2, "ModelConnectionError", "no route, key [redacted A_KEY]"),
+        (3, "ModelAPIError", "gone"),
+    ]
+    assert [step for step, _, _ in attempts] == list(range(1, len(attempts) + 1))

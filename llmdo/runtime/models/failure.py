@@ -6,6 +6,7 @@ from pydantic_ai.exceptions import (
     AgentRunError,
     FallbackExceptionGroup,
     ModelConnectionError,
+    ModelHTTPError,
     ModelTimeoutError,
 )
 
@@ -18,6 +19,19 @@ MAX_TOLD = 500  # characters: what a model is told about a failure
 def told(error: BaseException) -> str:
     """Why a worker failed, as its caller's model is told."""
     text = " ".join(_sentence(error).split())
+    return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."
+
+
+def without_body(error: BaseException) -> str:
+    """Why a request failed, without what the provider sent: that may repeat anything."""
+    match error:
+        case ModelHTTPError():
+            text = f"the status was {error.status_code}"
+        case AgentRunError() | LlmdoError():
+            text = error.message
+        case _:
+            text = sentence_of(error)
+    text = " ".join(text.split())
     return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."
 
 

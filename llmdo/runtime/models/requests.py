@@ -65,9 +65,12 @@ class CountedModel(WrapperModel):
     def _taken_back_if_not_sent(self) -> Iterator[None]:
         try:
             yield
-        except ModelConnectionError as error:
-            if error.phase in NOT_BEGUN:
-                self._runtime.config.budget.release(self._runtime.frame)
+        except Exception as error:
+            config, frame = self._runtime.config, self._runtime.frame
+            if config.recorder:
+                config.recorder.attempted(frame.path, self.wrapped.model_id, error)
+            if isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN:
+                config.budget.release(frame)
             raise
 
 

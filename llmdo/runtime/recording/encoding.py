@@ -49,7 +49,8 @@ class Encoding:
 
     def response(self, response: ModelResponse) -> Packed:
         """What a model answered."""
-        return self._packed(_RESPONSE.dump_json(response, exclude_none=True))
+        # What failed before it, with the bodies of those answers: the journal has an entry of its own for each.
+        return self._packed(_RESPONSE.dump_json(response, exclude_none=True, exclude={"failed_attempts"}))
 
     def result(self, value: object) -> Packed:
         """What a tool returned. An object of the tool's own comes back as the plain data that a model sees.

@@ -19,6 +19,7 @@ from llmdo.journal.entries import Entry, JournalError
 from llmdo.journal.store import digest_of
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake
+from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference, excerpt
 from llmdo.runtime.recording.encoding import Decoding, Encoding
@@ -138,6 +139,15 @@ class Recorder:
             packed.contents,
         )
         return response
+
+    def attempted(self, path: str, model: str, error: Exception) -> None:
+        """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
+        step = self._next(path, "attempt")
+        while self.journal.get(path, "attempt", step):
+            step = self._next(path, "attempt")
+        said = {"request": self._steps[path, "request"], "model": model, "message": without_body(error)}
+        body = self.encoding.plain(said).body
+        self._add(Entry(path=path, kind="attempt", step=step, outcome=type(error).__name__, body=body))
 
     def keep(self, content: bytes) -> str:
         """The digest of `content`, which the journal keeps from the next entry on."""
