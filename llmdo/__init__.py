@@ -13,7 +13,7 @@ What you own, who reads it, and what it becomes:
 
 The modules, each importing only from those below it:
 
-    __main__.py     entry point; `check` is dispatched before anything heavy is imported
+    __main__.py     entry point; `check` and `runs` are dispatched before anything heavy is imported
     cli/            the commands: parse, one library call, render, exit code
     importing/      `import`: a foreign project as a workspace of ours, and how the two differ
     embedding.py    llmdo from Python: entries of a workspace or of a few files, run as the command line does

@@ -1,4 +1,4 @@
-"""The entry point. `check` and shell completion are dispatched before anything heavy is imported."""
+"""The entry point. `check`, `runs` and shell completion are dispatched before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -67,6 +67,13 @@ def _dispatch(words: Sequence[str]) -> int:
 
         if asked := foreign.parse(words[1:]):
             return foreign.check(asked)
+    elif words[:1] == ["runs"]:
+        from llmdo.cli import quick
+
+        if (asked_runs := quick.listing(words[1:], os.environ)) is not None:
+            from llmdo.cli import history
+
+            return history.list_as_asked(asked_runs)
     elif words[:1] == ["check"]:
         from llmdo.cli import quick
 

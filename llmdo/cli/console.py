@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TextIO
 
 from llmdo.diagnostic import LlmdoError, shown
-from llmdo.workspace import MANIFEST, find_root
 
 FINE = 0
 FINDINGS = 1
@@ -23,6 +22,8 @@ def root_folder(project: str | None) -> Path:
     Raises:
         LlmdoError: there is none.
     """
+    from llmdo.workspace import MANIFEST, find_root  # what reads workspaces, which not every command does
+
     given = project or os.environ.get("LLMDO_PROJECT")
     if not given:
         return find_root(Path.cwd())

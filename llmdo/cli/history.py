@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.cli.console import FINE, say, shown_lines
@@ -12,7 +13,7 @@ from llmdo.journal.summary import summaries, summary, tree
 from llmdo.render import runs as render
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
 DAY = 24 * 60 * 60  # seconds
 
@@ -35,6 +36,17 @@ def list_runs(root: Path, *, entry: str | None, status: str | None, limit: int, 
     else:
         say("no such run has a journal here")
     return FINE
+
+
+def list_as_asked(asked: Mapping[str, str]) -> int:
+    """The same for words that `quick.listing` has read."""
+    return list_runs(
+        Path(asked["project"]),
+        entry=asked.get("entry"),
+        status=asked.get("status"),
+        limit=int(asked.get("limit", "20")),
+        as_json=asked.get("format") == "json",
+    )
 
 
 def _say_unreadable(error: JournalError) -> None:

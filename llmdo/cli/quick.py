@@ -1,4 +1,4 @@
-"""What `llmdo check` does before anything else is imported: it reads its options, and remembers its last answer."""
+"""What some commands do before anything else is imported: read their options, and `check` remembers its last answer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ REMEMBERED = ("text", "concise", "json")
 
 _FLAGS = ("locked", "strict", "fix", "no-cache")
 _VALUES = ("project", "format")
+_LISTING = ("project", "format", "entry", "status", "limit")
 
 
-def options(words: Sequence[str]) -> dict[str, str | bool] | None:
+def options(
+    words: Sequence[str], flags: Sequence[str] = _FLAGS, values: Sequence[str] = _VALUES
+) -> dict[str, str | bool] | None:
     """The options in `words` by their names; None for anything unusual, which the command-line library answers."""
     found: dict[str, str | bool] = {}
     waiting = iter(words)
     for word in waiting:
         name, equals, value = word.removeprefix("--").partition("=")
-        if name in _FLAGS and word == f"--{name}":
+        if name in flags and word == f"--{name}":
             found[name.replace("-", "_")] = True
-        elif name in _VALUES and word.startswith("--"):
+        elif name in values and word.startswith("--"):
             given = value if equals else next(waiting, None)
             if given is None:
                 return None
@@ -34,6 +37,19 @@ def options(words: Sequence[str]) -> dict[str, str | bool] | None:
         else:
             return None
     return found
+
+
+def listing(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
+    """What `llmdo runs` asks for, its folder as `project`; None for all but a list, and for anything unusual."""
+    if words[:1] not in ([], ["list"]):
+        return None
+    found = options(words[1:], (), _LISTING)
+    if found is None:
+        return None
+    said = {name: str(value) for name, value in found.items()}
+    root = _root(said.get("project") or environ.get("LLMDO_PROJECT"))
+    is_usual = said.get("format", "text") in ("text", "json") and said.get("limit", "0").isdecimal()
+    return {**said, "project": root} if root is not None and is_usual else None
 
 
 def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
@@ -169,6 +168,8 @@ class Runs:
         Raises:
             JournalError: A process works on it, or it cannot be removed.
         """
+        import shutil  # loads what compresses, which lists have no use for
+
         with self.claim(run):
             try:
                 for path in self.folder.iterdir():

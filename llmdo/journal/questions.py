@@ -35,6 +35,8 @@ class Waiting:
 
 def waiting(journal: Journal) -> dict[str, Waiting]:
     """The questions of a run that wait, by call path and in its order: in which they came is chance."""
+    if next(journal.entries("asked"), None) is None:
+        return {}  # the decisions of a long run are many
     now = time.time()
     found: dict[str, Waiting] = {}
     for entry in journal.entries("asked", "answered", "decision"):

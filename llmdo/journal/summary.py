@@ -71,11 +71,12 @@ class Node:
 
 def summary(journal: Journal, *, is_running: bool) -> Summary | None:
     """The run of `journal` in a line; None where it never began."""
-    first = next(journal.entries("run"), None)
+    begun = list(journal.entries("run", "session", "end"))
+    first = next((entry for entry in begun if entry.kind == "run"), None)
     if first is None:
         return None
-    sessions = list(journal.entries("session"))
-    last = journal.last("end")
+    sessions = [entry for entry in begun if entry.kind == "session"]
+    last = next((entry for entry in reversed(begun) if entry.kind == "end"), None)
     is_over = last is not None and last.step >= len(sessions)
     status = "running" if is_running else last.outcome if last is not None and is_over else "stopped"
     said: dict[str, Any] = last.data if last is not None and is_over else {}

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.cli import app
+from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
 from tests.locks import locked
 
@@ -175,6 +177,37 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
     assert llmdo("runs", "prune", "--keep", "1", "--dry-run", cwd=workspace).out == f"{old}\n"
     assert llmdo("runs", "prune", "--keep", "1", cwd=workspace).out == f"{old}\n"
     assert Runs(workspace).names() == [kept]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["list"],
+        ["list", "--limit", "1"],
+        ["list", "--limit=0", "--format=json", "--entry", "main"],
+        ["list", "--status", "completed", "--project", "."],
+        ["list", "--entry", "other"],
+        ["list", "--limit", "-1"],
+        ["list", "--format", "xml"],
+        ["list", "--project", "nowhere"],
+        ["list", "one-too-many"],
+        ["--limit", "1"],
+    ],
+)
+def test_a_list_is_the_same_with_and_without_the_command_line_library(
+    llmdo: Llmdo, workspace: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in ("one", "two"):
+        llmdo("run", "main", text, cwd=workspace)
+    quickly = llmdo("runs", *words, cwd=workspace)
+    try:
+        code = app.run(["runs", *words])
+    except LlmdoError as error:
+        code = error.exit_code
+    said = capsys.readouterr()
+    assert (quickly.code, quickly.out) == (code, said.out)
+    assert quickly.code == (2 if quickly.err and not quickly.err.startswith("no such run") else 0)
 
 
 def test_a_run_that_could_go_on_is_not_pruned_unless_that_is_said(llmdo: Llmdo, noting: Path) -> None:
