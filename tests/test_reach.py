@@ -128,6 +128,35 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
             assert reason.rule is None or reason.rule in {*base_rules(graph.rules), *rules_on(graph, row)}
 
 
+@settings(max_examples=400, deadline=None)
+@given(graphs())
+def test_reach_shows_the_shortest_of_the_mildest_paths(graph) -> None:
+    analysis = Analysis(graph)
+    ways: dict[Capability, list[tuple[bool, bool, int, tuple[str, ...]]]] = {}
+    for path in call_paths(graph):
+        gates = delegations(graph, path)
+        if "blocked" in gates:
+            continue
+        for use in graph.workers[path[-1]].uses:
+            for tool in tools_of(graph, graph.workers[path[-1]], use).values():
+                for row, raised, declared in analysis.shapes.of_tool(
+                    tool, delegation=use.name in graph.workers
+                ):
+                    decision = decide(raised, declared, authority_on(graph, path)).decision
+                    is_free = {decision, *gates} == {"allowed"}
+                    way = (decision == "blocked", not is_free, len(path), (*path, use.name))
+                    ways.setdefault(row, []).append(way)
+    for row in analysis.of(graph.entries["e"]):
+        best = min((blocked, length, names) for blocked, _, length, names in ways[row.capability])
+        assert (row.verdict.decision == "blocked", tuple(hop.name for hop in row.path)) == (best[0], best[2])
+        free = min(
+            (names for _, asks, _, names in ways[row.capability] if not asks),
+            key=lambda one: (len(one), one),
+            default=None,
+        )
+        assert row.free == free if free is None else tuple(hop.name for hop in row.free) == free
+
+
 @settings(max_examples=200, deadline=None)
 @given(graphs(), st.integers(0, 3))
 def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
@@ -195,3 +224,13 @@ def test_a_delegate_without_files_does_not_hide_those_that_another_one_is_handed
     graph = building.graph(main, first, building.worker("b"), paths={"decks/": "in/"})
     found = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
     assert found == ["agent.delegate", "fs.read:in/**"]
+
+
+def test_a_path_around_a_ceiling_is_a_shortest_one() -> None:
+    """Through `c` the first tool is near; around `c`, whose ceiling cuts it off, the second one is nearer."""
+    names = {"main": ["a", "c"], "a": ["b"], "b": ["far", "second"], "far": ["first"], "first": ["kit_a"]}
+    workers = [building.worker(name, *used) for name, used in {**names, "second": ["kit_b"]}.items()]
+    kits = [building.toolset(name, f"{name}.py:kit", tool=["net.connect"]) for name in ("kit_a", "kit_b")]
+    graph = building.graph(*workers, building.worker("c", "first", may=[]), *kits)
+    row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
+    assert [hop.name for hop in row.path] == ["main", "a", "b", "second", "kit_b"]

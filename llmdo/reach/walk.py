@@ -120,7 +120,7 @@ class Walk:
                 row = self._row(number, nearest, ruling)
                 line = id(row.shape.row)
                 known = found.get(line)
-                found[line] = row if known is None else _joined(known, row)
+                found[line] = row if known is None else _joined(known, row, everything)
         return found
 
     def _row(self, number: int, nearest: _Found, ruling: Ruling) -> Row:
@@ -215,19 +215,19 @@ def _delegate(graph: Graph, caller: str, shape: Shape) -> str:
     )
 
 
-def _joined(known: Row, row: Row) -> Row:
-    """The better of two, of which `known` was found first."""
+def _joined(known: Row, row: Row, everything: _Search) -> Row:
+    """The better of two, of which `everything` found the group of `known` first."""
     one, other = known.way, row.way
     if (
         isinstance(one, _Found)
         and isinstance(other, _Found)
-        and one.search is other.search
+        and one.search is other.search is everything
         and one.worker != other.worker
         and (known.verdict.decision == "blocked") == (row.verdict.decision == "blocked")
         and known.assurance == row.assurance
         and (known.free_way is one or row.free_way is None)
     ):
-        return known  # one search led to both, and it finds what is nearer first
+        return known  # what is nearer is found first, unless the way has to lead around a worker
     return joined(known, row)
 
 
