@@ -44,9 +44,9 @@ class Bounds:
     def _below(self) -> Mapping[str, int]:
         """Each worker's bound: its own rows and those of all below it."""
         masks = self._bits[1]
-        masks_of: dict[frozenset[int], int] = {}
+        masks_of: dict[tuple[int, ...], int] = {}
         all_own: dict[str, int] = {}
-        for name, groups in self.shapes.by_worker.items():
+        for name, groups in zip(self.edges, self.shapes.by_place, strict=True):
             if (mask := masks_of.get(groups)) is None:
                 mask = 0
                 for group in groups:

@@ -13,7 +13,7 @@ from llmdo.shell.rules import ShellSettings
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from llmdo.authority import Capability, Decision, Rule
     from llmdo.shell.rules import IsolationMode
@@ -114,6 +114,11 @@ class Attachments:
     max: int | None = None
     max_bytes: int | None = None
     suffixes: tuple[str, ...] | None = None
+
+    @property
+    def are_refused(self) -> bool:
+        """Whether callers may hand over none; without a limit they may."""
+        return self.max == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +271,10 @@ class _Resolved(NamedTuple):
     edges: Mapping[str, tuple[str, ...]]
     lines: Mapping[str, Lines]
     kinds: tuple[Lines, ...]
+    governed: tuple[Worker, ...]
+    rules: Mapping[str, tuple[Rule, ...]]
+    alike: tuple[Sequence[int], ...]
+    without_files: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,9 +326,43 @@ class Graph:
         """Those of the `lines` that differ."""
         return self._resolved.kinds
 
+    @property
+    def governed(self) -> tuple[Worker, ...]:
+        """The workers that have rules or a ceiling of their own."""
+        return self._resolved.governed
+
+    @property
+    def own_rules(self) -> Mapping[str, tuple[Rule, ...]]:
+        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first."""
+        return self._resolved.rules
+
+    @property
+    def alike(self) -> tuple[Sequence[int], ...]:
+        """The places of all workers, together those with equal `lines` and `own_rules` that have delegates or none."""
+        return self._resolved.alike
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each worker among all of them."""
+        return {name: place for place, name in enumerate(self.workers)}
+
+    @cached_property
+    def edges_of_places(self) -> Sequence[tuple[int, ...]]:
+        """The `edges` from and to places, which are quicker to follow than names."""
+        place_of = self.places.__getitem__
+        return [tuple(map(place_of, delegates)) for delegates in self.edges.values()]
+
+    @property
+    def without_files(self) -> frozenset[str]:
+        """The workers that callers may hand no files to."""
+        return self._resolved.without_files
+
     def use(self, worker: str, name: str) -> Use:
         """The line by which `worker` names a toolset or a delegate."""
-        return next(use for use in self.workers[worker].uses if use.name == name)
+        for use in self.workers[worker].uses:
+            if use.name == name:
+                return use
+        raise KeyError(name)
 
     @cached_property
     def _resolved(self) -> _Resolved:
@@ -328,8 +371,13 @@ class Graph:
         lines: dict[str, Lines] = {}
         kinds: dict[Lines, Lines] = {}
         texts: dict[int, str] = {}
+        governed: list[Worker] = []
+        rules: dict[str, tuple[Rule, ...]] = {}
+        first_rules: dict[object, tuple[Rule, ...]] = {}
+        alike: dict[object, list[int]] = {}
+        without_files: list[str] = []
         workers, toolsets = self.workers, self.toolsets
-        for name, worker in workers.items():
+        for place, (name, worker) in enumerate(workers.items()):
             delegates: list[str] = []
             others: list[tuple[str, str]] = []
             for use in worker.uses:
@@ -344,5 +392,19 @@ class Graph:
                     others.append((used, text))
             edges[name] = tuple(delegates)
             mine = tuple(others)
-            lines[name] = kinds.setdefault(mine, mine)
-        return _Resolved(edges, lines, tuple(kinds))
+            mine = lines[name] = kinds.setdefault(mine, mine)
+            own: tuple[Rule, ...] = ()
+            if worker.approvals:
+                own = rules[name] = first_rules.setdefault(_decided(worker.approvals), worker.approvals)
+            if own or worker.may is not None:
+                governed.append(worker)
+            if worker.attachments.are_refused:
+                without_files.append(name)
+            alike.setdefault((id(mine), id(own), not delegates), []).append(place)
+        named = frozenset(without_files)
+        return _Resolved(edges, lines, tuple(kinds), tuple(governed), rules, tuple(alike.values()), named)
+
+
+def _decided(rules: tuple[Rule, ...]) -> object:
+    """What rules decide, whoever says so."""
+    return tuple([(rule.capability.name, rule.capability.scope, rule.decision) for rule in rules])

@@ -36,18 +36,13 @@ class Offer:
     """What the tool declares; a call never raises more."""
 
 
-def takes_attachments(worker: Worker) -> bool:
-    """Whether callers may hand files to `worker`; without a limit they may."""
-    return worker.attachments.max != 0
-
-
 def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
     """`callee` as a tool of `caller`; None is the function of an entry.
 
     Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
     names and what the caller's own `filesystem` reads. A caller with neither can name no file.
     """
-    if not takes_attachments(callee):
+    if callee.attachments.are_refused:
         return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
     scopes = {f"{target}**" if target.endswith("/") else target for target in graph.paths.values()}
     for use in caller.uses if caller else ():

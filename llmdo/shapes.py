@@ -17,7 +17,7 @@ from llmdo.authority import Capability, scope_contains, scope_order
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.authority import Rule
     from llmdo.graph import Entry, Graph, Tool, Toolset, Use, Worker
@@ -57,9 +57,11 @@ class _Reading(NamedTuple):
     """What the lines of all workers say."""
 
     groups: list[Group]
-    by_worker: dict[str, frozenset[int]]
-    numbers: dict[tuple[object, ...], int]
-    """What the workers that have a group have in common, to its number."""
+    by_place: list[tuple[int, ...]]
+    numbers: dict[int, dict[tuple[object, ...], int]]
+    """For each of the rules that workers have, by identity: what a line says, to the number of the group."""
+    shapes: dict[tuple[object, ...], tuple[Shape, ...]]
+    """What a line says, to the calls that it offers, whatever the rules of the worker."""
 
 
 @dataclass(frozen=True)
@@ -80,69 +82,69 @@ class Shapes:
 
     @cached_property
     def _read(self) -> _Reading:
-        """One pass over all workers: there are many, and those with equal lines and rules are looked at once."""
-        read = _Reading([], {}, {})
-        known: dict[object, frozenset[int]] = {}
-        edges, takes_none = self.graph.edges, self._takes_none
-        for name, lines in self.graph.lines.items():
-            rules = self.approvals.get(name, ())
-            kinds = tuple(dict.fromkeys(map(takes_none.__contains__, edges[name])))
-            key = (id(lines), id(rules), kinds)
-            if (groups := known.get(key)) is None:
-                groups = known[key] = frozenset(self._groups_of(read, name, rules, kinds))
-            read.by_worker[name] = groups
+        """One look at each kind of worker: there are many workers, and most are like others."""
+        read = _Reading([], [()] * len(self.graph.workers), {}, {})
+        names, by_place, rules_of = list(self.graph.workers), read.by_place, self.graph.own_rules.get
+        for places, kinds in self._kinds:
+            name = names[places[0]]
+            groups = self._groups_of(read, name, rules_of(name, ()), kinds)
+            for place in places:
+                by_place[place] = groups
         return read
 
+    @property
+    def _kinds(self) -> Iterator[tuple[Sequence[int], tuple[bool, ...]]]:
+        """The places of workers that are alike, and the kinds of their delegates: whether these take no files."""
+        edges, without_files = list(self.graph.edges.values()), self.graph.without_files
+        for places in self.graph.alike:
+            if not edges[places[0]]:
+                yield places, ()
+            elif not without_files:
+                yield places, (False,)
+            else:
+                found: dict[tuple[bool, ...], list[int]] = {}
+                for place in places:
+                    kinds = tuple(dict.fromkeys(map(without_files.__contains__, edges[place])))
+                    found.setdefault(kinds, []).append(place)
+                yield from ((alike, kinds) for kinds, alike in found.items())
+
     def _groups_of(
-        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: Iterable[bool]
-    ) -> Iterator[int]:
+        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: tuple[bool, ...]
+    ) -> tuple[int, ...]:
         """The numbers of the groups of a worker that has delegates of these `kinds`; new ones are added."""
-        handed = ""
-        for line in self.graph.lines[name]:
-            yield self._number(read, name, line[0], rules, line)
-            if line[0] == "filesystem":
-                # What it reads, its worker may hand to a delegate that takes files.
-                handed = line[1] or "{}"
-        for takes_none in kinds:
-            # What is declared of a delegation depends on nothing else about the delegate.
-            first = next(one for one in self.graph.edges[name] if (one in self._takes_none) == takes_none)
-            yield self._number(read, name, first, rules, (takes_none, "" if takes_none else handed))
-
-    def _number(
-        self, read: _Reading, worker: str, used: str, rules: tuple[Rule, ...], line: tuple[object, ...]
-    ) -> int:
-        """The number of the group for a line of `worker` that says the same as `line`."""
-        key = (*line, id(rules))
-        if (number := read.numbers.get(key)) is None:
-            number = read.numbers[key] = len(read.groups)
-            use = self.graph.use(worker, used)
-            read.groups.append(Group(rules, self._shapes_of(self.graph.workers[worker], use)))
-        return number
+        lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
+        if kinds:
+            handed = self._handed.get(id(lines), "")
+            lines = (*lines, *[(takes_none, "" if takes_none else handed) for takes_none in kinds])
+        numbers = read.numbers.setdefault(id(rules), {})
+        for line in lines:
+            if line not in numbers:
+                numbers[line] = len(read.groups)
+                read.groups.append(Group(rules, self._offered(read, name, line)))
+        return tuple(sorted(map(numbers.__getitem__, lines)))
 
     @cached_property
-    def _takes_none(self) -> frozenset[str]:
-        """The workers that callers may hand no files to."""
-        return frozenset(
-            [name for name, worker in self.graph.workers.items() if not inventory.takes_attachments(worker)]
-        )
-
-    @cached_property
-    def approvals(self) -> Mapping[str, tuple[Rule, ...]]:
-        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first."""
-        first: dict[object, tuple[Rule, ...]] = {}
+    def _handed(self) -> Mapping[int, str]:
+        """Lines, by identity, to what of them reads files: these may be handed to a delegate that takes any."""
         return {
-            name: first.setdefault(
-                tuple(
-                    [
-                        (rule.capability.name, rule.capability.scope, rule.decision)
-                        for rule in worker.approvals
-                    ]
-                ),
-                worker.approvals,
-            )
-            for name, worker in self.graph.workers.items()
-            if worker.approvals
+            id(lines): config or "{}"
+            for lines in self.graph.kinds_of_lines
+            for used, config in lines
+            if used == "filesystem"
         }
+
+    def _offered(self, read: _Reading, worker: str, line: tuple[object, ...]) -> tuple[Shape, ...]:
+        """The calls that a line of `worker` which says this offers."""
+        if (known := read.shapes.get(line)) is None:
+            used = line[0]
+            if not isinstance(used, str):
+                # What is declared of a delegation depends on nothing else about the delegate.
+                used = next(
+                    one for one in self.graph.edges[worker] if (one in self.graph.without_files) == used
+                )
+            use = self.graph.use(worker, used)
+            known = read.shapes[line] = self._shapes_of(self.graph.workers[worker], use)
+        return known
 
     @property
     def groups(self) -> Sequence[Group]:
@@ -157,9 +159,9 @@ class Shapes:
         return {found: place for place, found in enumerate(sorted(alike, key=lambda one: str(alike[one])))}
 
     @property
-    def by_worker(self) -> Mapping[str, frozenset[int]]:
-        """Worker to the indexes of its groups."""
-        return self._read.by_worker
+    def by_place(self) -> Sequence[tuple[int, ...]]:
+        """For each place of a worker the indexes of its groups, sorted."""
+        return self._read.by_place
 
     def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
         delegation = use.name in self.graph.workers
@@ -169,11 +171,12 @@ class Shapes:
         for _, tool in sorted(inventory.tools_of(self.graph, worker, use).items()):
             for row, raised, declared in self.of_tool(tool, delegation=delegation):
                 # Of tools that do the same, the first by name speaks for all.
+                if (call := (row, raised, declared)) in found:
+                    continue
                 row = self._rows.setdefault(row, row)
-                implied = not any(row.name == one.name for one in tool.capabilities)
+                implied = not any(row.name == one.name for one in declared)
                 opened = "open" if tool.is_open else assurance
-                shape = Shape(row, raised, declared, toolset, tool.name, opened, implied)
-                found.setdefault((row, raised, declared), shape)
+                found[call] = Shape(row, raised, declared, toolset, tool.name, opened, implied)
         return tuple(found.values())
 
     def of_tool(
@@ -250,14 +253,14 @@ def _representative(scope: str) -> str:
 
 def written(graph: Graph) -> frozenset[Capability]:
     """Every capability that a rule or a ceiling of the graph names."""
-    holders: list[Entry | Worker] = [one for one in graph.workers.values() if one.approvals or one.may]
-    holders += graph.entries.values()
-    rules = [rule for one in holders for rule in one.approvals]
-    # Many have the same ceiling, and it is the same object then.
+    holders: list[Entry | Worker] = [*graph.governed, *graph.entries.values()]
+    # Many have the same rules or the same ceiling, and it is the same object then.
+    rules = {id(alike): alike for alike in graph.own_rules.values()}.values()
+    entries = [one.approvals for one in graph.entries.values()]
     ceilings = {id(one.may): one.may for one in holders if one.may}.values()
     return frozenset(
         [
-            *[rule.capability for rule in (*graph.rules, *rules)],
+            *[rule.capability for alike in (graph.rules, *rules, *entries) for rule in alike],
             *[capability for ceiling in ceilings for capability in ceiling],
         ]
     )

@@ -321,7 +321,7 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
 
 def _may_never_run(analysis: Analysis) -> Callable[[str], bool]:
     """Whether a worker may have a tool whose every call is blocked, worked out once for all that are alike."""
-    shapes = analysis.shapes
+    shapes, places = analysis.shapes, analysis.graph.places
     known: dict[tuple[int, tuple[Capability, ...] | None], bool] = {}
 
     def may_never_run(number: int, ceiling: Ceiling | None) -> bool:
@@ -336,7 +336,7 @@ def _may_never_run(analysis: Analysis) -> Callable[[str], bool]:
 
     def answer(name: str) -> bool:
         ceiling = analysis.ceilings.get(name)
-        for number in shapes.by_worker[name]:
+        for number in shapes.by_place[places[name]]:
             key = (number, ceiling.capabilities if ceiling else None)
             if key not in known:
                 known[key] = may_never_run(number, ceiling)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.authority import Capability, Rule, Verdict
-    from llmdo.graph import Entry, Graph
+    from llmdo.graph import Entry, Graph, Worker
     from llmdo.reach.rows import Row
 
 
@@ -38,7 +38,7 @@ class Analysis:
     _verdicts: dict[tuple[Rule, ...], dict[Shape, Verdict]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _inside: dict[tuple[Capability, ...], dict[frozenset[Capability], bool]] = field(
+    _inside: dict[int, tuple[Ceiling, dict[frozenset[Capability], bool]]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _ruled: dict[tuple[tuple[Rule, ...], tuple[Capability, ...] | None], Rulings] = field(
@@ -65,19 +65,20 @@ class Analysis:
     def ceilings(self) -> Mapping[str, Ceiling]:
         """The ceiling of each worker that has one."""
         return {
-            name: Ceiling(worker.may, f"worker `{name}`", worker.may_at)
-            for name, worker in self.graph.workers.items()
-            if worker.may is not None
+            worker.name: _worker_ceiling(worker) for worker in self.graph.governed if worker.may is not None
         }
 
     @cached_property
     def _ceilings_alike(self) -> Sequence[tuple[Ceiling, Sequence[str]]]:
         """The ceilings that differ, each with the workers that have such a one."""
-        names: dict[int, list[str]] = {}
-        for name, ceiling in self.ceilings.items():
-            # Those that say the same are mostly one object; others only cost time.
-            names.setdefault(id(ceiling.capabilities), []).append(name)
-        return [(self.ceilings[alike[0]], alike) for alike in names.values()]
+        alike: dict[int, tuple[Ceiling, list[str]]] = {}
+        for worker in self.graph.governed:
+            if worker.may is not None:
+                # Those that say the same are mostly one object; others only cost time.
+                if (known := alike.get(id(worker.may))) is None:
+                    known = alike[id(worker.may)] = (_worker_ceiling(worker), [])
+                known[1].append(worker.name)
+        return list(alike.values())
 
     @cached_property
     def _named(self) -> frozenset[Capability]:
@@ -94,6 +95,11 @@ class Analysis:
         """The calls that the workers can make."""
         names = {one.name for one in self._named} | {rule.capability.name for rule in self.base}
         return Shapes(self.graph, self.written, frozenset(names), self.also is not None)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names of the workers, by their places."""
+        return tuple(self.graph.workers)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -150,9 +156,11 @@ class Analysis:
 
     def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
         """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
+        # Only rules for the name or for what is above it can have a say.
+        raised = [one.name for one in shape.raised]
+        layers = tuple([rule for rule in layers if any(map(rule.capability.covers_name, raised))])
         known = self._verdicts.setdefault(layers, {})
         if (verdict := known.get(shape)) is None:
-            # Only rules for the name or for what is above it can have a say.
             base = [
                 positioned
                 for name in {label for raised in shape.raised for label in raised.names}
@@ -165,7 +173,8 @@ class Analysis:
 
     def admits(self, ceiling: Ceiling, raised: frozenset[Capability]) -> bool:
         """Whether a call that raises this lies inside `ceiling`."""
-        known = self._inside.setdefault(ceiling.capabilities, {})
+        # By identity, for hashing them would take longer; the first ceiling keeps them alive.
+        known = self._inside.setdefault(id(ceiling.capabilities), (ceiling, {}))[1]
         if (inside := known.get(raised)) is None:
             inside = known[raised] = all(map(ceiling.admits, raised))
         return inside
@@ -198,6 +207,10 @@ class Analysis:
 def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:
     """The workers of the graph that `entry` calls itself, sorted."""
     return tuple(sorted({start.name for start in entry.starts if start.name in graph.workers}))
+
+
+def _worker_ceiling(worker: Worker) -> Ceiling:
+    return Ceiling(worker.may or (), f"worker `{worker.name}`", worker.may_at)
 
 
 def entry_ceiling(entry: Entry) -> Ceiling | None:

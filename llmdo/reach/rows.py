@@ -38,6 +38,14 @@ class Way(Protocol):
         """The hops to the worker and on to what it uses."""
 
     @property
+    def search(self) -> object:
+        """What found it; None where it did not have to be looked for."""
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Its place among all that `search` found: what is nearer comes first, ties by the names on the path."""
+
+    @property
     def gates(self) -> tuple[Decision, ...]:
         """The decisions over the delegations on the path; empty where all are allowed."""
 
@@ -50,6 +58,8 @@ class Along:
     """A way of which the path is known, such as that of a call that the code of an entry makes itself."""
 
     path: tuple[Hop, ...]
+    search: None = None
+    place: tuple[int, str] = (0, "")
 
     @property
     def gates(self) -> tuple[Decision, ...]:
@@ -157,9 +167,14 @@ def with_rows(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:
 
 def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
     """Those of the rows whose scope holds that of another one of the same name."""
-    by_name: dict[str, list[Row]] = {}
+    rows = list(rows)
+    # Of two rows with one name one has a scope, and most names have only one.
+    by_name: dict[str, list[Row]] = {
+        row.shape.row.name: [] for row in rows if row.shape.row.scope is not None
+    }
     for row in rows:
-        by_name.setdefault(row.shape.row.name, []).append(row)
+        if (name := row.shape.row.name) in by_name:
+            by_name[name].append(row)
     for alike in by_name.values():
         if len(alike) > 1:
             alike.sort(key=lambda row: scope_order(row.capability.scope))
@@ -170,8 +185,16 @@ def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
 
 def joined(one: Row, other: Row) -> Row:
     """Of two ways to the same row: the shorter path that is not blocked, the shorter free one, the weaker assurance."""
-    first = min(one, other, key=_preference)
-    free = min(filter(None, (one.free_way, other.free_way)), key=length, default=None)
+    blocked = [row.verdict.decision == "blocked" for row in (one, other)]
+    if blocked[0] == blocked[1]:
+        mine, its = _distances(one.way, other.way)
+        first = one if mine < its or (mine == its and one.tool <= other.tool) else other
+    else:
+        first = other if blocked[0] else one
+    free = one.free_way or other.free_way
+    if one.free_way and other.free_way:
+        mine, its = _distances(one.free_way, other.free_way)
+        free = one.free_way if mine <= its else other.free_way
     return first._replace(free_way=free, assurance=weaker(one.assurance, other.assurance))
 
 
@@ -180,10 +203,12 @@ def weaker(one: Assurance, other: Assurance) -> Assurance:
     return one if one == other else max(one, other, key=ASSURANCES.index)
 
 
-def _preference(row: Row) -> tuple[bool, int, tuple[str, ...], str]:
-    return (row.verdict.decision == "blocked", *length(row.way), row.tool)
+def _distances(one: Way, other: Way) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    """How two ways compare: the shorter the better, then by the names on their paths."""
+    if one.search is not None and one.search is other.search:
+        return one.place, other.place  # so nobody has to look at the paths
+    return _length(one), _length(other)
 
 
-def length(way: Way) -> tuple[int, tuple[str, ...]]:
-    """How ways compare: the shorter the better, then by the names on their paths."""
+def _length(way: Way) -> tuple[int, tuple[str, ...]]:
     return len(way.path), tuple([hop.name for hop in way.path])

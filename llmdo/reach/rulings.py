@@ -12,7 +12,7 @@ from llmdo.values import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.authority import Ceiling, Decision, Rule, Verdict
+    from llmdo.authority import Capability, Ceiling, Decision, Rule, Verdict
     from llmdo.reach.analysis import Analysis
     from llmdo.shapes import Shape
 
@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 class Ruling(NamedTuple):
     """What is decided about one call."""
 
+    number: int
+    """The group of shapes that the call is one of."""
+    line: int
+    """The identity of the row that it belongs to."""
     shape: Shape
     cut: frozenset[str] | None
     """The workers whose ceilings cut it off for all below them; None where that of the whole tree does."""
     verdict: Verdict
     """Where no ceiling cuts it off."""
+    rank: object
+    """Of calls with equal ones that is best which is nearest. One of its own where paths have to go around workers."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,15 @@ class Rulings:
         group = self.analysis.shapes.groups[number]
         layers = (*self.layers, *group.approvals)
         for shape in group.shapes:
-            outside = self.own is not None and not self.analysis.admits(self.own, shape.raised)
-            cut = None if outside else self.analysis.cut(shape.raised)
-            yield Ruling(shape, cut, self.analysis.verdict(shape, layers))
+            cut = self._cut(shape.raised)
+            verdict = self.analysis.verdict(shape, layers)
+            rank = object() if cut else (cut is None or verdict.decision, shape.assurance)
+            yield Ruling(number, id(shape.row), shape, cut, verdict, rank)
+
+    def _cut(self, raised: frozenset[Capability]) -> frozenset[str] | None:
+        if self.own is not None and not self.analysis.admits(self.own, raised):
+            return None
+        return self.analysis.cut(raised)
 
     @cached_property
     def usual_gate(self) -> Decision:
@@ -59,13 +71,20 @@ class Rulings:
 
     @cached_property
     def gates(self) -> Mapping[str, Decision]:
-        """The decision over a delegation by each worker that has rules of its own."""
-        approvals = self.analysis.shapes.approvals
+        """The decision over a delegation by each worker that has rules of its own, where it is not the usual one."""
+        approvals = self.analysis.graph.own_rules
         # Workers whose rules decide alike share them.
         decisions = {
             id(rules): self._gate(rules) for rules in {id(one): one for one in approvals.values()}.values()
         }
-        return {name: decisions[id(rules)] for name, rules in approvals.items()}
+        usual = self.usual_gate
+        unusual = {known for known, decision in decisions.items() if decision != usual}
+        return {name: decisions[id(rules)] for name, rules in approvals.items() if id(rules) in unusual}
+
+    @cached_property
+    def gates_are_open(self) -> bool:
+        """Whether no delegation of any worker asks or is blocked."""
+        return self.usual_gate == "allowed" and not self.gates
 
     def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
         authority = self.analysis.authority((*self.layers, *approvals), ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo import inventory
@@ -11,48 +12,60 @@ from llmdo.shapes import FRESH
 from llmdo.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from llmdo.authority import Ceiling, Decision, Reason
     from llmdo.graph import Graph, Reference
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.rulings import Ruling, Rulings
-    from llmdo.shapes import Shape
+    from llmdo.shapes import Group, Shape
 
 _CUT_OFF = Verdict("blocked", ())
 """About a call that ceilings cut off on every path, whichever they are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Search:
     """The workers that a breadth-first search found, from where, and the first one of every group."""
 
     walk: Walk
-    parent: Mapping[str, str | None]
-    """In the order found: shorter paths first, ties by the names on them."""
-    first: Mapping[int, str]
+    parent: Mapping[int, int | None]
+    """Places of workers, in the order found: shorter paths first, ties by the names on them."""
+    first: Mapping[int, int]
+    """In the same order."""
     is_free: bool
     """Whether nothing asks on any of its paths."""
-    _ways: dict[int, _Found] = field(default_factory=dict)
-    _hops: dict[str, tuple[Hop, ...]] = field(default_factory=dict)
+    _hops: dict[int, tuple[Hop, ...]] = field(default_factory=dict)
+    _paths: dict[int, tuple[Hop, ...]] = field(default_factory=dict)
 
-    def way(self, number: int) -> _Found | None:
-        """The way to the calls of a group; None where no worker was found that has it."""
-        if (known := self._ways.get(number)) is None and (name := self.first.get(number)):
-            shapes = self.walk.analysis.shapes
-            known = self._ways[number] = _Found(self, name, shapes.groups[number].shapes[0])
-        return known
+    @cached_property
+    def ways(self) -> Mapping[int, _Found]:
+        """The way to the calls of each group that was found."""
+        return {number: _Found(self, place, number) for number, place in self.first.items()}
 
-    def hops(self, name: str) -> tuple[Hop, ...]:
-        """The hops of the path to the worker `name`."""
-        if (known := self._hops.get(name)) is None:
-            caller = self.parent[name]
+    @cached_property
+    def order(self) -> Mapping[int, int]:
+        """How early those that are first were found, the nearest first."""
+        return {place: order for order, place in enumerate(self.first.values())}
+
+    def hops(self, place: int) -> tuple[Hop, ...]:
+        """The hops of the path to the worker at `place`."""
+        if (known := self._hops.get(place)) is None:
+            name = self.walk.names[place]
+            caller = self.parent[place]
             if caller is None:
                 known = (Hop(name, None),)
             else:
-                use = self.walk.analysis.graph.use(caller, name)
+                use = self.walk.analysis.graph.use(self.walk.names[caller], name)
                 known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller)))
-            self._hops[name] = known
+            self._hops[place] = known
+        return known
+
+    def path(self, way: _Found) -> tuple[Hop, ...]:
+        """The hops to the worker that a way leads to, and on to what it uses."""
+        if (known := self._paths.get(way.number)) is None:
+            use = self.walk.analysis.graph.use(way.worker, way.end)
+            known = self._paths[way.number] = (*self.hops(way.at), Hop(use.name, use))
         return known
 
 
@@ -60,16 +73,31 @@ class _Found(NamedTuple):
     """The way to what the first worker uses that a search found to have it."""
 
     search: _Search
-    worker: str
-    shape: Shape
-    """One of those that the use stands for."""
+    at: int
+    """The place of the worker."""
+    number: int
+    """The group of shapes that the use stands for."""
+
+    @property
+    def worker(self) -> str:
+        """The name of the worker."""
+        return self.search.walk.names[self.at]
+
+    @property
+    def end(self) -> str:
+        """The name of what the worker uses."""
+        shape = self.search.walk.groups[self.number].shapes[0]
+        return shape.toolset or _delegate(self.search.walk.analysis.graph, self.worker, shape)
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Its place among all that the search found."""
+        return self.search.order[self.at], self.end
 
     @property
     def path(self) -> tuple[Hop, ...]:
         """The hops to the worker and on to what it uses."""
-        graph = self.search.walk.analysis.graph
-        use = graph.use(self.worker, self.shape.toolset or _delegate(graph, self.worker, self.shape))
-        return (*self.search.hops(self.worker), Hop(use.name, use))
+        return self.search.path(self)
 
     @property
     def gates(self) -> tuple[Decision, ...]:
@@ -79,6 +107,11 @@ class _Found(NamedTuple):
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
         """Why a call at its end is decided so: in the words of this worker's own rules, and of the ceilings on it."""
         walk = self.search.walk
+        group = walk.groups[self.number]
+        if verdict is not _CUT_OFF and not group.approvals:
+            return (
+                verdict.reasons
+            )  # the rules of the worker are those of all workers that the verdict is about
         analysis = walk.analysis
         layers = (*walk.rulings.layers, *analysis.graph.workers[self.worker].approvals)
         if verdict is not _CUT_OFF:
@@ -104,37 +137,52 @@ class Walk:
         """The graph that the tree is part of."""
         return self.rulings.analysis
 
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names of the workers, by their places."""
+        return self.analysis.names
+
+    @cached_property
+    def groups(self) -> Sequence[Group]:
+        """Every group of calls that some worker can make."""
+        return self.analysis.shapes.groups
+
     def best(self) -> dict[int, Row]:
         """The best call that raises each thing, by the identity of the capability that all such calls share.
 
         Comparing names would cost more than all the rest.
         """
-        found: dict[int, Row] = {}
         everything = self.search(frozenset(), free=False)
-        for number in everything.first:
-            rulings = self.rulings.of(number)
-            nearest = everything.way(number) if rulings else None
-            if nearest is None:
-                continue
-            for ruling in rulings:
-                row = self._row(number, nearest, ruling)
-                line = id(row.shape.row)
-                known = found.get(line)
-                found[line] = row if known is None else _joined(known, row, everything)
-        return found
+        first, is_free = everything.first, everything.is_free
+        found: dict[int, Ruling] = {}
+        others: list[Ruling] = []
+        for number in first:
+            for ruling in self.rulings.of(number):
+                known = found.setdefault(ruling.line, ruling)
+                if known is not ruling and (
+                    ruling.rank != known.rank
+                    or first[known.number] == first[number]
+                    or not (is_free or ruling.verdict.decision != "allowed")
+                ):
+                    others.append(ruling)  # it may be better in some respect, though it is no nearer
+        ways = everything.ways
+        best = {line: self._row(ruling, ways[ruling.number]) for line, ruling in found.items()}
+        for ruling in others:
+            best[ruling.line] = joined(best[ruling.line], self._row(ruling, ways[ruling.number]))
+        return best
 
-    def _row(self, number: int, nearest: _Found, ruling: Ruling) -> Row:
+    def _row(self, ruling: Ruling, nearest: _Found) -> Row:
         """The best ways to a call of a group; `nearest` is the way to the group where nothing is cut off."""
-        shape, cut, verdict = ruling
-        if cut and self.ignored in cut:
+        number, _, shape, cut, verdict, _ = ruling
+        way: _Found | None = nearest
+        if cut:
             cut -= {self.ignored}
-        search = self.search(cut, free=False) if cut else nearest.search
-        way = None if cut is None else search.way(number)
+            way = self.search(cut, free=False).ways.get(number)
         if way is None or cut is None:
             return Row(shape, _CUT_OFF, nearest, None, shape.assurance)
         free = None
         if verdict.decision == "allowed":
-            free = way if search.is_free else self.search(cut, free=True).way(number)
+            free = way if way.search.is_free else self.search(cut, free=True).ways.get(number)
         return Row(shape, verdict, way, free, shape.assurance)
 
     def row_of_call(self, shape: Shape, called: Reference) -> Row:
@@ -157,38 +205,37 @@ class Walk:
         return known
 
     def _search(self, cut: frozenset[str], *, free: bool) -> _Search:
-        edges, groups = self.analysis.graph.edges, self.analysis.shapes.by_worker
-        parent: dict[str, str | None] = {name: None for name in self.starts if name not in cut}
-        first: dict[int, str] = {}
-        seen: set[int] = set()
-        is_free = True
+        graph, groups = self.analysis.graph, self.analysis.shapes.by_place
+        edges, out = graph.edges_of_places, {graph.places[name] for name in cut}
+        parent: dict[int, int | None] = {graph.places[name]: None for name in self.starts if name not in cut}
         level = list(parent)
-        most = self.analysis.graph.settings.max_depth
-        usual, special = self.rulings.usual_gate, self.rulings.gates
-        for depth in range(most + 1):
-            found: list[str] = []
-            for name in level:
-                if not seen.issuperset(groups[name]):
-                    new = groups[name] - seen
-                    seen |= new
-                    first.update(dict.fromkeys(sorted(new), name))
-                if depth == most or not edges[name]:
-                    continue
-                gate = special.get(name, usual)
-                if gate != "allowed":
-                    is_free = free
-                    if gate == "blocked" or free:
-                        continue
-                for delegate in edges[name]:
-                    if delegate not in parent and delegate not in cut:
-                        parent[delegate] = name
-                        found.append(delegate)
+        for _ in range(graph.settings.max_depth):
+            found: list[int] = []
+            for caller in self._callers(level, free=free):
+                for place in edges[caller]:
+                    if place not in parent and place not in out:
+                        parent[place] = caller
+                        found.append(place)
             level = found
-        return _Search(self, parent, first, is_free)
+        first: dict[int, int] = {}
+        keep = first.setdefault
+        for place in parent:
+            for number in groups[place]:
+                keep(number, place)
+        return _Search(self, parent, first, free or len(self._callers(parent, free=True)) == len(parent))
 
-    def gate(self, name: str) -> Decision:
-        """The decision over a delegation by the worker `name`."""
-        return self.rulings.gates.get(name, self.rulings.usual_gate)
+    def _callers(self, places: Collection[int], *, free: bool) -> Collection[int]:
+        """Those of the workers that may delegate, or if `free` may do so without a question."""
+        if self.rulings.gates_are_open:
+            return places
+        gates = {place: self.gate(place) for place in places}
+        return [
+            place for place, gate in gates.items() if gate == "allowed" or not (free or gate == "blocked")
+        ]
+
+    def gate(self, place: int) -> Decision:
+        """The decision over a delegation by the worker at `place`."""
+        return self.rulings.gates.get(self.names[place], self.rulings.usual_gate)
 
 
 def shown(verdict: Verdict, shape: Shape) -> Verdict:
@@ -206,29 +253,15 @@ def shown(verdict: Verdict, shape: Shape) -> Verdict:
 
 def _delegate(graph: Graph, caller: str, shape: Shape) -> str:
     """The first delegate of `caller` whose call raises what `shape` says: in other workers it has other names."""
-    workers = graph.workers
+    workers, delegates = graph.workers, graph.edges[caller]
+    if graph.without_files.isdisjoint(delegates):
+        return delegates[0]  # a call declares nothing else about the delegate
     return next(
         name
-        for name in graph.edges[caller]
+        for name in delegates
         if shape.declared
         == frozenset(inventory.delegation(graph, workers[caller], workers[name]).capabilities)
     )
-
-
-def _joined(known: Row, row: Row, everything: _Search) -> Row:
-    """The better of two, of which `everything` found the group of `known` first."""
-    one, other = known.way, row.way
-    if (
-        isinstance(one, _Found)
-        and isinstance(other, _Found)
-        and one.search is other.search is everything
-        and one.worker != other.worker
-        and (known.verdict.decision == "blocked") == (row.verdict.decision == "blocked")
-        and known.assurance == row.assurance
-        and (known.free_way is one or row.free_way is None)
-    ):
-        return known  # what is nearer is found first, unless the way has to lead around a worker
-    return joined(known, row)
 
 
 def rows_of(walk: Walk, calls: Iterable[tuple[Shape, Reference]] = ()) -> tuple[Row, ...]:
