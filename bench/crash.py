@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import llmdo.runtime  # so that no child has to import it
+from llmdo import audit
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs
+from llmdo.journal.agreement import disagreements
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.summary import unfinished as unfinished_calls
 
@@ -132,6 +134,8 @@ class Trial:
     """Calls of workers in which the effects came in another order."""
     same_result: bool
     requests: int
+    audit: list[str]
+    """Where the audit does not hold, or says something else than the journal; looked at after every kill."""
 
 
 def write_workspace(root: Path) -> None:
@@ -183,12 +187,14 @@ def undisturbed(root: Path) -> tuple[str, int, float]:
 def trial(root: Path, chance: random.Random, expected: tuple[str, int, float]) -> Trial:
     """Runs once in `root`, killed at random moments until it is complete."""
     kills = processes = unfinished = 0
+    audited: list[str] = []
     words = ["run", "--approvals", "later"]
     while True:
         processes += 1
         child = start(root, [*words, "--format", "json"])
         code = finished(child, chance.uniform(0.0, expected[2]) if chance.random() < 0.8 else None)
         kills += code == -signal.SIGKILL
+        audited += _faults(root)
         if code == 0:
             said = json.loads((root / "out.txt").read_text())
             break
@@ -201,7 +207,18 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float]) -
         elif again := _open_calls(root, names[-1]):
             unfinished += len(again)
             words += [word for path in again for word in ("--again", path)]
-    return _judged(root, said, expected, kills, processes, unfinished)
+    return _judged(root, said, expected, kills, processes, unfinished, audited)
+
+
+def _faults(root: Path) -> list[str]:
+    """What is wrong with the audit of the last run, beside that it has no end where the process was killed."""
+    names = Runs(root).names()
+    if not names or not _has_begun(root, names[-1]):
+        return []
+    with Runs(root).read(names[-1]) as journal:
+        found = audit.read(journal.lines())
+        wrong = [fault.message for fault in found.faults if not fault.is_end]
+        return [*wrong, *disagreements(journal, found.records)]
 
 
 def _has_begun(root: Path, run: str) -> bool:
@@ -250,6 +267,7 @@ def _judged(
     kills: int,
     processes: int,
     unfinished: int,
+    audited: list[str],
 ) -> Trial:
     lines = (root / "effects.log").read_text().splitlines()
     wanted = [f"{me}.{step}" for me, steps in enumerate(STEPS) for step in [*range(steps), "careful"]]
@@ -269,6 +287,7 @@ def _judged(
         swapped=swapped,
         same_result=said["output"] == expected[0] and usage["requests"] == expected[1],
         requests=usage["requests"],
+        audit=audited,
     )
 
 
@@ -287,7 +306,7 @@ def main() -> int:
             write_workspace(root)
             found = trial(root, chance, undisturbed(root))
         kills, trials, open_calls = kills + found.kills, trials + 1, open_calls + found.unfinished
-        if found.lost or found.repeated or found.swapped or not found.same_result:
+        if found.lost or found.repeated or found.swapped or found.audit or not found.same_result:
             wrong.append(found)
             print(found)
     print(f"{kills} kills in {trials} runs, {open_calls} tools killed within: {len(wrong)} runs differ")

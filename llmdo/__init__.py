@@ -24,9 +24,9 @@ The modules, each importing only from those below it:
     doctor.py       what a run finds on this machine, and what it lacks
     runtime/        Graph -> an answer: runs, calls of workers, agents, signatures, the budget; in packages of their own
                     gate/ (what is decided about a call), approvals/ (who answers), models/ (how a request leaves),
-                    recording/ (the journal's part in a run), telemetry/ (events, log, trace, audit file)
-    audit.py        every decision of a run, chained so that edits and gaps show
+                    recording/ (the journal's and the audit's part in a run), telemetry/ (events, log, trace)
     journal/        what a run did, on disk: to go on after a crash, to repeat it, to look into it
+    audit.py        every decision of a run, chained so that edits and gaps show
     scaffold/       `init`, `add`, `remove`
     completion.py   what shell completion answers
     toolsets/       filesystem and its confinement; how Python toolsets are found and made

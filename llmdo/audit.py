@@ -38,6 +38,7 @@ class Fault:
     """What is wrong with a line of an audit."""
 
     line: int
+    """From 1; 0 for what no line shows."""
     message: str
     is_end: bool = False
     """Whether it is only that the end is missing."""
@@ -56,11 +57,11 @@ class Audit:
 
 
 def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:
-    """The line that adds `record` to the chain that ends with `last`, with its end, and where it is then."""
+    """The line that adds `record` to the chain that ends with `last`, and where it is then."""
     number = last.number + 1
-    said = {"n": number, **record, "prev": last.head}
-    head = _hash(said)
-    return _text({**said, "hash": head}) + "\n", Link(number, head)
+    said = _text({"n": number, **record, "prev": last.head})
+    head = sha256(said.encode("ascii")).hexdigest()
+    return f'{said[:-1]},"hash":"{head}"}}', Link(number, head)
 
 
 def read(lines: Iterable[str], head: str | None = None) -> Audit:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import LlmdoError, did_you_mean
-from llmdo.runtime import Answer, RunOptions, each, new_run, run
+from llmdo.runtime import Answer, RunOptions, new_run, run
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.signatures import PlainInput, signatures_of
 from llmdo.runtime.telemetry.events import (
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from llmdo.runtime import Question, RunOutcome
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.signatures import Signature
-    from llmdo.runtime.telemetry.events import Event, Sink
+    from llmdo.runtime.telemetry.events import Event
 
-    Watched = Callable[[str], AbstractContextManager["Kept"]]
+    Watched = Callable[[str], AbstractContextManager["Recorder | None"]]
     """Given the id of a run: what keeps it while it lasts."""
 
 COLUMNS = 100  # of a question
@@ -58,15 +58,6 @@ _YES = {
     "properties": {"allow": {"type": "boolean", "title": "Allow this call", "default": False}},
     "required": ["allow"],
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """What is kept of a run."""
-
-    sinks: tuple[Sink, ...] = ()
-    """Where its events go."""
-    recorder: Recorder | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,14 +158,14 @@ class Service:
         progress = Progress(session)
         reporting = asyncio.ensure_future(progress.report())
         try:
-            with self.watched(run_id) as kept:
+            with self.watched(run_id) as recorder:
                 options = replace(
                     self.options,
                     run=run_id,
                     input=text,
                     approver=Elicitation(session),
-                    on_event=each([*kept.sinks, progress]),
-                    recorder=kept.recorder,
+                    on_event=progress,
+                    recorder=recorder,
                 )
                 return await run(
                     self.graph, root=self.root, prompts=self.prompts, entry=offer.entry.name, options=options

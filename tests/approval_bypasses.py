@@ -145,7 +145,7 @@ def _attempts() -> Iterator[Attempt]:
             "llmdo.toml",
             "tools.py",
             ".git/config",
-            ".llmdo/runs/x.audit.jsonl",
+            ".llmdo/runs/x.sqlite",
             "LLMDO.toml",
             ".env",
         ):

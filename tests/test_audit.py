@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
-import os
+import sqlite3
 from pathlib import Path
-from typing import Any
+from shutil import copy
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo import audit
-from llmdo.audit import START, Link, chained, read
+from llmdo.audit import START, Audit, Link, chained, read
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
-from llmdo.runtime import ApproveAll
-from llmdo.runtime.telemetry.events import Decided, RunFinished, RunStarted, ToolFinished
+from llmdo.journal.agreement import disagreements
+from llmdo.runtime import Answer, ApproveAll, Question, RunOutcome
+from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
-from llmdo.runtime.telemetry.trail import open_trail
 from tests.commands import llmdo
 
-from .runtime.building import go, graph, script, use, worker
+from .runtime.building import go, graph, script, toolset, use, worker
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.graph import Graph
+
+OLD = Path(__file__).parent / "data" / "journals"
 NOTHING = Redaction.of({})
 END = {"kind": "run_finished"}
 
@@ -31,7 +38,7 @@ def chain(*records: dict[str, object]) -> list[str]:
     last, lines = Link(), []
     for record in (*records, END):
         line, last = chained(record, last)
-        lines.append(line.removesuffix("\n"))
+        lines.append(line)
     return lines
 
 
@@ -96,24 +103,20 @@ def test_what_is_no_record_is_said_to_be_none(line: str) -> None:
     assert "this is not a record" in {fault.message for fault in read([line, *FIVE]).faults}
 
 
-def started(isolation: str | None = "isolation of commands: none") -> RunStarted:
-    return RunStarted(path="main", run="r", entry="main", input="x", models={}, isolation=isolation)
+def start(
+    made: Graph, root: Path, run: str = "r", environ: Mapping[str, str] | None = None, **options: Any
+) -> RunOutcome:
+    with Runs(root).create(run) as journal:
+        recorder = Recorder(journal, Redaction.of(environ or {}))
+        return go(made, root, run=run, recorder=recorder, **options)
 
 
-def decided(**more: Any) -> Decided:
-    said: dict[str, Any] = {
-        "path": "main/t#1",
-        "worker": "main",
-        "toolset": "t",
-        "tool": "t",
-        "arguments": {},
-        "raised": (),
-        "decision": "allowed",
-        "allowed": True,
-        "by": "rules",
-        "reasons": (),
-    }
-    return Decided(**(said | more))
+def audit_of(root: Path, run: str = "r") -> Audit:
+    """The audit of a run, which says what the journal does."""
+    with Runs(root).read(run) as journal:
+        found = read(journal.lines())
+        assert list(disagreements(journal, found.records)) == []
+    return found
 
 
 def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> None:
@@ -126,18 +129,15 @@ def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> N
         ],
     )
     made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write:b.txt": "blocked"})
-    path = tmp_path / "audit"
-    with open_trail(path, NOTHING, "approve-all") as trail:
-        go(made, tmp_path, approver=ApproveAll(), on_event=trail)
-    found = read(path.read_text().splitlines(), trail.last.head)
+    start(made, tmp_path, approver=ApproveAll(), mode="approve-all")
+    found = audit_of(tmp_path)
     assert found.faults == ()
-    assert [record["kind"] for record in found.records] == [
-        "run_started",
-        *("decided", "decided", "tool_finished", "tool_finished"),
-        *("decided", "tool_finished"),
-        "run_finished",
-    ]
-    asked, _, *_, blocked, _, _ = [*found.records][1:]
+    kinds = [record["kind"] for record in found.records]
+    assert (kinds[0], kinds[-1]) == ("run_started", "run_finished")
+    assert sorted(kinds[1:5]) == ["decided", "decided", "tool_finished", "tool_finished"]
+    assert kinds[5:-1] == ["decided", "tool_finished"]
+    asked = next(record for record in found.records if record.get("tool") == "write_file")
+    blocked, refused = found.records[-3:-1]
     said = {
         "path": "main/write_file#1",
         "worker": "main",
@@ -156,64 +156,184 @@ def test_a_run_leaves_a_record_of_every_decision_and_result(tmp_path: Path) -> N
     assert asked["time"].endswith("+00:00")
     assert (blocked["decision"], blocked["allowed"], blocked["by"]) == ("blocked", False, "rules")
     assert blocked["reasons"] == ['`fs.write:b.txt`: "fs.write:b.txt" = "blocked" (llmdo.toml)']
-    assert "sk-abc" not in path.read_text()
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert refused["outcome"] == "denied"
+    assert "sk-abc" not in "".join(map(str, found.records))
+
+
+class Asked:
+    """Answers one question after the other."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self._answers = iter(answers)
+
+    async def ask(self, question: Question) -> Answer:
+        return next(self._answers)
 
 
 def test_a_changed_call_is_recorded_before_and_after(tmp_path: Path) -> None:
-    with open_trail(tmp_path / "a", NOTHING, "prompt") as trail:
-        trail(started())
-        trail(decided(decision="needs_approval", allowed=False, arguments={"a": 1}, changed={"a": 2}))
-        trail(ToolFinished(path="main/t#1", tool="t", outcome="success", result={"b": 1}))
-        trail(RunFinished(path="main", run="r", status="completed", error=None))
-    records = read((tmp_path / "a").read_text().splitlines()).records
-    assert (records[1]["arguments"], records[1]["changed"]) == ({"a": 1}, {"a": 2})
-    assert records[1]["isolation"] == "isolation of commands: none"
-    assert records[2]["bytes"] == len('{"b": 1}')
+    script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
+    made = graph(worker("main", use("filesystem", write=["**"])))
+    other = {"path": "a.txt", "content": "y"}
+    person = Asked(
+        Answer(allowed=False, by="ada", arguments=other, at_terminal=True), Answer(allowed=True, by="ada")
+    )
+    start(made, tmp_path, approver=person)
+    first, second = (one for one in audit_of(tmp_path).records if one["kind"] == "decided")
+    assert (first["arguments"]["content"], first["changed"]) == ("x", other)
+    assert (second["arguments"], second["changed"]) == (other, None)
 
 
-def test_a_run_that_goes_on_continues_the_chain(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    for _ in range(3):
-        with open_trail(path, NOTHING, "prompt") as trail:
-            trail(started())
-            trail(decided())
-    with open_trail(path, NOTHING, "prompt") as trail:
-        trail(RunFinished(path="main", run="r", status="completed", error=None))
-    found = read(path.read_text().splitlines())
-    assert (found.faults, found.last.number) == ((), 7)
+def test_delegates_and_all_endings_are_recorded_once_however_often_a_run_goes_on(tmp_path: Path) -> None:
+    script(
+        tmp_path,
+        main=[
+            [("helper", {"input": "x"}), ("helper", {"input": "y"}), ("read_file", {"path": "none"})],
+            [("write_file", {"path": "a.txt", "content": "x"})],
+            "done",
+        ],
+        helper=["{prompt}"],
+    )
+    made = graph(worker("main", "helper", use("filesystem", write=["**"])), worker("helper"))
+    start(made, tmp_path)
+    before = audit_of(tmp_path)
+    came = sorted((one["path"], one["outcome"]) for one in before.records if one["kind"] == "tool_finished")
+    assert came == [
+        ("main/helper#1", "success"),
+        ("main/helper#2", "success"),
+        ("main/read_file#1", "failed"),
+        ("main/write_file#1", "denied"),
+    ]
+    for sessions in (2, 3):
+        with Runs(tmp_path).open("r") as journal:
+            go(made, tmp_path, run="r", recorder=Recorder(journal, NOTHING))
+        after = audit_of(tmp_path)
+        assert after.faults == ()
+        assert len(after.records) == len(before.records) + 2 * (sessions - 1), "a start and an end each"
+
+
+def test_a_person_who_ends_a_run_is_recorded_and_asked_again(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
+    made = graph(worker("main", use("filesystem", write=["**"])))
+    start(made, tmp_path, approver=Asked(Answer(allowed=False, by="ada", stops=True)))
+    with Runs(tmp_path).open("r") as journal:
+        go(made, tmp_path, run="r", approver=ApproveAll(), recorder=Recorder(journal, NOTHING))
+    said = [(one["by"], one["allowed"]) for one in audit_of(tmp_path).records if one["kind"] == "decided"]
+    assert said == [("ada", False), ("approve-all", True)]
+
+
+def test_a_record_is_on_disk_before_the_call_that_it_is_about_runs(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(LOOKS, encoding="utf-8")
+    calls = [[("safe", {})], [("effect", {})], [("helper", {"input": "x"})], "{results}"]
+    script(tmp_path, main=calls, helper=[[("safe", {})], "{results}"])
+    tools = toolset("tools", "tools.py:tools", safe=(), effect=["x.tools.effect"])
+    made = graph(
+        worker("main", "tools", "helper"), worker("helper", "tools"), tools, approvals={"x": "allowed"}
+    )
+    outcome = start(made, tmp_path)
+    assert outcome.status == "completed", outcome.error
+    seen = (tmp_path / "seen.txt").read_text().splitlines()
+    assert seen == ["main/safe#1", "main/effect#1", "main/helper#1 main/helper#1/safe#1"]
+
+
+LOOKS = """
+import sqlite3
+from pathlib import Path
+from pydantic_ai.toolsets import FunctionToolset
+
+tools = FunctionToolset(id="tools")
+HERE = Path(__file__).parent
+told = set()
+
+def look():
+    with sqlite3.connect(HERE / ".llmdo/runs/r.sqlite") as journal:
+        lines = [line for (line,) in journal.execute("SELECT line FROM audit ORDER BY n")]
+    import json
+    new = [one["path"] for one in map(json.loads, lines) if one["kind"] == "decided" and one["path"] not in told]
+    told.update(new)
+    with (HERE / "seen.txt").open("a") as seen:
+        seen.write(" ".join(new) + "\\n")
+    return "looked"
+
+@tools.tool_plain
+def safe() -> str:
+    return look()
+
+@tools.tool_plain
+def effect() -> str:
+    return look()
+"""
 
 
 def test_a_chain_that_does_not_hold_is_not_continued(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    for text in (FIVE[1] + "\n", "{}\n", FIVE[0], FIVE[0] + "\n" + FIVE[1][:20], "\xff"):
-        path.write_text(text, encoding="latin-1")
-        with pytest.raises(LlmdoError):
-            open_trail(path, NOTHING, "prompt")
+    script(tmp_path, main=["done"])
+    made = graph(worker("main"))
+    start(made, tmp_path)
+    with sqlite3.connect(Runs(tmp_path).path("r")) as connection:
+        connection.execute("UPDATE audit SET line = replace(line, 'completed', 'failed')")
+    connection.close()
+    with (
+        Runs(tmp_path).open("r") as journal,
+        pytest.raises(LlmdoError, match="does not hold, so nothing is added to it"),
+    ):
+        go(made, tmp_path, run="r", recorder=Recorder(journal, NOTHING))
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
+def test_what_only_the_journal_or_only_the_audit_says_is_found(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
+    made = graph(worker("main", use("filesystem", write=["**"])))
+    start(made, tmp_path)
+    with sqlite3.connect(Runs(tmp_path).path("r")) as connection:
+        connection.execute(
+            "UPDATE entry SET body = replace(body, '\"allowed\":false', '\"allowed\":true') "
+            "WHERE kind = 'decision'"
+        )
+    connection.close()
+    with Runs(tmp_path).read("r") as journal:
+        [found] = disagreements(journal, read(journal.lines()).records)
+    assert found == (
+        "main/write_file#1: the audit does not hold the decision tool write_file, decision needs_approval, "
+        "by reject-all, allowed True, which the journal does"
+    )
+
+
+def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
+    writes = [[("write_file", {"path": path, "content": "x"})] for path in ("a.txt", "b.txt")]
+    script(tmp_path, main=[*writes, "{results}"])
     made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
-    from llmdo.runtime.telemetry.trail import Trail
-
-    full = os.open("/dev/full", os.O_WRONLY)
-    with Trail(full, Link(), NOTHING, "prompt") as trail:
-        outcome = go(made, tmp_path, on_event=trail)
+    with Runs(tmp_path).create("r") as journal:
+        recorder = Recorder(journal, NOTHING)
+        with sqlite3.connect(journal.path) as connection:
+            connection.execute(
+                "CREATE TRIGGER t BEFORE INSERT ON audit WHEN new.line LIKE '%b.txt%' "
+                "BEGIN SELECT raise(ABORT, 'disk is full'); END"
+            )
+        connection.close()
+        outcome = go(made, tmp_path, run="r", recorder=recorder)
     assert outcome.status == "failed"
-    assert "the audit cannot be written: No space left on device" in (outcome.error or "")
-    assert not (tmp_path / "a.txt").exists()
+    assert "cannot be written: the disk is full" in (outcome.error or "")
+    assert (tmp_path / "a.txt").exists()
+    assert not (tmp_path / "b.txt").exists()
+    with sqlite3.connect(journal.path) as connection:
+        connection.execute("DROP TRIGGER t")
+    connection.close()
+    assert [one["kind"] for one in audit_of(tmp_path).records] == ["run_started", "decided", "tool_finished"]
 
 
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").write_text("")
-    (tmp_path / "a").symlink_to("elsewhere")
-    with pytest.raises(LlmdoError, match="cannot write"):
-        open_trail(tmp_path / "a", NOTHING, "prompt")
-    os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(LlmdoError, match="cannot write"):
-        open_trail(tmp_path / "fifo", NOTHING, "prompt")
+def test_the_audit_of_a_journal_of_version_1_is_read_and_continued(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    for name in ("version-1.sqlite", "version-1.audit.jsonl"):
+        copy(OLD / name, runs.prepare() / name.replace("version-1", "r"))
+    with runs.read("r") as journal:
+        old = list(journal.lines())
+    assert len(old) == 5
+    with runs.open("r") as journal:
+        journal.chain({"kind": "run_finished"})
+        journal.commit()
+    (runs.folder / "r.audit.jsonl").unlink()
+    with runs.read("r") as journal:
+        new = list(journal.lines())
+    assert (new[:5], read(new).faults) == (old, ())
+    assert len(new) == 6
 
 
 MANIFEST = """
@@ -254,21 +374,32 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     document = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)
     assert (document["schema"], document["status"], document["head"]) == ("llmdo.audit/1", "holds", head)
 
-    path = next((workspace / ".llmdo/runs").glob("*.audit.jsonl"))
-    path.write_text(path.read_text().replace('"allowed":false', '"allowed":true'))
+    copied = workspace / "copy.jsonl"
+    copied.write_text(llmdo(workspace, "audit", "last", "--format", "jsonl").stdout)
+    same = llmdo(workspace, "audit", "copy.jsonl", "--verify", "--head", head)
+    assert (same.returncode, same.stdout) == (0, good.stdout)
+    exported = workspace / "copy.sqlite"
+    llmdo(workspace, "runs", "export", "last", exported.name)
+    assert llmdo(workspace, "audit", exported.name, "--head", head).stdout == good.stdout
+
+    with sqlite3.connect(next((workspace / ".llmdo/runs").glob("*.sqlite"))) as connection:
+        connection.execute("UPDATE audit SET line = replace(line, '\"allowed\":false', '\"allowed\":true')")
+    connection.close()
     bad = llmdo(workspace, "audit", "last", "--verify")
-    assert (bad.returncode, bad.stdout) == (1, "line 3: this record was changed\n")
+    assert bad.returncode == 1
+    assert bad.stdout.splitlines()[0].endswith(": this record was changed")
+    assert "main/write_file#2: the audit does not hold the decision" in bad.stdout
     assert "the chain does not hold" in llmdo(workspace, "audit", "last").stderr
 
 
 def test_no_tool_reaches_the_audit(workspace: Path) -> None:
     script(
         workspace,
-        main=[[("write_file", {"path": ".llmdo/runs/x.audit.jsonl", "content": "x"})], "{results}"],
+        main=[[("write_file", {"path": ".llmdo/runs/x.sqlite", "content": "x"})], "{results}"],
     )
     ran = llmdo(workspace, "run", "--approve-all", "main", "x")
     assert "needs approval, which was not given" in ran.stdout
-    assert not (workspace / ".llmdo/runs/x.audit.jsonl").exists()
+    assert not (workspace / ".llmdo/runs/x.sqlite").exists()
 
 
 def test_a_run_without_a_place_for_its_audit_does_not_begin(workspace: Path) -> None:
@@ -284,7 +415,7 @@ def test_a_run_without_a_place_for_its_audit_does_not_begin(workspace: Path) -> 
 
 
 def test_a_run_that_is_not_there_is_said_so(workspace: Path) -> None:
-    assert "no run has an audit here" in llmdo(workspace, "audit", "last").stderr
+    assert "no run has a journal here" in llmdo(workspace, "audit", "last").stderr
     assert llmdo(workspace, "audit", "../../etc/passwd").returncode == 2
 
 
@@ -297,14 +428,8 @@ def test_an_audit_that_somebody_made_up_is_shown_without_harm(tmp_path: Path) ->
         for name in ("time", "path", "reasons", "arguments", "outcome", "capabilities", "changed")
         for value in (None, 1, [], {}, "\x1b[2J\u202e", [["x"]], [None])
     ]
-    found = audit.read([chained(record, Link())[0].strip() for record in odd])
+    found = audit.read([chained(record, Link())[0] for record in odd])
     assert all(line.isprintable() for line in decisions(found))
-
-
-def test_the_audit_is_among_the_files_of_its_run(tmp_path: Path) -> None:
-    assert Runs(tmp_path).audit("r1").name == "r1.audit.jsonl"
-    with pytest.raises(LlmdoError):
-        Runs(tmp_path).audit("../x")
 
 
 def test_the_isolation_in_force_is_told_first_and_recorded(workspace: Path) -> None:

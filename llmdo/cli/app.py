@@ -73,6 +73,14 @@ class DiffFormat(StrEnum):
     markdown = "markdown"
 
 
+class AuditFormat(StrEnum):
+    """How an audit is printed."""
+
+    text = "text"
+    json = "json"
+    jsonl = "jsonl"
+
+
 class FailOn(StrEnum):
     """By which verdict `llmdo diff` fails."""
 
@@ -286,23 +294,24 @@ def diff_command(
 @app.command()
 def audit(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run's id, the start or end of one, or `last`.")
+        str,
+        typer.Argument(metavar="RUN|FILE", help="A run's id, the start or end of one, or `last`; or a copy."),
     ],
     verify: Annotated[bool, typer.Option("--verify", help="Say whether the chain of records holds.")] = False,
     head: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--head", metavar="HASH", help="Verify that the chain ends with what the run printed."),
     ] = None,
-    format: Annotated[start.RunFormat, typer.Option(help="How it is printed.")] = start.RunFormat.text,  # noqa: A002
+    format: Annotated[  # noqa: A002
+        AuditFormat, typer.Option(help="How it is printed; jsonl: the records as they are chained.")
+    ] = AuditFormat.text,
     project: edit.Project = None,
 ) -> int:
     """Show every decision of a run: who let what through, by which rule or answer."""
     from llmdo.cli import auditing
 
     return auditing.show(
-        auditing.Options(
-            run=run, project=project, verify=verify, head=head, json=format is start.RunFormat.json
-        )
+        auditing.Options(run=run, project=project, verify=verify, head=head, format=format.value)
     )
 
 

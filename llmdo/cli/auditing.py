@@ -5,49 +5,34 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from llmdo import audit
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
-from llmdo.diagnostic import LlmdoError, shown
+from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
-from llmdo.values import dataclass
+from llmdo.journal.agreement import disagreements
+from llmdo.journal.store import SUFFIX, read_journal
+from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.runtime.recording.recorder import Recorder
+
+LINES = ".jsonl"
+"""Of a file with the lines of an audit, as `--format jsonl` prints them."""
 
 
 @contextmanager
-def auditing(
-    root: Path, run: str, *, keeps: bool, mode: str, environ: Mapping[str, str]
-) -> Iterator[tuple[Sink, ...]]:
-    """The sinks that keep the audit of the run of that id while the block runs: none where it keeps none.
-
-    Raises:
-        LlmdoError: It cannot be written.
-    """
-    if not keeps:
-        yield ()
-        return
-    from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.runtime.telemetry.trail import open_trail
-
-    runs = Runs(root)
-    runs.prepare()
-    path = runs.audit(run)
-    with open_trail(path, Redaction.of(environ), mode) as trail:
-        try:
-            yield (trail,)
-        finally:
-            if trail.failure:
-                say(f"warning: the audit `{path}` is not complete: {shown(trail.failure)}")
-            if trail.last.number:
-                say(f"audit: {trail.last.number} records, head {trail.last.head}")
-            else:
-                path.unlink(missing_ok=True)  # the run never began
+def auditing(recorder: Recorder | None) -> Iterator[None]:
+    """Around the work of a run that keeps a journal, if it does: says how its audit ends then."""
+    try:
+        yield
+    finally:
+        if recorder and (last := recorder.journal.head):
+            say(f"audit: {last.number} records, head {last.head}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,30 +40,49 @@ class Options:
     """What `llmdo audit` was asked for."""
 
     run: str
+    """An id, an exported run, or the lines of an audit in a file."""
     project: str | None = None
     verify: bool = False
     head: str | None = None
-    json: bool = False
+    format: Literal["text", "json", "jsonl"] = "text"
 
 
 def show(options: Options) -> int:
     """Prints the decisions of a run, or whether their chain holds, and returns the exit code."""
     from llmdo.render import audit as render
 
-    runs = Runs(root_folder(options.project))
-    run = runs.find(options.run, audited=True)
-    path = runs.audit(run)
-    try:
-        with path.open(encoding="ascii", errors="replace") as lines:
-            found = audit.read((line.rstrip("\n") for line in lines), options.head)
-    except OSError as error:
-        raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
     verifies = options.verify or options.head is not None
-    if options.json:
+    run, lines, found = _read(options, verifies=verifies)
+    if options.format == "jsonl":
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+    if options.format == "json":
         print(json.dumps(render.document(run, found), indent=2))
-    else:
+    elif options.format == "text":
         for line in render.verdict(found) if verifies else render.decisions(found):
             sys.stdout.write(f"{line}\n")
-        if found.faults and not verifies:
-            say("warning: the chain does not hold; `--verify` says where")
+    if found.faults and not verifies:
+        say("warning: the chain does not hold; `--verify` says where")
     return FINDINGS if verifies and found.faults else FINE
+
+
+def _read(options: Options, *, verifies: bool) -> tuple[str, Sequence[str], audit.Audit]:
+    """What the audit is called, its lines without their ends, and what they say; held against its journal or not."""
+    path = Path(options.run)
+    if path.suffix == LINES:
+        try:
+            lines = path.read_text("ascii", "replace").splitlines()
+        except OSError as error:
+            raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
+        return path.name.removesuffix(LINES), lines, audit.read(lines, options.head)
+    run = path.name.removesuffix(SUFFIX)
+    if path.suffix != SUFFIX:
+        runs = Runs(root_folder(options.project))
+        run = runs.find(options.run)
+        path = runs.path(run)
+    with read_journal(path) as journal:
+        lines = list(journal.lines())
+        found = audit.read(lines, options.head)
+        if verifies:
+            odd = [audit.Fault(0, message) for message in disagreements(journal, found.records)]
+            found = replace(found, faults=(*found.faults, *odd))
+    return run, lines, found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from typing import TYPE_CHECKING
@@ -28,13 +27,12 @@ from llmdo.toolsets.processes import hide_from_children
 from llmdo.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.project import Project
-    from llmdo.runtime.telemetry.events import Event, Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +90,9 @@ def _go_on(root: Path, journal: Journal, options: Options) -> int:
     )
     answering = approving(options.approvals, basis.graph, options.environ)
     mode, environ = answering.mode, options.environ
+    recorder = Recorder(journal, Redaction.of(options.environ), terms)
     with (
-        auditing(root, journal.run, keeps=True, mode=mode, environ=environ) as audit,
+        auditing(recorder),
         watching(
             options.watch, run=journal.run, entry=binding.entry, approvals=mode, environ=environ
         ) as watch,
@@ -105,10 +104,11 @@ def _go_on(root: Path, journal: Journal, options: Options) -> int:
             models=runtime.ModelChoice(by_worker=binding.models),
             max_depth=binding.max_depth,
             approver=answering.approver,
+            mode=mode,
             tightening=answering.tightening,
-            on_event=runtime.each([*_new_alone(journal, audit), watch.sink]),
+            on_event=watch.sink,
             instruments=watch.instruments,
-            recorder=Recorder(journal, Redaction.of(options.environ), terms),
+            recorder=recorder,
             code=basis.code,
         )
         outcome = run_interruptibly(
@@ -135,26 +135,6 @@ def _of_workspace(journal: Journal, binding: Binding, project: Project, options:
     for drift in basis.accepted:
         say(f"warning: accepted: {drift}")
     return basis
-
-
-def _new_alone(journal: Journal, sinks: Iterable[Sink]) -> Iterator[Sink]:
-    """`sinks` without what they were told when it happened: decisions and results that the journal holds."""
-    kinds = {"decision": "decided", "finished": "tool_finished", "return": "tool_finished"}
-    entries = journal.entries("decision", "finished", "return")
-    known = Counter((entry.path, kinds[entry.kind]) for entry in entries)
-
-    def new_to(sink: Sink) -> Sink:
-        told = known.copy()
-
-        def pass_on(event: Event) -> None:
-            if told[event.path, event.kind]:
-                told[event.path, event.kind] -= 1
-            else:
-                sink(event)
-
-        return pass_on
-
-    return map(new_to, sinks)
 
 
 def _require_finished(journal: Journal, options: Options) -> None:

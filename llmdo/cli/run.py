@@ -175,8 +175,8 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
     if options.approvals.later and not keeps:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     with (
-        auditing(root, run_id, keeps=keeps, mode=answering.mode, environ=options.environ) as audit,
         keeping(root, run_id, keeps=keeps, environ=options.environ) as recorder,
+        auditing(recorder),
         watching(
             options.watch, run=run_id, entry=name, approvals=answering.mode, environ=options.environ
         ) as watch,
@@ -193,8 +193,9 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
             max_depth=options.max_depth,
             locked=_is_locked(project, options),
             approver=answering.approver,
+            mode=answering.mode,
             tightening=answering.tightening,
-            on_event=runtime.each([*audit, watch.sink]),
+            on_event=watch.sink,
             instruments=watch.instruments,
             recorder=recorder,
         )

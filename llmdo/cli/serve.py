@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
-    from llmdo.serving import Kept, Service
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.serving import Service
 
 TOKEN = "LLMDO_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
@@ -71,6 +72,7 @@ def serve_mcp(
         options=RunOptions(
             models=ModelChoice(default=model, environment=os.environ.get("LLMDO_MODEL") or None),
             locked=locked,
+            mode="client",
             tightening=answering.tightening,
         ),
         watched=partial(_watched, root),
@@ -95,12 +97,7 @@ def _serve(service: Service, port: int | None) -> Coroutine[object, object, None
 
 
 @contextmanager
-def _watched(root: Path, run: str) -> Iterator[Kept]:
-    from llmdo.serving import Kept
-
+def _watched(root: Path, run: str) -> Iterator[Recorder | None]:
     keeps = (root / MANIFEST).is_file()
-    with (
-        auditing(root, run, keeps=keeps, mode="client", environ=os.environ) as audit,
-        keeping(root, run, keeps=keeps, environ=os.environ) as recorder,
-    ):
-        yield Kept(sinks=audit, recorder=recorder)
+    with keeping(root, run, keeps=keeps, environ=os.environ) as recorder, auditing(recorder):
+        yield recorder

@@ -5,6 +5,7 @@ by time or by the order in which things happened to run, for parallel delegates 
 knows files and entries; `runtime/` knows what a model's message looks like.
 
 History of the format, newest first:
+  version 2: the table `audit`, which was a file beside the journal before.
   version 1: the tables `entry` and `content`.
 """
 

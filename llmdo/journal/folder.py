@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from llmdo.journal.store import Journal
 
 PLACE = (".llmdo", "runs")
-AUDIT_SUFFIX = ".audit.jsonl"
 SOURCES_SUFFIX = ".sources"
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -48,14 +47,6 @@ class Runs:
             raise LlmdoError(f"`{run}` is not the id of a run")
         return self.folder / f"{run}{SUFFIX}"
 
-    def audit(self, run: str) -> Path:
-        """The audit of the run of that id.
-
-        Raises:
-            LlmdoError: It is not an id.
-        """
-        return self.path(run).with_suffix(AUDIT_SUFFIX)
-
     def sources(self, run: str) -> Path:
         """The folder of the sources that the run of that id brought, where it brought some.
 
@@ -64,26 +55,24 @@ class Runs:
         """
         return self.path(run).with_suffix(SOURCES_SUFFIX)
 
-    def names(self, suffix: str = SUFFIX) -> list[str]:
-        """The ids of the runs, which sort by time; of those that have a file which ends so."""
+    def names(self) -> list[str]:
+        """The ids of the runs, which sort by time."""
         try:
             return sorted(
-                one.name.removesuffix(suffix) for one in self.folder.iterdir() if one.name.endswith(suffix)
+                one.name.removesuffix(SUFFIX) for one in self.folder.iterdir() if one.name.endswith(SUFFIX)
             )
         except FileNotFoundError:
             return []
         except OSError as error:
             raise JournalError(f"cannot read `{self.folder}`: {error.strerror}") from error
 
-    def find(self, said: str, *, audited: bool = False) -> str:
+    def find(self, said: str) -> str:
         """The id that `said` is, ends with or begins, where only one does; `last` is the last run.
-
-        Where `audited`, of those that have an audit.
 
         Raises:
             LlmdoError: None is, or several are.
         """
-        names = self.names(AUDIT_SUFFIX if audited else SUFFIX)
+        names = self.names()
         if said in names:
             return said
         if said == "last" and names:
@@ -94,9 +83,7 @@ class Runs:
         if found:
             raise LlmdoError(f"`{said}` may be {len(found)} runs", hint=f"such as `{found[-1]}`")
         hint = did_you_mean(said, names) or (
-            ("such as `last`" if audited else "`llmdo runs` lists them")
-            if names
-            else f"no run has {'an audit' if audited else 'a journal'} here"
+            "`llmdo runs` lists them" if names else "no run has a journal here"
         )
         raise LlmdoError(f"there is no run `{said}`", hint=hint)
 

@@ -10,28 +10,20 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
+from llmdo import audit
 from llmdo.journal.entries import Entry, JournalError, Kind
+from llmdo.journal.layout import VERSION, bring_up, lay_out, lines_beside, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-VERSION = 1
-"""Of the schema. A file with a higher one is refused."""
-
-APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite file
+    from llmdo.audit import Link
 
 MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
 MAX_FILE = 2 * 1024 * 1024 * 1024  # bytes of one journal
 
 _PAGE = 4096
-
-_SCHEMA = {
-    "entry": "CREATE TABLE entry (seq INTEGER PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, step INTEGER "
-    "NOT NULL, outcome TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, body BLOB NOT NULL, "
-    "UNIQUE (path, kind, step))",
-    "content": "CREATE TABLE content (digest TEXT PRIMARY KEY, bytes BLOB NOT NULL)",
-}
 
 _ADD = "INSERT INTO entry (path, kind, step, outcome, digest, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _GET = (
@@ -47,10 +39,15 @@ _SOME = " WHERE seq IN (SELECT seq FROM entry WHERE {})"  # which an index answe
 class Journal:
     """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        """`open_journal`, `create_journal` and `read_journal` make it."""
+    def __init__(self, path: Path, connection: sqlite3.Connection, version: int = VERSION) -> None:
+        """`open_journal`, `create_journal` and `read_journal` make it; `version` is that of its file."""
         self.path = path
         self._connection = connection
+        self._version = version
+        self._link: Link | None = None
+        self.head: Link | None = None
+        """The last record of the audit that is on disk; None where no record was added to it."""
+        self._lines: list[tuple[int, str]] = []
         self._added: list[Entry] = []
         self._keys: set[tuple[str, str, int]] = set()
         self._contents: dict[str, bytes] = {}
@@ -91,16 +88,54 @@ class Journal:
         """Keeps content for the next commit that entries name by its digest."""
         self._contents[digest] = content
 
-    def commit(self) -> None:
+    def chain(self, record: Mapping[str, object]) -> None:
+        """Adds `record` to the audit with the next commit.
+
+        Raises:
+            JournalError: The audit that is there does not hold.
+        """
+        line, link = audit.chained(record, self.link)
+        self._link = link
+        self._lines.append((link.number, line))
+
+    @property
+    def link(self) -> Link:
+        """The last record of the audit, whether committed or not.
+
+        Raises:
+            JournalError: The audit that is there does not hold.
+        """
+        if self._link is None:
+            found = audit.read(self.lines())
+            if not all(fault.is_end for fault in found.faults):
+                raise JournalError(
+                    f"the audit in `{self.path}` does not hold, so nothing is added to it",
+                    hint=f"`llmdo audit {self.run} --verify` says where",
+                )
+            self._link = found.last
+        return self._link
+
+    def lines(self) -> Iterator[str]:
+        """The committed lines of the audit."""
+        if self._version == 1:
+            yield from lines_beside(self.path)
+            return
+        with translated(self.path, "read"):
+            for (line,) in self._connection.execute("SELECT line FROM audit ORDER BY n"):
+                yield line
+
+    def commit(self, *, forced: bool = True) -> None:
         """Returns when all that was added is on disk.
+
+        Where it is not `forced`, it outlives this process, and the machine from the next commit on that is.
 
         Raises:
             JournalError: It cannot be written; nothing of it is, and what was there before still is.
         """
-        if not self._added and not self._contents:
+        if not self._added and not self._contents and not self._lines:
             return
         now = time.time()
-        with translated(self.path, "written"):
+        with translated(self.path, "written"), self._forcing(forced=forced):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany(
@@ -113,6 +148,7 @@ class Journal:
                         for one in self._added
                     ],
                 )
+                self._connection.executemany("INSERT INTO audit VALUES (?, ?)", self._lines)
                 self._connection.execute("COMMIT")
             except sqlite3.Error:
                 with suppress(sqlite3.Error):
@@ -121,6 +157,18 @@ class Journal:
         self._added.clear()
         self._keys.clear()
         self._contents.clear()
+        self._lines.clear()
+        self.head = self._link
+
+    @contextmanager
+    def _forcing(self, *, forced: bool) -> Iterator[None]:
+        if not forced:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            if not forced:
+                self._connection.execute("PRAGMA synchronous = FULL")
 
     def get(self, path: str, kind: Kind, step: int = 1) -> Entry | None:
         """The entry at this place, whether committed or not."""
@@ -206,12 +254,7 @@ def create_journal(path: Path) -> Journal:
     with translated(path, "written"):
         connection = _connect(path, "rw")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN")
-        for statement in _SCHEMA.values():
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
+        lay_out(connection)
     return Journal(path, connection)
 
 
@@ -224,11 +267,13 @@ def open_journal(path: Path) -> Journal:
     _require_file(path)
     with translated(path, "opened"):
         connection = _connect(path, "rw")
-        _require_journal(path, connection)
+        version = version_of(path, connection)
         if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             connection.close()
             raise JournalError(f"`{path}` is damaged: {found}", hint=DAMAGED)
         connection.execute("PRAGMA journal_mode = WAL")
+        if version < VERSION:
+            bring_up(path, connection)
     return Journal(path, connection)
 
 
@@ -242,14 +287,14 @@ def read_journal(path: Path) -> Journal:
     with translated(path, "opened"):
         try:
             connection = _connect(path, "ro")
-            _require_journal(path, connection)
+            version = version_of(path, connection)
         except sqlite3.OperationalError:
             # Reading makes SQLite write a file beside it, unless it is told that nothing will change.
             if os.access(path.parent, os.W_OK) or path.with_name(f"{path.name}-wal").exists():
                 raise
             connection = _connect(path, "ro&immutable=1")
-            _require_journal(path, connection)
-    return Journal(path, connection)
+            version = version_of(path, connection)
+    return Journal(path, connection, version)
 
 
 DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
@@ -277,27 +322,6 @@ def _require_file(path: Path) -> None:
         raise JournalError(f"cannot read `{path}`: {error.strerror}") from error
     if not stat.S_ISREG(mode):
         raise JournalError(f"cannot read `{path}`: it is not a file")
-
-
-def _require_journal(path: Path, connection: sqlite3.Connection) -> None:
-    """Nothing but our own tables may be in it: a stranger's file could bring triggers and views."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    problem, hint = None, None
-    if application != APPLICATION:
-        problem = "is not a journal"
-    elif version > VERSION:
-        problem, hint = f"has version {version}, and this llmdo reads up to {VERSION}", "use a newer llmdo"
-    else:
-        made = {
-            name: sql
-            for name, sql in connection.execute("SELECT name, sql FROM sqlite_schema")
-            if not name.startswith("sqlite_autoindex_")
-        }
-        problem = None if made == _SCHEMA else "is not a journal"
-    if problem:
-        connection.close()
-        raise JournalError(f"`{path}` {problem}", hint=hint)
 
 
 @contextmanager

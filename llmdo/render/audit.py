@@ -30,7 +30,7 @@ def verdict(audit: Audit) -> Iterator[str]:
     if not audit.faults:
         yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
     for fault in audit.faults:
-        yield shown(f"line {fault.line}: {fault.message}")
+        yield shown(f"line {fault.line}: {fault.message}" if fault.line else fault.message)
 
 
 def decisions(audit: Audit) -> Iterator[str]:

@@ -36,6 +36,8 @@ class RunOptions:
     """Has a say over every call, beside the limits of the run."""
     approver: Approver | None = None
     """None: nobody can be asked, so every question is answered with no."""
+    mode: str = "reject-all"
+    """Who answers questions, in words for the audit."""
     tightening: tuple[Rule, ...] = ()
     """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
     on_event: Sink = discard

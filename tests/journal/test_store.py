@@ -13,8 +13,9 @@ import pytest
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Entry, JournalError, Runs
+from llmdo.journal.layout import VERSION
 from llmdo.journal.questions import waiting
-from llmdo.journal.store import VERSION, create_journal, digest_of, open_journal, read_journal
+from llmdo.journal.store import create_journal, digest_of, open_journal, read_journal
 
 
 def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> Entry:
@@ -105,7 +106,7 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = filled(tmp_path)
     with sqlite3.connect(path) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(JournalError, match="this llmdo reads up to 1"):
+    with pytest.raises(JournalError, match=f"this llmdo reads up to {VERSION}"):
         read_journal(path)
 
 

@@ -19,7 +19,7 @@ from mcp_types import ElicitResult
 
 from llmdo import project
 from llmdo.runtime import RunOptions
-from llmdo.serving import Kept, Service, offers_of
+from llmdo.serving import Service, offers_of
 from tests.runtime.building import script
 
 MANIFEST = """
@@ -80,7 +80,7 @@ def service(root: Path, *names: str) -> Service:
         prompts=read.prompts,
         offers=offers_of(read.graph, root, names),
         options=RunOptions(),
-        watched=lambda run: nullcontext(Kept()),
+        watched=lambda run: nullcontext(),
     )
 
 

@@ -96,6 +96,8 @@ async def judge(
         else:
             told = replace(recorded, decided=replace(recorded.decided, arguments=call.arguments))
         config.on_event(told.decided)
+        if recorder and (origin is None or not told.decided.allowed):
+            await recorder.settled()  # all else is on disk when the tool starts
         if told.decided.allowed:
             return call
         changed = told.decided.changed
@@ -149,6 +151,9 @@ async def _decision(
 async def _stop(config: RuntimeConfig, decided: Decided) -> None:
     """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
     config.on_event(decided)
+    if config.recorder:
+        config.recorder.trail.decided(decided)
+        await config.recorder.settled()
     config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
     await asyncio.sleep(0)
     raise Refused(f"`{decided.tool}` was not called: the run was ended")

@@ -68,20 +68,21 @@ def _said(server: Server | None) -> dict[str, Any]:
 
 def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Drifted) -> Refused:
     """The gate's no to a call of a tool that is not what was locked; no rule and no answer lifts it."""
-    config.on_event(
-        Decided(
-            path=call.path,
-            worker=frame.name,
-            toolset=call.toolset,
-            tool=call.tool,
-            arguments=call.arguments,
-            raised=call.raised,
-            decision="blocked",
-            allowed=False,
-            by="lock",
-            reasons=(why.message,),
-        )
+    decided = Decided(
+        path=call.path,
+        worker=frame.name,
+        toolset=call.toolset,
+        tool=call.tool,
+        arguments=call.arguments,
+        raised=call.raised,
+        decision="blocked",
+        allowed=False,
+        by="lock",
+        reasons=(why.message,),
     )
+    config.on_event(decided)
+    if config.recorder:
+        config.recorder.trail.decided(decided)
     config.ledger.denied.append(
         DeniedCall(path=call.path, tool=call.tool, decision="blocked", reasons=(why.message,))
     )

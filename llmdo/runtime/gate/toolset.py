@@ -14,9 +14,9 @@ from llmdo.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE
 from llmdo.runtime.gate.attempt import Attempt, frozen
-from llmdo.runtime.gate.call import Refused
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge
 from llmdo.runtime.gate.starting import refused_by_lock, require_start
+from llmdo.runtime.recording.retold import told_of
 from llmdo.runtime.recording.terms import Execution
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets.python import sentence_of
@@ -120,21 +120,22 @@ class Gate(WrapperToolset[Any]):
         result: object = None
         try:
             result = await self._decided_call(name, path, arguments, ctx, tool)
-        except Refused as refused:
-            outcome, result = "denied", refused.message
-            raise
-        except ToolFailed as failed:
-            outcome, result = "failed", failed.message
-            raise
-        except (ModelRetry, ValidationError) as wrong:
-            outcome, result = "retried", str(wrong)
+        except Exception as error:
+            outcome, result = told_of(error)
+            self._over(path, name, outcome, result)
             raise
         else:
             outcome = "success"
+            self._over(path, name, outcome, result)
             self.config.ledger.of_worker(self.frame.name).tool_calls += 1
             return result
         finally:
             self.config.on_event(ToolFinished(path=path, tool=name, outcome=outcome, result=result))
+
+    def _over(self, path: str, name: str, outcome: Outcome, result: object) -> None:
+        """Tells the journal that the call is over; one that was interrupted is not."""
+        if self.config.recorder:
+            self.config.recorder.trail.finished(path, name, outcome, result)
 
     async def _decided_call(
         self, name: str, path: str, arguments: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -179,7 +180,10 @@ class Gate(WrapperToolset[Any]):
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
 
-        if recorder is None or self.use.name in self.config.graph.workers:
+        if recorder is None:
+            return await work()
+        if self.use.name in self.config.graph.workers:
+            await recorder.settled(forced=False)
             return await work()
         is_own = self.use.name in builtin.NAMES
         execution = Execution(

@@ -36,7 +36,8 @@ def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
-    config.recorder.begin(binding)
+    isolation = config.resolver.isolation
+    config.recorder.begin(binding, options.mode, str(isolation) if isolation else None)
 
 
 def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:

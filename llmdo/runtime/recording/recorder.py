@@ -23,7 +23,7 @@ from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference, excerpt
 from llmdo.runtime.recording.encoding import Decoding, Encoding
-from llmdo.runtime.recording.retold import end_again, ending_of
+from llmdo.runtime.recording.retold import end_again, ending_of, told_of
 from llmdo.runtime.recording.terms import (
     READ_ONLY,
     DivergenceError,
@@ -34,6 +34,7 @@ from llmdo.runtime.recording.terms import (
     UnfinishedError,
 )
 from llmdo.runtime.recording.told import record_of, told_in
+from llmdo.runtime.recording.trail import Trail
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Recorder:
         self.encoding = Encoding(redaction)
         self.decoding = Decoding(journal.content)
         self.brake = Brake()
+        self.trail = Trail(journal, redaction, is_live=self.terms.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._steps: Counter[tuple[str, Kind]] = Counter()
         self._failures: dict[str, str | None] = {}
@@ -72,12 +74,15 @@ class Recorder:
         """Whether neither models nor the run need the tools of the workspace."""
         return not (self.terms.live or self.terms.reruns or self.terms.shows_tools)
 
-    def begin(self, binding: Binding) -> None:
+    def begin(self, binding: Binding, mode: str, isolation: str | None) -> None:
         """Keeps that a process works on the run; the first one also keeps what the run is bound to.
+
+        `mode` says who answers questions, `isolation` what isolates commands, in words.
 
         Raises:
             JournalError: It cannot be written.
         """
+        self.trail.begin(self.journal.run, binding.entry, mode, isolation)
         self._session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             packed = self.encoding.plain(binding.data)
@@ -110,6 +115,7 @@ class Recorder:
         """
         body = self.encoding.plain(said).body
         self._add(Entry(path=entry, kind="end", step=self._session, outcome=status, body=body))
+        self.trail.end(self.journal.run, status, said["error"])
         self.journal.commit()
 
     async def response(
@@ -184,6 +190,7 @@ class Recorder:
                             f"{path}: `{execution.tool}` is called with other arguments than recorded"
                         )
                     )
+                self.trail.knows(path, entry.outcome)
                 count_below(self.journal, self.decoding, path, ledger)
                 if self.terms.reruns and execution.is_safe:
                     await self._compare(execution, entry, work)
@@ -193,7 +200,7 @@ class Recorder:
             await self._require_live(path, f"calls `{execution.tool}`")
             self._require_arguments(execution)
             await self._start(execution, step, digest)
-        work_and_record = self._executed(path, step, digest, work)
+        work_and_record = self._executed(execution, step, digest, work)
         with self._postponed.busy(path):
             if execution.is_thread:
                 return await self.brake.carried_through(work_and_record)
@@ -223,15 +230,17 @@ class Recorder:
         return isinstance(self.brake.reason, ReachedError)
 
     async def _start(self, execution: Execution, step: int, digest: str) -> None:
-        """Puts on disk that the tool runs from now on, unless it may run twice anyway."""
+        """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it."""
         path = execution.path
         if execution.is_safe:
+            await self.settled(forced=False)
             return
         if self.journal.get(path, "started", step) is None:
             await self._record(Entry(path=path, kind="started", step=step, digest=digest))
         elif path in self.terms.given_up:
             failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
             body = self.encoding.plain(failure).body
+            self.trail.finished(path, execution.tool, "failed", failure["message"])
             await self._record(
                 Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
             )
@@ -246,8 +255,9 @@ class Recorder:
             )
 
     async def _executed(
-        self, path: str, step: int, digest: str, work: Callable[[], Awaitable[object]]
+        self, execution: Execution, step: int, digest: str, work: Callable[[], Awaitable[object]]
     ) -> object:
+        path = execution.path
         contents: Mapping[str, bytes] = {}
         failure: Exception | None = None
         result: object = None
@@ -262,12 +272,21 @@ class Recorder:
         if failure is not None:
             outcome, said = ending_of(failure)
             body = self.encoding.plain(said).body
+        if outcome != "asks":
+            self.trail.finished(
+                path, execution.tool, *(("success", result) if failure is None else told_of(failure))
+            )
         await self._record(
             Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body), contents
         )
         if failure is not None:
             raise failure
         return result
+
+    async def settled(self, *, forced: bool = True) -> None:
+        """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
+        async with self._certain():
+            self.journal.commit(forced=forced)
 
     async def files(
         self, path: str, asked: Sequence[str], work: Callable[[], Awaitable[list[UserContent]]]
@@ -381,6 +400,7 @@ class Recorder:
                 body=self.encoding.plain(record_of(told, declared, asks=asks)).body,
             )
         )
+        self.trail.decided(decided)
 
     def called(self, path: str, worker: str, input: str, depth: int) -> None:  # noqa: A002
         """Keeps that a worker begins."""

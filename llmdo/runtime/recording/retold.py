@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 
     from pydantic_core import InitErrorDetails
 
+    from llmdo.runtime.telemetry.events import Outcome
+
+
+def told_of(error: Exception) -> tuple[Outcome, str | None]:
+    """How a call that ended with `error` ended for its model, and what that is told instead of a result."""
+    match error:
+        case Refused():
+            return "denied", error.message
+        case ToolFailed():
+            return "failed", error.message
+        case ModelRetry() | ValidationError():
+            return "retried", str(error)
+    return "error", None
+
 
 def ending_of(error: Exception) -> tuple[str, dict[str, Any]]:
     """The outcome, in a word, and what there is to say about it."""

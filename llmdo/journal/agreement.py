@@ -1,0 +1,49 @@
+"""Whether the entries of a journal and its audit say the same: each is written with what it is about, or neither is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.journal.store import Journal
+
+_DECISION = ("tool", "decision", "by", "allowed")
+_RESULT = "its result"
+
+
+def disagreements(journal: Journal, records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What only the entries of `journal`, or only the `records` of its audit, say: a sentence each.
+
+    A refusal may be in the audit alone: that of a person who ended the run stands for nobody who goes on with it.
+    """
+    entered, recorded = Counter(_entered(journal)), Counter(_recorded(records))
+    returned = Counter((one.path, _RESULT) for one in journal.entries("return") if one.outcome == "success")
+    for path, what in sorted(entered - recorded):
+        yield f"{path}: the audit does not hold {what}, which the journal does"
+    for path, what in sorted(recorded - entered - returned):
+        if not what.endswith("False"):
+            yield f"{path}: the journal does not hold {what}, which the audit does"
+
+
+def _entered(journal: Journal) -> Iterator[tuple[str, str]]:
+    for entry in journal.entries("decision", "finished"):
+        if entry.kind == "decision":
+            yield entry.path, _decision(entry.data)
+        elif entry.outcome == "success":
+            yield entry.path, _RESULT
+
+
+def _recorded(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for record in records:
+        if record.get("kind") == "decided":
+            yield str(record.get("path")), _decision(record)
+        elif record.get("kind") == "tool_finished" and record.get("outcome") == "success":
+            yield str(record.get("path")), _RESULT
+
+
+def _decision(said: Mapping[str, Any]) -> str:
+    """A decision in words, with whether the call was allowed last."""
+    return "the decision " + ", ".join(f"{name} {said.get(name)}" for name in _DECISION)

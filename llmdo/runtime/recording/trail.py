@@ -1,0 +1,112 @@
+"""The audit of a run: a record of every decision and of what came of it, in the journal beside what it is about."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from llmdo import audit
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.journal import Journal
+    from llmdo.runtime.telemetry.events import Decided
+    from llmdo.runtime.telemetry.redaction import Redaction
+
+
+class Trail:
+    """Adds to the audit in a journal. A record is on disk with the entry that is added beside it, or neither is."""
+
+    def __init__(self, journal: Journal, redaction: Redaction, *, is_live: bool) -> None:
+        """Where it is not `is_live`, nothing is recorded."""
+        self._is_live = is_live
+        self._journal = journal
+        self._redaction = redaction
+        self._mode: str | None = None
+        self._isolation: str | None = None
+        self._finished: set[tuple[str, str]] = set()
+        """The call paths of which it is recorded what came of them, each with that."""
+
+    def begin(self, run: str, entry: str, mode: str, isolation: str | None) -> None:
+        """Records that a process works on the run.
+
+        Raises:
+            JournalError: The audit that is there does not hold.
+        """
+        self._finished = {
+            (str(one.get("path")), str(one.get("outcome")))
+            for one in audit.read(self._journal.lines()).records
+            if one.get("kind") == "tool_finished" and one.get("outcome") != "error"  # which is tried again
+        }
+        self._mode, self._isolation = mode, isolation
+        self._chain(
+            {
+                "kind": "run_started",
+                **_now(),
+                "run": run,
+                "entry": entry,
+                "mode": mode,
+                "isolation": isolation,
+                "llmdo": __version__,
+            }
+        )
+
+    def decided(self, decided: Decided) -> None:
+        """Records a decision."""
+        plain = self._redaction.plain
+        self._chain(
+            {
+                "kind": "decided",
+                **_now(),
+                "path": decided.path,
+                "worker": decided.worker,
+                "toolset": decided.toolset,
+                "tool": decided.tool,
+                "capabilities": [str(one) for one in decided.raised],
+                "decision": decided.decision,
+                "allowed": decided.allowed,
+                "by": decided.by,
+                "mode": self._mode,
+                "isolation": self._isolation,
+                "reasons": plain(decided.reasons),
+                "arguments": plain(decided.arguments),
+                "changed": plain(decided.changed),
+            }
+        )
+
+    def knows(self, path: str, outcome: str) -> None:
+        """Takes for recorded what came of a call, as it is in the journal."""
+        self._finished.add((path, outcome))
+
+    def finished(self, path: str, tool: str, outcome: str, result: object) -> None:
+        """Records what came of a call, once."""
+        if (path, outcome) not in self._finished:
+            self._finished.add((path, outcome))
+            content = self._content(result)
+            said = {"path": path, "tool": tool, "outcome": outcome}
+            size = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+            self._chain({"kind": "tool_finished", **_now(), **said, **size})
+
+    def end(self, run: str, status: str, error: str | None) -> None:
+        """Records how the work of this process on the run ended."""
+        said = {"run": run, "status": status, "error": self._redaction.plain(error)}
+        self._chain({"kind": "run_finished", **_now(), **said})
+
+    def _chain(self, record: Mapping[str, object]) -> None:
+        if self._is_live:
+            self._journal.chain(record)
+
+    def _content(self, result: object) -> bytes:
+        """What the digest of a result is taken of: a text or bytes as they are, anything else as redacted JSON."""
+        if isinstance(result, bytes):
+            return result
+        text = result if isinstance(result, str) else json.dumps(self._redaction.plain(result))
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _now() -> dict[str, str]:
+    return {"time": datetime.now(UTC).isoformat()}
