@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
@@ -63,3 +66,10 @@ class Entry:
 def pack(data: object) -> bytes:
     """`data` as the body of an entry."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def lineage(path: str) -> Iterator[str]:
+    """`path`, and all that it is below."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]

@@ -6,16 +6,14 @@ before anything is asked or executed, so that a run which goes on is the run tha
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import pydantic_ai
 from pydantic_core import PydanticSerializationError
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.journal.entries import Entry, JournalError
+from llmdo.journal.entries import Entry, JournalError, lineage
 from llmdo.journal.store import digest_of
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake
@@ -24,6 +22,8 @@ from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference, excerpt
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.retold import end_again, ending_of, told_of
+from llmdo.runtime.recording.secrets import require_whole
+from llmdo.runtime.recording.sessions import run_entry, session_entry
 from llmdo.runtime.recording.terms import (
     READ_ONLY,
     DivergenceError,
@@ -35,10 +35,9 @@ from llmdo.runtime.recording.terms import (
 )
 from llmdo.runtime.recording.told import record_of, told_in
 from llmdo.runtime.recording.trail import Trail
-from llmdo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 
     from pydantic_ai.messages import ModelResponse, UserContent
 
@@ -85,26 +84,8 @@ class Recorder:
         self.trail.begin(self.journal.run, binding.entry, mode, isolation)
         self._session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
-            packed = self.encoding.plain(binding.data)
-            self._add(
-                Entry(
-                    path=binding.entry,
-                    kind="run",
-                    step=1,
-                    outcome="redacted" if packed.redacted else "",
-                    digest=self.encoding.digest(binding.input),
-                    body=packed.body,
-                )
-            )
-        body = self.encoding.plain(
-            {
-                "run": self.journal.run,
-                "llmdo": __version__,
-                "pydantic-ai": pydantic_ai.__version__,
-                "python": platform.python_version(),
-            }
-        ).body
-        self._add(Entry(path=binding.entry, kind="session", step=self._session, body=body))
+            self._add(run_entry(binding, self.encoding))
+        self._add(session_entry(binding.entry, self._session, self.journal.run, self.encoding))
         self.journal.commit()
 
     def end(self, entry: str, status: str, said: Mapping[str, Any]) -> None:
@@ -198,7 +179,7 @@ class Recorder:
                     return self.decoding.result(entry.data)
                 end_again(entry.outcome, entry.data)
             await self._require_live(path, f"calls `{execution.tool}`")
-            self._require_arguments(execution)
+            require_whole(execution, self.journal, self.encoding)
             await self._start(execution, step, digest)
         work_and_record = self._executed(execution, step, digest, work)
         with self._postponed.busy(path):
@@ -418,26 +399,13 @@ class Recorder:
         self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
         return error
 
-    def _require_arguments(self, execution: Execution) -> None:
-        """Refuses arguments that hold less than the model said, since the journal keeps no secret."""
-        if "[redacted" in self.encoding.plain(execution.arguments).body.decode():
-            above = execution.path.rpartition("/")[0]
-            if any(
-                entry.outcome == "redacted"
-                for entry in self.journal.entries("request")
-                if entry.path == above
-            ):
-                raise LlmdoError(
-                    f"{execution.path}: its arguments held a secret, which the journal does not keep"
-                )
-
     async def _require_live(self, path: str, what: str) -> None:
         """Returns where what is not recorded may happen at `path`.
 
         Raises:
             LlmdoError: The call, or one that it is part of, failed at this place and is over.
         """
-        for above in _above(path):
+        for above in lineage(path):
             if above not in self._failures:
                 entry = self.journal.get(above, "return")
                 self._failures[above] = entry.data["error"] if entry else None
@@ -474,10 +442,3 @@ class Recorder:
             yield
         except JournalError as error:
             await self.brake.pull(error)
-
-
-def _above(path: str) -> Iterator[str]:
-    """`path` and all that it is below."""
-    while path:
-        yield path
-        path = path.rpartition("/")[0]

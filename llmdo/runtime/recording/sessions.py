@@ -1,0 +1,33 @@
+"""The entries with which a run, and every process that works on it, begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pydantic_ai
+
+from llmdo.journal.entries import Entry
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from llmdo.journal.binding import Binding
+    from llmdo.runtime.recording.encoding import Encoding
+
+
+def run_entry(binding: Binding, encoding: Encoding) -> Entry:
+    """What the run is bound to; its outcome says whether a secret was taken out of that."""
+    packed = encoding.plain(binding.data)
+    return Entry(
+        path=binding.entry,
+        kind="run",
+        step=1,
+        outcome="redacted" if packed.redacted else "",
+        digest=encoding.digest(binding.input),
+        body=packed.body,
+    )
+
+
+def session_entry(path: str, number: int, run: str, encoding: Encoding) -> Entry:
+    """That a process works on the run of that id, the one of that number."""
+    said = {"run": run, "llmdo": __version__, "pydantic-ai": pydantic_ai.__version__}
+    return Entry(path=path, kind="session", step=number, body=encoding.plain(said).body)
