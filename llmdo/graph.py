@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_DEPTH = 5
 
+Retry = Literal["safe", "ask"]
+"""Whether a call that was started and did not finish may run again: `ask`, where somebody says so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -166,6 +169,8 @@ class Tool:
     """Of its name, description and parameter schema; None before anything was locked, and for built-in tools."""
     metadata: tuple[Capability, ...] | None = None
     """The part of `capabilities` that the tool's own metadata declares; None where it is silent."""
+    retry: Retry | None = None
+    """Whether a call that did not finish may run again, as the manifest says; None where that is silent."""
     definition: Definition | None = None
     """What an MCP server says of it; None for tools of Python, and before anything was locked."""
     is_open: bool = False

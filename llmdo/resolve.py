@@ -368,7 +368,7 @@ def _toolset(
         prefix=table.get("prefix"),
         is_class=known.is_class,
         dynamic=known.dynamic,
-        tools={tool: _tool(name, tool, fact, declared) for tool, fact in known.tools_with(declared)},
+        tools={tool: _tool(name, tool, fact, table) for tool, fact in known.tools_with(declared)},
     )
 
 
@@ -385,7 +385,7 @@ def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any], known: ToolsetF
         instructions=table.get("instructions", False),
         isolation=table.get("isolation", "auto"),
         dynamic=known is None,
-        tools=servers.tools_of(reached, table.get("capabilities", {}), known),
+        tools=servers.tools_of(reached, table.get("capabilities", {}), table.get("retry", {}), known),
     )
 
 
@@ -403,8 +403,9 @@ def _outlined(outline: ToolsetOutline | None) -> ToolsetFacts:
     )
 
 
-def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, list[str]]) -> Tool:
-    stated = table.get(name, table.get("*"))
+def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, Any]) -> Tool:
+    of_tool, retry = table.get("capabilities", {}), table.get("retry", {})
+    stated = of_tool.get(name, of_tool.get("*"))
     if stated is None and fact.capabilities is None:
         declared = {Capability(f"x.{toolset}.any")}
     else:
@@ -414,5 +415,6 @@ def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, list[str
         capabilities=tuple(sorted(declared, key=str)),
         hook=fact.hook,
         digest=fact.digest,
+        retry=retry.get(name, retry.get("*")),
         metadata=ceiling(fact.capabilities),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.facts import ToolsetFacts
-    from llmdo.graph import Toolset
+    from llmdo.graph import Retry, Toolset
 
 CALL = Capability("mcp.call")
 CONNECT = Capability("net.connect")
@@ -109,22 +109,27 @@ def _matches(tool: str, patterns: Iterable[str]) -> bool:
 
 
 def tools_of(
-    server: Server, declared: Mapping[str, Iterable[str]], known: ToolsetFacts | None
+    server: Server,
+    declared: Mapping[str, Iterable[str]],
+    retry: Mapping[str, Retry],
+    known: ToolsetFacts | None,
 ) -> dict[str, Tool]:
-    """The tools of a server with what the manifest says that they do.
+    """The tools of a server with what the manifest says that they do, and whether they may run twice.
 
     Before it was locked nobody knows its tools: then each pattern of the manifest stands for those that it fits,
     and `*` for all others. Whatever is declared, a result may hold text that an attacker wrote.
     """
     if known is None:
         return {
-            name: Tool(name=name, capabilities=raised(server, declared, name)) for name in {"*", *declared}
+            name: Tool(name=name, capabilities=raised(server, declared, name), retry=retried(retry, name))
+            for name in {"*", *declared}
         }
     return {
         name: Tool(
             name=name,
             capabilities=raised(server, declared, name),
             digest=fact.digest,
+            retry=retried(retry, name),
             definition=fact.definition,
         )
         for name, fact in sorted(known.tools.items())
@@ -146,6 +151,19 @@ def raised(server: Server, declared: Mapping[str, Iterable[str]], tool: str) -> 
     else:
         found = {Capability.parse(text) for text in stated}
     return tuple(sorted({*found, UNTRUSTED}, key=str))
+
+
+def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
+    """Whether a call of `tool` may run again: as with what it raises, its own name counts, then patterns, then `*`.
+
+    Where patterns differ, somebody is asked.
+    """
+    if tool in stated:
+        return stated[tool]
+    fitting = {said for name, said in stated.items() if name != "*" and fits(tool, name)}
+    if fitting:
+        return "ask" if "ask" in fitting else "safe"
+    return stated.get("*")
 
 
 def lines_of(definition: Definition) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing_extensions import TypedDict
 
 from llmdo.fields import STRICT, Attribute, Digest, Doc, Path, Prefix, ScopedCapability, Text
 
+Retry = Literal["safe", "ask"]
+
 McpServer = TypedDict(
     "McpServer",
     {
@@ -80,6 +82,15 @@ ToolsetTable = TypedDict(
                 ),
             ]
         ],
+        "retry": NotRequired[
+            Annotated[
+                dict[Text, Retry],
+                Doc(
+                    "Whether a call that was started and did not finish may run again when a run goes on: `safe`, or "
+                    "`ask`. Tools are named as in `capabilities`; one that is not may, where it only reads."
+                ),
+            ]
+        ],
     },
 )
 
@@ -125,6 +136,7 @@ LockedTool = TypedDict(
         "metadata": NotRequired[
             Annotated[list[ScopedCapability], Doc("The part of it that the tool's own metadata declares.")]
         ],
+        "retry": NotRequired[Annotated[Retry, Doc("What the manifest says of running it twice.")]],
         "title": NotRequired[Annotated[str, Doc("What an MCP server calls it before people.")]],
         "description": NotRequired[
             Annotated[list[str], Doc("What an MCP server tells models about it, line by line.")]

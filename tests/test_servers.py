@@ -52,6 +52,19 @@ def raised(graph: Graph) -> dict[str, list[str]]:
     }
 
 
+def test_whether_a_tool_may_run_twice_is_said_as_what_it_raises_is_and_locked(tmp_path: Path) -> None:
+    stated = '{ get = "safe", "get_*" = "safe", "*_all" = "ask", "*" = "safe", set = "ask" }'
+    tools = ("get", "get_all", "get_one", "set", "other")
+    graph = graph_of(tmp_path, f'mcp = {{ command = "calc" }}\nretry = {stated}', facts(*tools))
+    said = {name: tool.retry for name, tool in graph.toolsets["calc"].tools.items()}
+    assert said == {"get": "safe", "get_all": "ask", "get_one": "safe", "other": "safe", "set": "ask"}
+    assert lock.read(Source("llmdo.lock", lock.dump(graph))).graph == graph
+    silent = graph_of(tmp_path, 'mcp = { command = "calc" }', facts(*tools))
+    assert {tool.retry for tool in silent.toolsets["calc"].tools.values()} == {None}
+    [drift] = lock.drift(silent, graph)
+    assert drift.changes[0] == "tool `get` changed whether it may run twice"
+
+
 def test_a_server_that_nobody_asked_yet_has_calls_of_any_name(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, 'mcp = { command = "calc" }\ncapabilities = { "read_*" = ["mcp.read"] }')
     assert raised(graph) == {"*": ["data.untrusted", "mcp.call"], "read_*": ["data.untrusted", "mcp.read"]}

@@ -426,8 +426,8 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
     """The manifest names a tool that its toolset does not have.
 
     Where it gives capabilities to one, the tool that was meant then has none of them declared; `"*"` stands for every
-    tool that is not named. Where an entry calls one, there is nothing to call: of a toolset whose tools are known only
-    in a run, the manifest has to declare the one that an entry calls.
+    tool that is not named. Of `retry` the same holds. Where an entry calls one, there is nothing to call: of a toolset
+    whose tools are known only in a run, the manifest has to declare the one that an entry calls.
     """
     graph = project.graph
     for entry in graph.entries.values():
@@ -444,13 +444,14 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
         toolset = project.graph.toolsets.get(name)
         if toolset is None or toolset.dynamic:
             continue
-        for tool in table.get("capabilities", {}):
+        said = [(key, one) for key in ("capabilities", "retry") for one in table.get(key, ())]
+        for key, tool in said:
             if tool == "*" or tool in toolset.tools:
                 continue
             if toolset.server is None or not any(servers.fits(one, tool) for one in toolset.tools):
                 yield finding(
                     "LDO208",
-                    project.workspace.document.key("toolsets", name, "capabilities", tool),
+                    project.workspace.document.key("toolsets", name, key, tool),
                     f"`{name}` has no tool `{tool}`",
                     hint=did_you_mean(tool, toolset.tools),
                 )

@@ -166,6 +166,9 @@ def _items(key: str, before: list[str], after: list[str]) -> Iterator[str]:
         yield f"`{key}` changed its order"
 
 
+_OF_TOOL = {"capabilities": "its capabilities", "retry": "whether it may run twice"}
+
+
 def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted({*before, *after}):
         if name not in after:
@@ -175,9 +178,9 @@ def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]
         elif "input" in before[name] and (said := servers.changes(before[name], after[name])):
             yield f"tool `{name}`: {'; '.join(said)}"
         elif before[name] != after[name]:
-            capabilities = before[name].get("capabilities"), after[name].get("capabilities")
-            what = (
-                "its capabilities" if capabilities[0] != capabilities[1] else "its description or parameters"
+            what = next(
+                (said for key, said in _OF_TOOL.items() if before[name].get(key) != after[name].get(key)),
+                "its description or parameters",
             )
             yield f"tool `{name}` changed {what}"
 

@@ -169,6 +169,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
             "hook": tool.hook or None,
             "capabilities": _texts(tool.capabilities) or None,
             "metadata": _texts(tool.metadata),
+            "retry": tool.retry,
             **(servers.lines_of(tool.definition) if tool.definition else {}),
         }
     )
@@ -344,6 +345,7 @@ def _decode_toolset(document: Document, name: str, table: Mapping[str, Any]) -> 
                 hook=locked.get("hook", False),
                 digest=locked.get("digest"),
                 metadata=resolve.ceiling(locked.get("metadata")),
+                retry=locked.get("retry"),
                 definition=servers.definition_of(locked) if "input" in locked else None,
             )
             for tool, locked in sorted(table.get("tool", {}).items())

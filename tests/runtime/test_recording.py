@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph import Graph
+from llmdo.authority import Capability
+from llmdo.graph import Graph, Retry, Tool
 from llmdo.journal import Runs
 from llmdo.journal.summary import summary, tree
 from llmdo.render.runs import as_json, as_text
@@ -264,6 +265,33 @@ def test_a_tool_that_did_not_finish_runs_again_where_that_is_asked_for(root: Pat
     outcome = go_on(made, root, terms=Terms(again=frozenset({"main/rich#1"})))
     assert outcome.status == "completed", outcome.error
     assert sorted(effects(root)) == sorted([*EFFECTS, "rich"])
+
+
+@pytest.mark.parametrize(
+    ("retry", "marked"), [("safe", ["look"]), (None, ["effect"]), ("ask", ["effect", "look"])]
+)
+def test_what_the_manifest_says_of_running_a_tool_twice_counts(
+    root: Path, retry: Retry | None, marked: list[str]
+) -> None:
+    (root / "tools.py").write_text(TOOLS + LOOK, encoding="utf-8")
+    script(root, main=[[("effect", {"name": "a"})], [("look", {})], "done"])
+    effect = Tool(name="effect", capabilities=(Capability("x.tools.effect"),), retry=retry)
+    look = Tool(name="look", capabilities=(), retry="ask" if retry else None)
+    made = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", effect=effect, look=look),
+        approvals={"x.tools": "allowed"},
+    )
+    assert start(made, root).status == "completed"
+    with Runs(root).read("r") as journal:
+        assert [one.path.split("/")[1].split("#")[0] for one in journal.entries("started")] == marked
+
+
+LOOK = """
+@tools.tool_plain(metadata={"retry": "safe"})
+def look() -> str:
+    return "seen"
+"""
 
 
 def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None:

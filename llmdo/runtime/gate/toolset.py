@@ -185,12 +185,12 @@ class Gate(WrapperToolset[Any]):
         if self.use.name in self.config.graph.workers:
             await recorder.settled(forced=False)
             return await work()
-        is_own = self.use.name in builtin.NAMES
+        is_own, declared = self.use.name in builtin.NAMES, self.tools.get(name)
         execution = Execution(
             path=call.path,
             tool=name,
             arguments=arguments,
-            is_safe=recorder.is_safe(call.path, tool.tool_def.metadata),
+            is_safe=recorder.is_safe(call.path, declared.retry if declared else None, tool.tool_def.metadata),
             is_thread=self.use.name != "shell" if is_own else not getattr(tool, "is_async", True),
         )
         return await recorder.execution(execution, work, self.config.ledger)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, UserContent
 
     from llmdo.authority import Capability
+    from llmdo.graph import Retry
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
@@ -143,13 +144,14 @@ class Recorder:
             self.journal.keep(digest, content)
         return digest
 
-    def is_safe(self, path: str, metadata: Mapping[str, object] | None) -> bool:
+    def is_safe(self, path: str, retry: Retry | None, metadata: Mapping[str, object] | None) -> bool:
         """Whether the call at `path`, which is decided on, does no harm when it runs twice.
 
-        It only reads, as far as it raised anything; or the tool's own metadata says so.
+        What the manifest says in `retry` counts; else the tool's own metadata says so, or it only reads, as far as it
+        raised anything.
         """
-        if (metadata or {}).get("retry") == "safe":
-            return True
+        if retry or (metadata or {}).get("retry") == "safe":
+            return retry != "ask"
         return self._raised.get(path, frozenset({""})) <= READ_ONLY
 
     async def execution(
