@@ -362,6 +362,8 @@ def import_candidates(path: str, outline: Outline) -> Iterator[str]:
         if level > len(folder) + 1:
             continue
         base = folder[: len(folder) + 1 - level] if level else []
+        for length in range(1, len(base) + 1):  # the packages around it, which Python imports first
+            yield f"{'/'.join(base[:length])}/__init__.py"
         parts = dotted.split(".", MAX_PACKAGES)[:MAX_PACKAGES] if dotted else []
         for length in range(1, len(parts) + 1):
             stem = "/".join([*base, *parts[:length]])

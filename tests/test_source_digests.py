@@ -68,6 +68,18 @@ def test_a_new_import_of_a_file_that_was_there_changes_the_digest() -> None:
     assert before["b"] == after["b"]
 
 
+def test_a_relative_import_runs_the_packages_around_it_so_they_count() -> None:
+    texts = {"a/b/c": "from .d import x\n", "a/b/d": "x = 1\n", "a/__init__": "", "a/b/__init__": ""}
+    before = digests(texts)
+    for package in ("a/__init__", "a/b/__init__"):
+        assert digests({**texts, package: "import os\n"})["a/b/c"] != before["a/b/c"]
+    above = digests({**texts, "a/b/c": "from ..e import x\n", "a/e": "x = 1\n"})
+    changed = digests(
+        {**texts, "a/b/c": "from ..e import x\n", "a/e": "x = 1\n", "a/__init__": "import os\n"}
+    )
+    assert above["a/b/c"] != changed["a/b/c"]
+
+
 def test_each_module_of_a_long_chain_is_looked_at_once() -> None:
     def chain(length: int) -> dict[str, str]:
         return {f"m{number:04}": f"import m{number + 1:04}\n" for number in range(length)}
