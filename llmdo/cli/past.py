@@ -275,6 +275,7 @@ def repeat_recordings(
     decisions: Annotated[
         bool, typer.Option("--decisions", help="Judge the recorded calls by the rules of today instead.")
     ] = False,
+    sources: Origin = Sources.workspace,
     format: Annotated[TestFormat, typer.Option(help="How the results are printed.")] = TestFormat.text,  # noqa: A002
 ) -> int:
     """Repeat recorded runs against the workspace as it is now, and say where it would do something else."""
@@ -282,6 +283,10 @@ def repeat_recordings(
 
     return recordings.test(
         recordings.Options(
-            files=tuple(files or ()), project=project, decisions=decisions, format=format.value
+            files=tuple(files or ()),
+            project=project,
+            decisions=decisions,
+            sources=sources.value,
+            format=format.value,
         )
     )

@@ -7,10 +7,12 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from llmdo import personal
 from llmdo import project as projects
+from llmdo.cli import basis as bases
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.run import graph_of, hindered
 from llmdo.diagnostic import LlmdoError
@@ -37,6 +39,7 @@ class Options:
     files: tuple[str, ...] = ()
     project: str | None = None
     decisions: bool = False
+    sources: bases.Origin = "workspace"
     format: Literal["text", "json", "junit"] = "text"
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
@@ -45,6 +48,10 @@ def test(options: Options) -> int:
     """Prints what each recording shows, and returns whether all are as they were."""
     root = root_folder(options.project)
     files = [Path(one) for one in options.files] or sorted((root / FOLDER).glob(f"*{SUFFIX}"))
+    if options.decisions and options.sources == "run":
+        raise LlmdoError(
+            "`--decisions` judges by the rules of the workspace, and `--sources run` leaves those out"
+        )
     if not files:
         raise LlmdoError(
             f"there is no recording in `{FOLDER}/`", hint=f"`llmdo runs export RUN {FOLDER}/NAME{SUFFIX}`"
@@ -66,10 +73,16 @@ def test(options: Options) -> int:
 
 def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: Options) -> render.Repeated:
     try:
-        with read_journal(file) as journal:
+        with read_journal(file) as journal, TemporaryDirectory(prefix="llmdo-") as made:
+            folder = Path(made)
             binding = binding_of(journal)
             flipped = flips(journal, graph, binding.entry) if options.decisions else ()
-            diverged = () if options.decisions else _diverged(journal, binding, graph, root, project, options)
+            diverged: Iterator[str] = iter(())
+            if not options.decisions:
+                basis = bases.Basis(graph=graph, prompts=project.prompts)
+                if options.sources == "run":
+                    basis = bases.of_run(journal, binding, project, folder)
+                diverged = _diverged(journal, binding, basis, root, options)
             return render.Repeated(
                 file=file.name,
                 run=journal.run,
@@ -82,9 +95,9 @@ def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: O
 
 
 def _diverged(
-    journal: Journal, binding: Binding, graph: Graph, root: Path, project: Project, options: Options
+    journal: Journal, binding: Binding, basis: bases.Basis, root: Path, options: Options
 ) -> Iterator[str]:
-    """Where the workspace of today does something else than the recorded one did."""
+    """Where what runs does something else than it did when it was recorded."""
     from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.terms import Terms
@@ -98,10 +111,11 @@ def _diverged(
         models=runtime.ModelChoice(by_worker=binding.models),
         max_depth=binding.max_depth,
         recorder=recorder,
+        code=basis.code,
     )
     try:
         outcome = asyncio.run(
-            runtime.run(graph, root=root, prompts=project.prompts, entry=binding.entry, options=said)
+            runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=binding.entry, options=said)
         )
     except LlmdoError as error:
         yield f"it cannot begin: {error.message}"

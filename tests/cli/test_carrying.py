@@ -127,6 +127,34 @@ def test_a_run_goes_on_with_its_own_sources_where_the_branch_has_moved_on(
     assert lines(tmp_path) == (2, ["hello"])
 
 
+def test_a_code_entry_is_repeated_without_its_workspace(llmdo: Llmdo, asking: Path, tmp_path: Path) -> None:
+    manifest = asking / "llmdo.toml"
+    manifest.write_text(
+        manifest.read_text()
+        + '[approvals.rules]\n"x.tools" = "allowed"\n[entries.twice]\nfunction = "entries.py:twice"\ncalls = ["main"]\n'
+    )
+    (asking / "entries.py").write_text(
+        "from helpers.words import said\n\n\nasync def twice(runtime, text):\n"
+        "    return said(await runtime.call_agent('main', text, None))\n"
+    )
+    done = llmdo("run", "twice", "hello", cwd=asking)
+    assert done.out == "noted noted hello\n", done.err
+    file = tmp_path / "run.sqlite"
+    assert llmdo("runs", "export", "last", str(file), cwd=asking).code == 0
+    refused = llmdo("replay", str(file), cwd=tmp_path)
+    assert (refused.code, "`--sources run`" in refused.err, "--allow-drift" in refused.err) == (
+        2,
+        True,
+        False,
+    )
+    assert llmdo("replay", str(file), "--sources", "run", cwd=tmp_path).out == done.out
+    clone = moved_on(asking, tmp_path)
+    assert llmdo("test", str(file), cwd=clone).code == 1
+    held = llmdo("test", str(file), "--sources", "run", cwd=clone)
+    assert (held.code, held.out) == (0, "run.sqlite: as it was\n"), held.err
+    assert lines(tmp_path) == (2, ["hello"])
+
+
 def test_what_a_bundle_brings_is_for_its_owner_alone_and_goes_with_the_run(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:
