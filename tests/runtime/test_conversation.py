@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from llmdo.journal import Runs
 from llmdo.runtime import AskOnTerminal, RunOutcome
 from llmdo.runtime.approvals.drawing import MARGIN
+from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.events import Asked, Decided, Event
+from llmdo.runtime.telemetry.redaction import Redaction
 from tests.locks import locked
 
 from .building import go, graph, script, toolset, use, worker
@@ -107,6 +110,18 @@ def test_always_lasts_for_one_run_and_one_worker(tmp_path: Path) -> None:
     assert [call.path for call in first.denied] == ["main/helper#1/note#1"]
     assert len(second.denied) == 2
     assert len(person.prompts) == 4
+
+
+def test_always_at_a_terminal_holds_in_the_process_that_goes_on(tmp_path: Path) -> None:
+    made = graph(worker("main", "calc"), CALC)
+    for number, answers in enumerate((["always\n"], [])):
+        script(tmp_path, main=[*[[("note", {"text": "a"})]] * (number + 1), *["done"] * number])
+        with Person(*answers) as person, getattr(Runs(tmp_path), ("create", "open")[number])("r") as journal:
+            approver = AskOnTerminal(person.source, person.display)
+            recorder = Recorder(journal, Redaction.of({}))
+            outcome = go(made, tmp_path, run="r", approver=approver, recorder=recorder)
+        assert len(person.prompts) == len(answers)
+    assert (outcome.status, done(tmp_path)) == ("completed", "a;a;")
 
 
 def test_a_no_is_not_remembered(tmp_path: Path) -> None:

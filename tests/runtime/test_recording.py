@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from llmdo.authority import Capability
 from llmdo.graph import Graph, Retry, Tool
 from llmdo.journal import Runs
+from llmdo.journal.questions import VALID_SECONDS
 from llmdo.journal.summary import summary, tree
 from llmdo.render.runs import as_json, as_text
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
@@ -387,6 +389,46 @@ def test_a_call_that_a_person_changed_is_repeated_as_it_ran(root: Path) -> None:
     assert go_on(made, root) == first
     assert go_on(made, root, terms=Terms(live=False)) == first
     assert effects(root) == ["b"]
+
+
+class Once:
+    """A person who says `always` to the first question, and answers no other."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question.path)
+        return Answer(allowed=len(self.asked) == 1, by="ada", at_terminal=True, lasts=len(self.asked) == 1)
+
+
+def test_always_answers_the_same_call_in_the_process_that_goes_on_and_in_no_other_run(root: Path) -> None:
+    steps: list[Any] = [[("effect", {"name": name})] for name in ("a", "a", "b")]
+    script(root, main=steps[:1])
+    made = graph(worker("main", "tools"), tools())
+    person = Once()
+    assert start(made, root, approver=person).status == "failed", "the model says no more"
+    script(root, main=[*steps, "done"])
+    assert go_on(made, root, approver=person).status == "completed"
+    assert (person.asked, effects(root)) == (["main/effect#1", "main/effect#3"], ["a", "a"])
+    with Runs(root).read("r") as journal:
+        by = [entry.data["by"] for entry in journal.entries("decision")]
+    assert by == ["ada", "ada, who allowed this very call before", "ada"]
+    other = Once()
+    start(made, root, run="other", approver=other)
+    assert other.asked[0] == "main/effect#1"
+
+
+def test_always_ends_after_a_week(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(root, main=[[("effect", {"name": "a"})]])
+    made = graph(worker("main", "tools"), tools())
+    start(made, root, approver=Once())
+    script(root, main=[[("effect", {"name": "a"})], [("effect", {"name": "a"})], "done"])
+    later = time.time() + VALID_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    person = Once()
+    go_on(made, root, approver=person)
+    assert person.asked == ["main/effect#2"]
 
 
 def test_who_goes_on_with_a_run_that_a_person_ended_is_asked_about_the_call_again(root: Path) -> None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from llmdo.authority import Capability, Reason
 
 
+BEFORE = ", who allowed this very call before"
+"""What follows the name of whoever gave an answer that lasts, where it answers another question."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """One call that waits for an answer, as it will be executed."""
@@ -58,6 +62,8 @@ class Answer:
     """Why not, in words for the model."""
     at_terminal: bool = False
     """Whether a person at a terminal gave it."""
+    lasts: bool = False
+    """Whether a yes holds for this very call, wherever it is made again in its run."""
     arguments: Mapping[str, object] | None = None
     """Other arguments: the call with them is a new one, and decided on like any other."""
     stops: bool = False

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from llmdo.authority import Capability
 from llmdo.journal.entries import Entry
-from llmdo.journal.questions import is_valid
-from llmdo.runtime.approvals.approver import Answer, Question
+from llmdo.journal.questions import VALID_SECONDS, is_valid
+from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
 from llmdo.runtime.recording.terms import WaitingError
 
 if TYPE_CHECKING:
@@ -51,14 +51,19 @@ class Postponed:
             self._look_later()
 
     def answer(self, question: Question) -> Answer | None:
-        """The answer that somebody gave to this very question, as long as it counts."""
+        """The answer that somebody gave to this very question, or for good to the same call, as long as it counts."""
         if question.key is None:
             return None
         found: Mapping[str, Any] | None = None
+        lasting: Mapping[str, Any] | None = None
         for entry in self._journal.entries("answered"):
-            if (entry.path, entry.digest) == (question.path, question.key) and is_valid(entry, time.time()):
+            if entry.digest == question.key and is_valid(entry, time.time()):
                 said = entry.data
-                found = said if said["by_tool"] == question.by_tool else found
+                if entry.path == question.path and said["by_tool"] == question.by_tool:
+                    found = said
+                elif said["allowed"] and said.get("lasts"):
+                    lasting = {**said, "by": f"{said['by']}{BEFORE}"}
+        found = found or lasting
         if found is None:
             return None
         names = ("allowed", "by", "reason", "told", "at_terminal", "arguments")
@@ -83,7 +88,8 @@ class Postponed:
             "told": answer.told,
             "at_terminal": answer.at_terminal,
             "arguments": answer.arguments,
-            "expires": None,
+            "lasts": answer.lasts,
+            "expires": time.time() + VALID_SECONDS if answer.lasts else None,
             "key": question.key,
             "by_tool": question.by_tool,
         }

@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
-from llmdo.runtime.approvals.approver import Answer, RejectAll
+from llmdo.runtime.approvals.approver import BEFORE, Answer, RejectAll
 from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, describe, rows, visible
 from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse
 
@@ -56,9 +56,7 @@ class AskOnTerminal:
         """What the person answers, or has answered for this very call before; the end of input is a no."""
         async with self._one_at_a_time:
             if question.key in self._allowed:
-                return Answer(
-                    allowed=True, by=f"{PERSON}, who allowed this very call before", at_terminal=True
-                )
+                return Answer(allowed=True, by=f"{PERSON}{BEFORE}", at_terminal=True)
             cancelled = threading.Event()
             try:
                 return await asyncio.to_thread(self._converse, question, cancelled)
@@ -86,7 +84,7 @@ class AskOnTerminal:
                     return _yes()
                 case "always", "" if question.key is not None:
                     self._allowed.add(question.key)
-                    return _yes()
+                    return _yes(lasts=True)
                 case "stop", "":
                     return Answer(allowed=False, by=PERSON, reason="the run was ended", stops=True)
                 case "show", "":
@@ -156,8 +154,8 @@ def _words(question: Question) -> Iterator[str]:
             yield word
 
 
-def _yes() -> Answer:
-    return Answer(allowed=True, by=PERSON, at_terminal=True)
+def _yes(*, lasts: bool = False) -> Answer:
+    return Answer(allowed=True, by=PERSON, at_terminal=True, lasts=lasts)
 
 
 def _no(reason: str, told: str = "") -> Answer:
