@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "resume": (
         "--project",
         "--allow-drift",
+        "--sources",
         "--again",
         "--give-up",
         "--approvals",
@@ -75,12 +76,12 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--answers",
         "--format",
     ),
-    "replay": ("--project", "--until", "--rerun-tools", "--verbose", "--log-events", "--format"),
+    "replay": ("--project", "--until", "--rerun-tools", "--sources", "--verbose", "--log-events", "--format"),
     "runs list": ("--project", "--entry", "--status", "--limit", "--format"),
     "runs show": ("--project", "--format"),
-    "runs export": ("--project",),
+    "runs export": ("--project", "--no-sources"),
     "runs import": ("--project",),
-    "test": ("--project", "--decisions"),
+    "test": ("--project", "--decisions", "--sources", "--format"),
     "runs prune": ("--project", "--keep", "--older-than", "--waiting", "--dry-run"),
     "run": (
         "--project",
@@ -125,7 +126,15 @@ FLAGS = frozenset(
     }
     | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade", "--offline", "--verify"}
     | {"--verbose", "--trace-content", "--trace-binary"}
-    | {"--no-journal", "--rerun-tools", "--waiting", "--dry-run", "--decisions", "--from-runs"}
+    | {
+        "--no-journal",
+        "--rerun-tools",
+        "--waiting",
+        "--dry-run",
+        "--decisions",
+        "--from-runs",
+        "--no-sources",
+    }
 )
 """The options that take no value."""
 
@@ -135,6 +144,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "reach": ("text", "json", "markdown"),
     "graph": ("text", "mermaid", "dot", "json"),
     "runs show": ("text", "json", "markdown"),
+    "test": ("text", "json", "junit"),
 }
 """What `--format` may be for a command, where that is not just text or JSON."""
 
@@ -279,6 +289,8 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
             return [*builtin.NAMES, *_keys(root, "toolsets"), *(worker.name for worker in _workers(root))]
         case "--model":
             return _keys(root, "models")
+        case "--sources":
+            return ("workspace", "run")
         case "--approvals":
             return ("prompt", "later")
         case "--approve":
