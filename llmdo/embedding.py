@@ -7,6 +7,7 @@ import asyncio
 import dataclasses
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,16 +20,18 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
 from llmdo.graph import Limits, Reference
-from llmdo.runtime import ModelChoice, RunOptions
+from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all
+from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import discard
 from llmdo.source import Source
 from llmdo.values import fields, replace
-from llmdo.workspace import WORKER_ENDINGS, find_root, manifest_of
+from llmdo.workspace import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pydantic_ai.models import Model
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from llmdo.inventory import Offer
     from llmdo.project import Project
     from llmdo.runtime import Approver, RunOutcome, RunPolicy
+    from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Sink
 
     ModelSaid = str | Model | dict[str, str | Model] | None
@@ -66,6 +70,8 @@ class RunSettings(TypedDict, total=False):
     max_depth: int | None
     """May only lower the workspace's."""
     on_event: Sink
+    journal: bool
+    """Whether it keeps a journal, as runs from the command line do: to be resumed, replayed and audited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,19 +105,34 @@ class TeamEntry:
                 hint=f"by `approve-all = false` in `{person.path}`",
             )
         options = RunOptions(
+            run=new_run(),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
             paths=said.get("paths", {}),
             models=self.models,
             max_depth=said.get("max_depth"),
             policy=said.get("policy"),
             approver=approver,
+            mode="reject-all" if approver is None else f"{type(approver).__name__}, from Python",
             tightening=person.rules,
             on_event=said.get("on_event", discard),
             locked=locked,
         )
         limits = said.get("limits")
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        return await run_entry(graph, root=self.root, prompts=self.prompts, entry=self.name, options=options)
+        with self._journal(options.run or "", keeps=said.get("journal", False)) as recorder:
+            options = dataclasses.replace(options, recorder=recorder)
+            return await run_entry(
+                graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
+            )
+
+    def _journal(self, run: str, *, keeps: bool) -> AbstractContextManager[Recorder | None]:
+        if not keeps:
+            return nullcontext()
+        if not (self.root / MANIFEST).is_file():
+            raise LlmdoError(
+                "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
+            )
+        return keeping(self.root, run, os.environ)
 
 
 class BuiltEntry(NamedTuple):

@@ -13,7 +13,10 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolRetu
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import llmdo
-from llmdo.runtime import ApproveAll, ApproveSome, RejectAll
+from llmdo.__main__ import main
+from llmdo.journal import Runs
+from llmdo.journal.questions import waiting
+from llmdo.runtime import ApproveAll, ApproveSome, AskLater, RejectAll
 from tests.runtime.building import Step, script
 
 MANIFEST = """\
@@ -272,3 +275,33 @@ def test_the_table_of_the_page_adopts_an_agent(team: Path) -> None:
         encoding="utf-8",
     )
     assert llmdo.run(team, "researcher", "Look.").output == "rules say: Look."
+
+
+def test_a_run_keeps_a_journal_where_it_is_asked_for(
+    team: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert llmdo.run(team).status == "completed"
+    assert Runs(team).names() == []
+    outcome = llmdo.run(team, "writer", "x", approver=AskLater(), journal=True)
+    assert outcome.status == "waiting"
+    assert Runs(team).names() == [outcome.run]
+    with Runs(team).read(outcome.run) as journal:
+        assert [one.said["tool"] for one in waiting(journal).values()] == ["write_file"]
+        assert "AskLater, from Python" in "".join(journal.lines())
+    # The command line goes on with it.
+    monkeypatch.chdir(team)
+    for words in (["approve", "last", "--yes", "writer/write_file#1"], ["resume", "last"]):
+        monkeypatch.setattr(sys, "argv", ["llmdo", *words])
+        assert main() == 0, capsys.readouterr().err
+    assert (team / "reports/a.md").read_text() == "x"
+
+
+def test_a_run_that_cannot_keep_its_journal_does_not_begin(team: Path) -> None:
+    alone = team.parent / "alone.worker"
+    alone.write_text(WORKER.format(name="alone", more="entry: true\n"), encoding="utf-8")
+    with pytest.raises(llmdo.LlmdoError, match="a run of files alone keeps no journal"):
+        llmdo.run([alone], "alone", "x", model=FunctionModel(echoing), journal=True)
+    (team / ".llmdo").write_text("", encoding="utf-8")
+    with pytest.raises(llmdo.LlmdoError, match=r"\.llmdo"):
+        llmdo.run(team, "writer", "x", approver=ApproveAll(), journal=True)
+    assert not (team / "reports/a.md").exists()

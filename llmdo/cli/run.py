@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from llmdo.cli.auditing import auditing
 from llmdo.cli.check import rendered
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.interruption import run_interruptibly
-from llmdo.cli.keeping import keeping
 from llmdo.cli.outcome import report
 from llmdo.cli.quick import is_locked
 from llmdo.cli.watch import WatchOptions, watching
@@ -159,6 +159,7 @@ def _list_tools(graph: Graph, name: str) -> int:
 
 def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None, options: Options) -> int:
     from llmdo import runtime
+    from llmdo.runtime.recording.keeping import keeping
 
     hide_from_children()
     by_worker = dict(_pair(model, "--model") for model in options.models if "=" in model)
@@ -175,7 +176,7 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
     if options.approvals.later and not keeps:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     with (
-        keeping(root, run_id, keeps=keeps, environ=options.environ) as recorder,
+        keeping(root, run_id, options.environ) if keeps else nullcontext() as recorder,
         auditing(recorder),
         watching(
             options.watch, run=run_id, entry=name, approvals=answering.mode, environ=options.environ

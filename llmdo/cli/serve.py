@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -14,7 +14,6 @@ from llmdo.cli.auditing import auditing
 from llmdo.cli.console import FINE, root_folder, say
 from llmdo.cli.edit import Project  # noqa: TC001  # typer reads the annotations
 from llmdo.cli.interruption import run_interruptibly
-from llmdo.cli.keeping import keeping
 from llmdo.cli.quick import is_locked
 from llmdo.workspace import MANIFEST
 
@@ -98,6 +97,8 @@ def _serve(service: Service, port: int | None) -> Coroutine[object, object, None
 
 @contextmanager
 def _watched(root: Path, run: str) -> Iterator[Recorder | None]:
+    from llmdo.runtime.recording.keeping import keeping
+
     keeps = (root / MANIFEST).is_file()
-    with keeping(root, run, keeps=keeps, environ=os.environ) as recorder, auditing(recorder):
+    with keeping(root, run, os.environ) if keeps else nullcontext() as recorder, auditing(recorder):
         yield recorder

@@ -1,19 +1,44 @@
-"""What the journal of a run is told when the run begins and when it is over."""
+"""The journal of a run from its making on, and what it is told when the run begins and when it is over."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from llmdo import digest, lock
+from llmdo.journal import Runs
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.entries import JournalError
+from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.telemetry.redaction import Redaction
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.options import RunOptions
     from llmdo.runtime.outcome import RunOutcome
-    from llmdo.runtime.recording.recorder import Recorder
+
+
+@contextmanager
+def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Recorder]:
+    """The journal of the new run of that id, while the block runs. It is removed where the run did not begin.
+
+    Raises:
+        JournalError: It cannot be written.
+    """
+    runs = Runs(root)
+    runs.prepare()
+    with runs.claim(run), runs.create(run) as journal:
+        try:
+            yield Recorder(journal, Redaction.of(environ))
+        finally:
+            is_empty = next(journal.entries(), None) is None
+            journal.close()
+            if is_empty:
+                journal.path.unlink(missing_ok=True)
 
 
 def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
