@@ -136,8 +136,13 @@ def limits(table: Mapping[str, Any]) -> Limits:
     return Limits(**{key.replace("-", "_"): value for key, value in table.items()})
 
 
+_WITHOUT_LIMITS = Attachments()
+
+
 def attachments(table: Mapping[str, Any]) -> Attachments:
     """What a worker says about the files that its callers hand over."""
+    if not table:
+        return _WITHOUT_LIMITS
     suffixes = table.get("suffixes")
     return Attachments(
         max=table.get("max"),
@@ -182,12 +187,14 @@ def acceptances(
 
 def _workers(workspace: Workspace, sources: Mapping[str, str]) -> dict[str, Worker]:
     workers: dict[str, Worker] = {}
+    routes: dict[str, Route] = {}
     for file in workspace.workers:
-        workers.setdefault(file.header["name"], _worker(file, sources))
+        workers.setdefault(file.header["name"], _worker(file, sources, routes))
     return dict(sorted(workers.items()))
 
 
-def _worker(file: WorkerFile, sources: Mapping[str, str]) -> Worker:
+def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Route]) -> Worker:
+    """A worker; `routes` holds those to lines of `toolsets`, of which many workers have the same."""
     header: Any = file.header
     document = file.document
     name = header["name"]
@@ -197,7 +204,13 @@ def _worker(file: WorkerFile, sources: Mapping[str, str]) -> Worker:
         used: Use(
             name=used,
             config={} if listed else toolsets[used],
-            at=Place(document, ("toolsets", toolsets.index(used) if listed else used), of_key=True),
+            at=Place(
+                document,
+                ("toolsets", toolsets.index(used))
+                if listed
+                else routes.get(used) or routes.setdefault(used, ("toolsets", used)),
+                of_key=True,
+            ),
         )
         for used in toolsets
     }
@@ -224,7 +237,7 @@ def _worker(file: WorkerFile, sources: Mapping[str, str]) -> Worker:
         recursive=header.get("recursive", False),
         uses=tuple(uses[used] for used in sorted(uses)),
         may=ceiling(header.get("may")),
-        may_at=Place(document, ("may",)),
+        may_at=Place(document, ("may",)) if "may" in header else None,
         approvals=rules(document, header.get("approvals", {}), f"worker `{name}`", "approvals"),
         schema_in=reference(document, header.get("schema_in_ref"), "schema_in_ref"),
         schema_out=reference(document, header.get("schema_out_ref"), "schema_out_ref"),

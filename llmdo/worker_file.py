@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo import digest
 from llmdo.schema import judge
+from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document, Place
 from llmdo.values import dataclass
 
@@ -29,17 +30,25 @@ class WorkerFile:
     document: Document
     """The header."""
     header: WorkerHeader
-    prompt: str | None
-    """With LF line ends; None where only running Python would tell."""
+    instructions: str | None = None
+    """What a worker that is written in Python says for its prompt; None where only running it would tell."""
     python: str | None = None
     """FILE.py:NAME of a worker that is written in Python."""
     agent: str | None = None
     """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
 
+    @property
+    def prompt(self) -> str | None:
+        """With LF line ends; None where only running Python would tell."""
+        if self.python or self.agent:
+            return self.instructions
+        # Cut out anew each time: kept as well, the prompts of many workers would be the largest thing in memory.
+        return frontmatter.prompt(self.document.source)
+
     def prompt_digest(self, sources: Mapping[str, str]) -> str:
         """Of the prompt; of all the code that makes it, by `sources`, where only running that would tell."""
-        if self.prompt is not None:
-            return digest.of_text(self.prompt)
+        if (prompt := self.prompt) is not None:
+            return digest.of_text(prompt)
         path = (self.python or self.agent or "").rpartition(":")[0]
         return sources.get(path, digest.of_text(""))
 
@@ -61,8 +70,8 @@ def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None,
     header: Any = judged.data
     if header is None:
         return None, problems
-    prompt = outline.instructions
-    return WorkerFile(document=judged.document, header=header, prompt=prompt, python=python), problems
+    said = outline.instructions
+    return WorkerFile(document=judged.document, header=header, instructions=said, python=python), problems
 
 
 def adopted(manifest: Document, tables: Mapping[str, Any]) -> Iterator[WorkerFile]:
@@ -70,7 +79,7 @@ def adopted(manifest: Document, tables: Mapping[str, Any]) -> Iterator[WorkerFil
     for name, table in tables.items():
         data: Any = {"name": name, **{key: value for key, value in table.items() if key not in _OWN}}
         document = Document(manifest.source, data, _Below(manifest, ("workers", name)).index)
-        yield WorkerFile(document=document, header=data, prompt=None, agent=table["python"])
+        yield WorkerFile(document=document, header=data, agent=table["python"])
 
 
 @dataclass(frozen=True, slots=True)

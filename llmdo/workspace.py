@@ -235,8 +235,7 @@ class _Reader:
         judged = judge(text.document, "worker")
         self.problems.extend(judged.problems)
         header: Any = judged.data
-        prompt = text.body
-        return WorkerFile(document=judged.document, header=header, prompt=prompt) if header else None
+        return WorkerFile(document=judged.document, header=header) if header else None
 
     def python_workers(self, paths: Iterable[str], modules: Mapping[str, Module]) -> Iterator[WorkerFile]:
         """The workers that the modules at `paths` show, as far as their headers can be used."""

@@ -149,16 +149,25 @@ def unused_path(project: Project) -> Iterator[Diagnostic]:
     prompt is made by code, nobody knows, and nothing is said.
     """
     graph = project.graph
-    prompts = [file.prompt for file in project.workspace.workers]
-    texts = [prompt for prompt in prompts if prompt is not None]
-    if len(texts) < len(prompts):
-        return
-    texts += [worker.description or "" for worker in graph.workers.values()]
-    texts += [entry.input or "" for entry in graph.entries.values()]
+    unused = set(graph.paths)
+    for text in _texts(project):
+        if text is None or not unused:
+            return
+        unused -= {alias for alias in unused if alias.rstrip("/") in text}
     for alias in graph.paths:
-        if not any(alias.rstrip("/") in text for text in texts):
+        if alias in unused:
             yield finding(
                 "LDO305",
                 project.workspace.document.key("paths", alias),
                 f"nothing mentions the alias `{alias}`",
             )
+
+
+def _texts(project: Project) -> Iterator[str | None]:
+    """What models may read, one text at a time; None for a prompt that code makes."""
+    for file in project.workspace.workers:
+        yield file.prompt
+    for worker in project.graph.workers.values():
+        yield worker.description or ""
+    for entry in project.graph.entries.values():
+        yield entry.input or ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -43,27 +42,42 @@ def parse(source: Source) -> WorkerText:
     text = source.text
     if text != FENCE and not text.startswith(f"{FENCE}\n"):
         return _without_header(source, _no_header(source))
-    end = text.find(f"\n{FENCE}\n", len(FENCE))
-    if end < 0 and text.endswith(f"\n{FENCE}"):
-        end = len(text) - len(FENCE) - 1
+    end = _end(text)
     if end < 0:
         return _without_header(source, _no_end(source))
     return WorkerText(_document(source, end + 1), end + len(FENCE) + 2)
 
 
+def prompt(source: Source) -> str:
+    """The prompt of a worker file whose header begins and ends."""
+    return source.text[_end(source.text) + len(FENCE) + 2 :]
+
+
+def _end(text: str) -> int:
+    """Where the line break before the closing fence stands; -1 where there is none."""
+    end = text.find(f"\n{FENCE}\n", len(FENCE))
+    return len(text) - len(FENCE) - 1 if end < 0 and text.endswith(f"\n{FENCE}") else end
+
+
 def _document(source: Source, end: int) -> Document:
     header = source.text[len(FENCE) + 1 : end]
     if data := plain.read(header):
-        return Document(source, data, partial(_places, source, end))
+        return Document(source, data, _Places(source))
     from llmdo.syntax import header as in_yaml  # slow to load, and most headers are plain
 
     return in_yaml.parse(source, header)
 
 
-def _places(source: Source, end: int) -> Mapping[Route, tuple[Span, Span]]:
-    from llmdo.syntax import header as in_yaml
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Finds the places of a plain header. There may be thousands, and a `partial` is four times as large."""
 
-    return in_yaml.places(source, source.text[len(FENCE) + 1 : end])
+    source: Source
+
+    def __call__(self) -> Mapping[Route, tuple[Span, Span]]:
+        from llmdo.syntax import header as in_yaml
+
+        return in_yaml.places(self.source, self.source.text[len(FENCE) + 1 : _end(self.source.text) + 1])
 
 
 def _without_header(source: Source, problem: Diagnostic) -> WorkerText:
