@@ -39,6 +39,7 @@ test: install-dev
 test-long: install-dev
 	$(BIN)/python -m compileall -q llmdo
 	$(BIN)/python -m pytest -m long -n auto --dist worksteal --timeout 600
+	$(BIN)/python -m pytest -m "law and not long" --hypothesis-profile thorough -n auto --dist worksteal --timeout 600
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench.check

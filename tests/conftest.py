@@ -12,11 +12,11 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
-# What a law is tried with is the same on every machine, however slow; `--hypothesis-profile explore` looks further.
-settings.register_profile(
-    "settled", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
+USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+settings.register_profile("settled", USUAL, derandomize=True)
+settings.register_profile("thorough", USUAL, derandomize=True, max_examples=400)
+settings.register_profile("explore", USUAL, max_examples=400)
 settings.load_profile("settled")
 
 

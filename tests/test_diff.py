@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
@@ -26,6 +26,7 @@ from llmdo.graph import (
 )
 from llmdo.inventory import tools_of
 from tests.graphs import NOWHERE, graphs
+from tests.laws import tried
 from tests.test_reach import authority_on, call_paths, calls_of, delegations
 
 PATHS = ["in/a", "in/b", "in/c/d", "out/a", "out/b/c", "elsewhere"]
@@ -60,7 +61,7 @@ def done_by(raised: frozenset[Capability]) -> Iterator[Deed]:
             yield one.name, None
 
 
-@settings(max_examples=150, deadline=None)
+@tried(75)
 @given(graphs(), graphs())
 def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(before, after) -> None:
     old, new = deeds(before), deeds(after)
@@ -80,7 +81,7 @@ def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(b
     assert bool(narrower) == any(strictness < new.get(deed, 2) for deed, strictness in old.items())
 
 
-@settings(max_examples=100, deadline=None)
+@tried(50)
 @given(graphs())
 def test_a_graph_is_the_same_as_itself(graph) -> None:
     difference = diff(graph, graph)
@@ -89,7 +90,7 @@ def test_a_graph_is_the_same_as_itself(graph) -> None:
     assert {entry.verdict for entry in difference.entries} == {"same"}
 
 
-@settings(max_examples=200, deadline=None)
+@tried(80)
 @given(graphs(), graphs())
 def test_only_equal_graphs_are_the_same(before, after) -> None:
     assert (diff(before, after).verdict == "same") == (before == after)
@@ -108,7 +109,7 @@ def widenings(graph: Graph) -> Iterator[Graph]:
         yield replace(graph, workers={**graph.workers, name: replace(worker, uses=tuple(uses))})
 
 
-@settings(max_examples=100, deadline=None)
+@tried(50)
 @given(graphs())
 def test_what_only_widens_narrows_when_it_is_taken_back(graph) -> None:
     for wider in widenings(graph):
@@ -116,7 +117,7 @@ def test_what_only_widens_narrows_when_it_is_taken_back(graph) -> None:
         assert diff(wider, graph).verdict == back[diff(graph, wider).verdict]
 
 
-@settings(max_examples=100, deadline=None)
+@tried(50)
 @given(graphs(), graphs(), st.randoms(use_true_random=False))
 def test_the_order_of_items_means_nothing(before, after, shuffling) -> None:
     assert diff(shuffled(before, shuffling), shuffled(after, shuffling)) == diff(before, after)

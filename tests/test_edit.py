@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo import checks, project, scaffold
 from llmdo.diagnostic import LlmdoError
 from llmdo.scaffold import splice
+from tests.laws import tried
 
 MANIFEST = """\
 # The team.
@@ -511,7 +512,7 @@ def without_empty_tables(table: dict[str, Any]) -> dict[str, Any]:
     return {key: one for key, one in parts.items() if one != {}}
 
 
-@settings(max_examples=250, deadline=None)
+@tried(100)
 @given(manifests(), ADDITIONS)
 def test_adding_only_adds_and_removing_it_again_restores_every_byte(text: str, addition: Any) -> None:
     route, value = addition
@@ -527,7 +528,7 @@ def test_adding_only_adds_and_removing_it_again_restores_every_byte(text: str, a
     assert splice.delete(added, route) == text
 
 
-@settings(max_examples=150, deadline=None)
+@tried(60)
 @given(manifests())
 def test_an_item_is_appended_and_withdrawn_without_a_trace(text: str) -> None:
     route = ("workspace", "workers")
@@ -539,7 +540,7 @@ def test_an_item_is_appended_and_withdrawn_without_a_trace(text: str) -> None:
     assert splice.withdraw(added, route, len(expected["workspace"]["workers"]) - 1) == text
 
 
-@settings(max_examples=250, deadline=None)
+@tried(100)
 @given(manifests(), st.data())
 def test_whatever_is_removed_nothing_else_changes(text: str, data: st.DataObject) -> None:
     expected = tomllib.loads(text)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdo import lock
 from llmdo.lock.layout import layout
 from llmdo.lock.reading import read
 from llmdo.source import Source
+from tests.laws import tried
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LOCKS = sorted(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*/llmdo.lock"))
@@ -43,7 +44,7 @@ def in_toml(text: str) -> dict[str, Any] | None:
         return None
 
 
-@settings(max_examples=500, deadline=None)
+@tried(200)
 @given(locks)
 def test_what_is_laid_out_is_toml_and_read_as_toml_reads_it(data: dict[str, Any]) -> None:
     text = layout(data)
@@ -85,10 +86,7 @@ def damaged(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-fuzzing = settings(max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@fuzzing
+@tried(400)
 @given(damaged())
 def test_a_damaged_lock_is_read_as_toml_reads_it_or_not_at_all(text: str) -> None:
     found = read(text)
@@ -97,7 +95,7 @@ def test_a_damaged_lock_is_read_as_toml_reads_it_or_not_at_all(text: str) -> Non
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(fuzzing, max_examples=20_000)
+@settings(max_examples=20_000)
 @given(damaged())
 def test_twenty_thousand_damaged_locks_are_read_as_toml_reads_them_or_not_at_all(text: str) -> None:
     found = read(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo import topology
@@ -23,6 +23,7 @@ from llmdo.graph import Graph, Tool
 from llmdo.inventory import DELEGATE, tools_of
 from llmdo.reach import Analysis, Row, entry_ceiling
 from tests.graphs import graphs
+from tests.laws import tried
 from tests.runtime import building
 
 PROBES = [None, "in/a", "in/b", "in/c/d", "out/a", "elsewhere", "in/**", "out/**", "**"]
@@ -83,7 +84,7 @@ def calls_of(tool: Tool, *, delegation: bool) -> Iterator[frozenset[Capability]]
                     yield frozenset({raised, *always})
 
 
-@settings(max_examples=400, deadline=None)
+@tried(150)
 @given(graphs())
 def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
     rows = Analysis(graph).of(graph.entries["e"])
@@ -106,7 +107,7 @@ def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
                         assert mildest <= STRICTNESS[whole], (path, one)
 
 
-@settings(max_examples=400, deadline=None)
+@tried(150)
 @given(graphs())
 def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
     paths = set(call_paths(graph))
@@ -128,7 +129,7 @@ def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
             assert reason.rule is None or reason.rule in {*base_rules(graph.rules), *rules_on(graph, row)}
 
 
-@settings(max_examples=400, deadline=None)
+@tried(150)
 @given(graphs())
 def test_reach_shows_the_shortest_of_the_mildest_paths(graph) -> None:
     analysis = Analysis(graph)
@@ -157,7 +158,7 @@ def test_reach_shows_the_shortest_of_the_mildest_paths(graph) -> None:
         assert row.free == free if free is None else tuple(hop.name for hop in row.free) == free
 
 
-@settings(max_examples=200, deadline=None)
+@tried(75)
 @given(graphs(), st.integers(0, 3))
 def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
     from dataclasses import replace
@@ -169,7 +170,7 @@ def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
         assert STRICTNESS[after[capability].mildest] <= STRICTNESS[row.mildest]
 
 
-@settings(max_examples=300, deadline=None)
+@tried(100)
 @given(graphs())
 def test_nothing_is_reached_that_lies_outside_the_bound(graph) -> None:
     analysis = Analysis(graph)
@@ -183,7 +184,7 @@ def test_nothing_is_reached_that_lies_outside_the_bound(graph) -> None:
         )
 
 
-@settings(max_examples=300, deadline=None)
+@tried(100)
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=3), min_size=6),
     st.lists(st.integers(0, 63), min_size=6, max_size=6),
@@ -202,7 +203,7 @@ def test_every_name_gathers_what_all_names_below_it_have(edges, bits) -> None:
         assert found[name] == expected
 
 
-@settings(max_examples=300, deadline=None)
+@tried(100)
 @given(graphs())
 def test_the_height_is_the_longest_chain_of_all(graph) -> None:
     analysis = Analysis(graph)

@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 from pydantic import TypeAdapter, ValidationError
@@ -25,6 +25,7 @@ from llmdo.schema.validation import faults
 from llmdo.source import Source, Span
 from llmdo.syntax import frontmatter, toml
 from llmdo.syntax.document import Document
+from tests.laws import tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,13 +194,8 @@ def fits_type(data: Any, form: Format) -> bool:
     return True
 
 
-thorough = settings(
-    max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-
-
 @pytest.mark.parametrize("form", FORMS)
-@thorough
+@tried(300)
 @given(data=st.data())
 def test_the_schema_accepts_what_the_type_accepts_and_nothing_else(form: Format, data: st.DataObject) -> None:
     document = data.draw(documents(form))
@@ -207,7 +203,7 @@ def test_the_schema_accepts_what_the_type_accepts_and_nothing_else(form: Format,
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(thorough, max_examples=500)
+@tried(150)
 @given(data=st.data())
 def test_a_document_is_accepted_exactly_where_no_fault_is_found(form: Format, data: st.DataObject) -> None:
     document = data.draw(documents(form))
@@ -217,9 +213,9 @@ def test_a_document_is_accepted_exactly_where_no_fault_is_found(form: Format, da
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("form", FORMS)
-@settings(thorough, max_examples=10_000)
+@settings(max_examples=3_000)
 @given(data=st.data())
-def test_ten_thousand_documents_are_accepted_exactly_where_no_fault_is_found(
+def test_three_thousand_documents_are_accepted_exactly_where_no_fault_is_found(
     form: Format, data: st.DataObject
 ) -> None:
     document = data.draw(documents(form))
@@ -227,7 +223,7 @@ def test_ten_thousand_documents_are_accepted_exactly_where_no_fault_is_found(
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(thorough, max_examples=300)
+@tried(100)
 @given(data=st.data())
 def test_what_is_left_of_a_document_fits_and_leads_to_the_same_places(
     form: Format, data: st.DataObject
@@ -258,7 +254,7 @@ PATTERNS = sorted(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@tried(200)
 @given(
     written=st.text(
         st.sampled_from("aZ0_-./~*:,>= \\[\n\x00\x7fé\u202e") | st.characters(exclude_categories=["Cs"]),

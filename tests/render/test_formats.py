@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo import completion
@@ -19,6 +19,7 @@ from llmdo.diagnostic import CODES, LlmdoError, finding
 from llmdo.render.formats import FOR_PEOPLE, Format, rendered
 from llmdo.render.github import MAX_SUMMARY, step_summary
 from llmdo.render.report import Report
+from tests.laws import tried
 
 from .reports import HOSTILE, TYPICAL, at, report
 from .sarif import SCHEMA
@@ -51,7 +52,7 @@ def test_every_report_is_well_formed_and_shows_nothing_raw(form: Format, given: 
     assert all(character == "\n" or character.isprintable() for character in text)
 
 
-@settings(max_examples=100, deadline=None)
+@tried(40)
 @given(words=st.text(min_size=1, max_size=20))
 def test_any_message_path_and_hint_is_well_formed(words: str) -> None:
     one = finding("LDO103", at(f"a{words}", 1, 1, 1, 2), words, hint=words)

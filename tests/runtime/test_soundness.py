@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.authority import STRICTNESS
@@ -16,6 +16,7 @@ from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
 from llmdo.runtime.telemetry.events import Decided, Event
 from tests.graphs import NOWHERE, graphs
+from tests.laws import tried
 
 TOOLS = """\
 from pydantic_ai.toolsets import FunctionToolset
@@ -92,7 +93,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@tried(60)
 @given(graph=graphs(), seed=st.integers(0, 1_000_000), yes=st.booleans())
 def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int, yes: bool) -> None:
     graph = runnable(graph)

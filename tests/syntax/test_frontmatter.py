@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.source import Source
@@ -16,6 +16,7 @@ from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document, Route
 from llmdo.syntax.frontmatter import WorkerText
 from llmdo.syntax.header import MAX_HEADER
+from tests.laws import tried
 
 from .reading import text_at, told
 
@@ -416,7 +417,7 @@ def routes(value: Any, route: Route = ()) -> dict[Route, Any]:
     return found
 
 
-@settings(deadline=None)
+@tried(50)
 @given(st.dictionaries(texts, values, max_size=5), st.randoms(use_true_random=False))
 def test_every_value_read_again_from_its_place_is_equal(data: dict[str, Any], random: Random) -> None:
     lines = _Writer(random).block(data, "")
@@ -436,7 +437,7 @@ def test_every_value_read_again_from_its_place_is_equal(data: dict[str, Any], ra
             assert (again, type(again)) == (inner, type(inner))
 
 
-@settings(deadline=None)
+@tried(50)
 @given(st.text(st.sampled_from("ab1:-?,[]{}&*!|>'\"%@`#~<.\n\t \\é\r\x85\u2028\x00\ufeff"), max_size=40))
 def test_any_header_gives_data_or_findings_within_the_text(yaml: str) -> None:
     text = f"---\n{yaml}\n---\nbody"
@@ -450,7 +451,7 @@ def test_any_header_gives_data_or_findings_within_the_text(yaml: str) -> None:
         assert set(document.index()) == set(routes(document.data))
 
 
-@settings(deadline=None)
+@tried(50)
 @given(st.text(st.sampled_from("-a:\n \t"), max_size=20))
 def test_any_file_without_a_whole_header_has_no_prompt(text: str) -> None:
     worker = parse(text)

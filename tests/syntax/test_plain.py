@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from llmdo.source import Source
 from llmdo.syntax import header as in_yaml
 from llmdo.syntax import plain
+from tests.laws import tried
 
 KEYS = [
     "name",
@@ -105,10 +106,7 @@ def hold_against_yaml(header: str) -> bool:
     return True
 
 
-fuzzing = settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@fuzzing
+@tried(500)
 @given(headers)
 @example("a:\n- b\n-  c\nd: e\n")
 @example("a:\n  b:\n  - c\n  - d\n  e: 1_000\n\n# note\nf:\n")
@@ -156,7 +154,7 @@ def routes(value: Any, route: tuple[str | int, ...] = ()) -> Iterator[tuple[str 
         yield from routes(part, (*route, step))
 
 
-@fuzzing
+@tried(500)
 @given(damaged())
 def test_a_damaged_header_is_read_as_yaml_reads_it_and_every_part_has_its_place(header: str) -> None:
     if hold_against_yaml(header):
@@ -166,7 +164,7 @@ def test_a_damaged_header_is_read_as_yaml_reads_it_and_every_part_has_its_place(
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(fuzzing, max_examples=20_000)
+@settings(max_examples=20_000)
 @given(damaged())
 def test_twenty_thousand_damaged_headers_are_read_as_yaml_reads_them(header: str) -> None:
     hold_against_yaml(header)
@@ -178,7 +176,7 @@ def test_most_headers_of_the_examples_need_no_yaml() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(fuzzing, max_examples=20_000)
+@settings(max_examples=20_000)
 @given(headers)
 def test_twenty_thousand_headers_read_without_yaml_are_what_yaml_reads(header: str) -> None:
     hold_against_yaml(header)
@@ -186,7 +184,7 @@ def test_twenty_thousand_headers_read_without_yaml_are_what_yaml_reads(header: s
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(fuzzing, max_examples=20_000)
+@settings(max_examples=20_000)
 @given(st.text("ab:-#[]{},\"' \n.0", max_size=24))
 def test_twenty_thousand_random_texts_read_without_yaml_are_what_yaml_reads(header: str) -> None:
     hold_against_yaml(header)

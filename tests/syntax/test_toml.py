@@ -9,12 +9,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.source import Source
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document, Route
+from tests.laws import tried
 
 from .reading import text_at, told
 
@@ -373,7 +374,7 @@ def routes(value: Any, route: Route = ()) -> dict[Route, Any]:
     return found
 
 
-@settings(deadline=None)
+@tried(50)
 @given(st.dictionaries(keys, values, max_size=5), st.randoms(use_true_random=False))
 def test_every_value_read_again_from_its_place_is_equal(data: dict[str, Any], random: Random) -> None:
     text = _Writer(random).write(data)
@@ -391,7 +392,7 @@ def test_every_value_read_again_from_its_place_is_equal(data: dict[str, Any], ra
             assert (again, type(again)) == (value, type(value))
 
 
-@settings(deadline=None)
+@tried(50)
 @given(st.text(st.sampled_from("ab.=[]{},\"'#\n\t \\1-é<>"), max_size=40))
 def test_any_text_gives_data_with_places_or_one_finding_within_the_text(text: str) -> None:
     document = parse(text)
@@ -405,7 +406,7 @@ def test_any_text_gives_data_with_places_or_one_finding_within_the_text(text: st
         assert set(document.index()) == set(routes(document.data))
 
 
-@settings(deadline=None)
+@tried(50)
 @given(st.text(st.sampled_from("ab.=[]{}\n"), max_size=30).map(lambda text: "a = 1\n[b]\n" + text))
 def test_a_duplicate_always_names_the_first(text: str) -> None:
     for found in parse(text).problems:
