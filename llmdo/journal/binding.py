@@ -14,10 +14,22 @@ from llmdo.workspace import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import UnionType
 
     from llmdo.graph import Graph
     from llmdo.journal.store import Journal
     from llmdo.lock import Drift
+
+
+_KINDS: Mapping[str, type | UnionType] = {
+    "entry": str,
+    "input": str,
+    "models": dict,
+    "paths": dict,
+    "max_depth": int | None,
+    "prompts": dict,
+    "lock": str,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +65,16 @@ class Binding:
         """The binding in an entry.
 
         Raises:
-            JournalError: Its lock cannot be read.
+            JournalError: It does not say all of it, or its lock cannot be read.
         """
+        if lacks := [name for name, kind in _KINDS.items() if not isinstance(data.get(name), kind)]:
+            raise JournalError(f"the journal does not say what its run is bound to: it lacks `{lacks[0]}`")
         locked = lock.read(Source(LOCK, data["lock"]))
         if locked.graph is None:
             raise JournalError(f"the lock in the journal cannot be read: {locked.problems[0].message}")
-        said = {key: data[key] for key in ("entry", "input", "models", "paths", "max_depth", "prompts")}
+        said = {key: data[key] for key in _KINDS if key != "lock"}
+        if said["entry"] not in locked.graph.entries:
+            raise JournalError(f"the lock in the journal has no entry `{said['entry']}`")
         return cls(graph=locked.graph, **said)
 
     def drift(self, graph: Graph) -> tuple[Drift, ...]:

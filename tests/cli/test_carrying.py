@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from llmdo import project
+from llmdo.cli import basis as bases
 from llmdo.digest import of_text
+from llmdo.inventory import governing_files
 from llmdo.journal import Runs
+from llmdo.journal.binding import binding_of
 
 from .conftest import Llmdo
 
@@ -282,6 +286,44 @@ def with_text(text: str) -> Callable[[Path], None]:
         with_files(file, {**files_of(file), "helpers/words.py": of_text(text)})
 
     return apply
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("{}", "it lacks `entry`"),
+        ("[", "is damaged"),
+        (
+            '{"entry":"x","input":"","models":{},"paths":{},"max_depth":null,"prompts":{},"lock":"version = 9"}',
+            "this llmdo reads up to",
+        ),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused_in_a_sentence(
+    llmdo: Llmdo, asking: Path, tmp_path: Path, exported: Path, body: str, told: str
+) -> None:
+    if not exported.exists():
+        stopped(llmdo, asking, exported)
+    file = Path(shutil.copy(exported, tmp_path / "odd.sqlite"))
+    change(file, "UPDATE entry SET body = ? WHERE kind = 'run'", body)
+    for words in (["replay", str(file)], ["replay", str(file), "--sources", "run"]):
+        refused = llmdo(*words, cwd=asking)
+        assert (refused.code, told in refused.err) == (2, True), refused.err
+    held = llmdo("test", str(file), cwd=asking)
+    assert (held.code, told in held.out) == (1, True)
+
+
+def test_what_governs_the_workspace_is_protected_from_a_run_that_came_from_elsewhere(
+    llmdo: Llmdo, asking: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.sqlite"
+    run = stopped(llmdo, asking, file)
+    clone = moved_on(asking, tmp_path)
+    (clone / "main.worker").rename(clone / "renamed.worker")
+    llmdo("runs", "import", str(file), cwd=clone)
+    with Runs(clone).read(run) as journal:
+        basis = bases.of_run(journal, binding_of(journal), project.read(clone), Runs(clone).sources(run))
+    assert {"renamed.worker", "main.worker", "tools.py", "helpers/words.py"} <= governing_files(basis.graph)
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
