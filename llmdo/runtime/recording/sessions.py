@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING
 
 import pydantic_ai
@@ -29,5 +30,10 @@ def run_entry(binding: Binding, encoding: Encoding) -> Entry:
 
 def session_entry(path: str, number: int, run: str, encoding: Encoding) -> Entry:
     """That a process works on the run of that id, the one of that number."""
-    said = {"run": run, "llmdo": __version__, "pydantic-ai": pydantic_ai.__version__}
+    said = {
+        "run": run,
+        "llmdo": __version__,
+        "pydantic-ai": pydantic_ai.__version__,
+        "python": platform.python_version(),
+    }
     return Entry(path=path, kind="session", step=number, body=encoding.plain(said).body)
