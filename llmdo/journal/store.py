@@ -231,6 +231,8 @@ class Journal:
             with Journal(path, target) as copy:
                 self._connection.backup(target)
                 target.execute("PRAGMA journal_mode = DELETE")
+                if self._version < VERSION:
+                    bring_up(self.path, target)
                 if added is not None:
                     copy.add(added, contents)
                 copy.commit()
