@@ -35,7 +35,7 @@ def names_secret(name: str) -> bool:
 
 def may_hold_token(text: str) -> bool:
     """Whether a token may be in `text`; a no is certain."""
-    return any(beginning in text for beginning in _BEGINNINGS)
+    return any(map(text.__contains__, _BEGINNINGS))
 
 
 def holds_token(text: str) -> bool:

@@ -341,6 +341,18 @@ def test_a_request_that_failed_is_asked_again(root: Path) -> None:
     assert effects(root) == ["a"]
 
 
+def test_a_budget_counts_what_was_used_before_a_run_went_on(root: Path) -> None:
+    steps: list[Any] = [[("effect", {"name": name})] for name in "abcd"]
+    script(root, main=steps[:2])
+    made = allowing(worker("main", "tools"), limits={"requests": 4})
+    assert start(made, root).status == "failed"
+    script(root, main=[*steps, "done"])
+    outcome = go_on(made, root)
+    assert "limit of 4 requests is reached" in (outcome.error or "")
+    assert effects(root) == ["a", "b", "c", "d"]
+    assert go_on(made, root).usage.requests == 4
+
+
 def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,11 +362,11 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
         commit = journal.commit
         left = [12]
 
-        def fill() -> None:
+        def fill(**how: bool) -> None:
             left[0] -= 1
             if left[0] < 0:
                 journal._connection.execute("PRAGMA max_page_count = 1")
-            commit()
+            commit(**how)
 
         monkeypatch.setattr(journal, "commit", fill)
         outcome = run_sync(

@@ -7,16 +7,15 @@ before anything is asked or executed, so that a run which goes on is the run tha
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic_core import PydanticSerializationError
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.journal.entries import Entry, JournalError, lineage
+from llmdo.journal.entries import Entry, lineage
 from llmdo.journal.store import digest_of
 from llmdo.runtime.approvals.postponed import Postponed
-from llmdo.runtime.brake import Brake
+from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference, excerpt
@@ -37,7 +36,7 @@ from llmdo.runtime.recording.told import record_of, told_in
 from llmdo.runtime.recording.trail import Trail
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
     from pydantic_ai.messages import ModelResponse, UserContent
 
@@ -60,6 +59,7 @@ class Recorder:
         self.encoding = Encoding(redaction)
         self.decoding = Decoding(journal.content)
         self.brake = Brake()
+        self._certain = Certain(self.brake)
         self.trail = Trail(journal, redaction, is_live=self.terms.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._steps: Counter[tuple[str, Kind]] = Counter()
@@ -106,7 +106,7 @@ class Recorder:
         """The answer to the next request of the call at `path`; `asked` says what it is made of."""
         step, digest = self._next(path, "request"), self.encoding.digest(asked)
         await self._stop_before(f"{path}@{step}")
-        async with self._certain():
+        async with self._certain:
             if entry := self.journal.get(path, "request", step):
                 said = entry.data
                 if entry.digest != digest and (
@@ -125,6 +125,7 @@ class Recorder:
         await self._record(
             Entry(path=path, kind="request", step=step, outcome=outcome, digest=digest, body=body),
             packed.contents,
+            forced=False,  # whatever is done because of it is recorded first, and that takes it along
         )
         return response
 
@@ -165,7 +166,7 @@ class Recorder:
         path, digest = execution.path, self.encoding.digest(execution.arguments)
         step = self._next(path, "finished")
         await self._stop_before(path)
-        async with self._certain():
+        async with self._certain:
             if entry := self.journal.get(path, "finished", step):
                 if entry.digest != digest and self.terms.live and not self.terms.drifted:
                     await self.brake.pull(
@@ -268,7 +269,7 @@ class Recorder:
 
     async def settled(self, *, forced: bool = True) -> None:
         """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
-        async with self._certain():
+        async with self._certain:
             self.journal.commit(forced=forced)
 
     async def files(
@@ -281,7 +282,7 @@ class Recorder:
         """
         if not asked:
             return []
-        async with self._certain():
+        async with self._certain:
             if entry := self.journal.get(path, "files"):
                 if entry.outcome != "success":
                     end_again(entry.outcome, entry.data)
@@ -300,7 +301,7 @@ class Recorder:
             outcome, said = ending_of(error)
             body = self.encoding.plain(said).body
         digest = self.encoding.digest(asked)
-        async with self._certain():
+        async with self._certain:
             self._add(
                 Entry(path=path, kind="files", step=1, outcome=outcome, digest=digest, body=body), contents
             )
@@ -315,12 +316,12 @@ class Recorder:
 
     async def answer(self, question: Question) -> Answer | None:
         """The answer that the journal holds to this very question, as long as it counts."""
-        async with self._certain():
+        async with self._certain:
             return self._postponed.answer(question)
 
     async def answered(self, question: Question, answer: Answer) -> None:
         """Keeps a question and its answer, which is not asked for again."""
-        async with self._certain():
+        async with self._certain:
             if asked := self._postponed.asked(question):
                 self._add(asked)
             self._add(self._postponed.answered(question, answer))
@@ -328,7 +329,7 @@ class Recorder:
 
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
-        async with self._certain():
+        async with self._certain:
             if asked := self._postponed.asked(question):
                 self._add(asked)
             self.journal.commit()
@@ -347,7 +348,7 @@ class Recorder:
 
         Its arguments are those that the call has.
         """
-        async with self._certain():
+        async with self._certain:
             entry = self.journal.get(path, "decision", self._steps[path, "decision"] + 1)
             if entry is None or (self.terms.live and entry.digest != self.encoding.digest(arguments)):
                 return None
@@ -431,16 +432,10 @@ class Recorder:
         if self.terms.live:
             self.journal.add(entry, contents)
 
-    async def _record(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
+    async def _record(
+        self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, forced: bool = True
+    ) -> None:
         """Returns when `entry` is on disk, and all that was added before it; otherwise the run stops."""
-        async with self._certain():
+        async with self._certain:
             self._add(entry, contents)
-            self.journal.commit()
-
-    @asynccontextmanager
-    async def _certain(self) -> AsyncIterator[None]:
-        """Stops the run where the journal cannot be read or written: no model is to be told of that."""
-        try:
-            yield
-        except JournalError as error:
-            await self.brake.pull(error)
+            self.journal.commit(forced=forced)
