@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from llmdo import audit
 from llmdo.journal.entries import Entry, JournalError, Kind
 from llmdo.journal.layout import VERSION, bring_up, lay_out, lines_beside, version_of
+from llmdo.journal.wal import least, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +40,9 @@ _SOME = " WHERE seq IN (SELECT seq FROM entry WHERE {})"  # which an index answe
 class Journal:
     """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, version: int = VERSION) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, version: int = VERSION, *, is_new: bool = False
+    ) -> None:
         """`open_journal`, `create_journal` and `read_journal` make it; `version` is that of its file."""
         self.path = path
         self._connection = connection
@@ -50,7 +53,10 @@ class Journal:
         self._lines: list[tuple[int, str]] = []
         self._added: list[Entry] = []
         self._keys: set[tuple[str, str, int]] = set()
+        self._known: set[tuple[str, str, int]] | None = set() if is_new else None
+        """The keys of all entries, where all were added here: most that is looked for is not there."""
         self._contents: dict[str, bytes] = {}
+        self._inode: int | None = None
 
     @property
     def run(self) -> str:
@@ -81,7 +87,10 @@ class Journal:
                 hint="`--no-journal` runs without one",
             )
         self._added.append(entry)
-        self._keys.add((entry.path, entry.kind, entry.step))
+        key = (entry.path, entry.kind, entry.step)
+        self._keys.add(key)
+        if self._known is not None:
+            self._known.add(key)
         self._contents.update(contents or {})
 
     def keep(self, digest: str, content: bytes) -> None:
@@ -120,7 +129,7 @@ class Journal:
         if self._version == 1:
             yield from lines_beside(self.path)
             return
-        with translated(self.path, "read"):
+        with Translated(self.path, "read"):
             for (line,) in self._connection.execute("SELECT line FROM audit ORDER BY n"):
                 yield line
 
@@ -134,8 +143,9 @@ class Journal:
         """
         if not self._added and not self._contents and not self._lines:
             return
+        self._require_place()
         now = time.time()
-        with translated(self.path, "written"), self._forcing(forced=forced):
+        with Translated(self.path, "written"), self._forcing(forced=forced):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany(
@@ -160,6 +170,19 @@ class Journal:
         self._lines.clear()
         self.head = self._link
 
+    def _require_place(self) -> None:
+        """Raises where the file is not there any more: what is written to it then, nobody can read."""
+        try:
+            found = self.path.stat().st_ino
+        except OSError:
+            found = None
+        self._inode = found if self._inode is None else self._inode
+        if found is None or found != self._inode:
+            raise JournalError(
+                f"the journal `{self.path}` was removed or replaced while the run went on",
+                hint="the run stops here: nothing of what follows would be recorded",
+            )
+
     @contextmanager
     def _forcing(self, *, forced: bool) -> Iterator[None]:
         if not forced:
@@ -172,9 +195,11 @@ class Journal:
 
     def get(self, path: str, kind: Kind, step: int = 1) -> Entry | None:
         """The entry at this place, whether committed or not."""
+        if self._known is not None and (path, kind, step) not in self._known:
+            return None
         if (path, kind, step) in self._keys:
             return next(one for one in self._added if (one.path, one.kind, one.step) == (path, kind, step))
-        with translated(self.path, "read"):
+        with Translated(self.path, "read"):
             row = self._connection.execute(_GET, (path, kind, step)).fetchone()
         return _entry(row) if row else None
 
@@ -184,18 +209,18 @@ class Journal:
         wanted += ["path >= ? AND path < ?"] if below is not None else []
         bounds = (f"{below}/", f"{below}0") if below is not None else ()  # "0" follows "/"
         chosen = _SOME.format(" AND ".join(wanted)) if wanted else ""
-        with translated(self.path, "read"):
+        with Translated(self.path, "read"):
             yield from map(_entry, self._connection.execute(_LIST.format(chosen), (*kinds, *bounds)))
 
     def last(self, kind: Kind) -> Entry | None:
         """The last committed entry of that kind."""
-        with translated(self.path, "read"):
+        with Translated(self.path, "read"):
             row = self._connection.execute(_LAST, (kind,)).fetchone()
         return _entry(row) if row else None
 
     def counted(self) -> dict[str, int]:
         """How many entries there are of each kind."""
-        with translated(self.path, "read"):
+        with Translated(self.path, "read"):
             rows = self._connection.execute("SELECT kind, count(*) FROM entry GROUP BY kind").fetchall()
         return dict(rows)
 
@@ -207,7 +232,7 @@ class Journal:
         """
         if digest in self._contents:
             return self._contents[digest]
-        with translated(self.path, "read"):
+        with Translated(self.path, "read"):
             row = self._connection.execute("SELECT bytes FROM content WHERE digest = ?", (digest,)).fetchone()
         if row is None or not isinstance(row[0], bytes) or digest_of(row[0]) != digest:
             raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
@@ -226,7 +251,7 @@ class Journal:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except OSError as error:
             raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
-        with translated(path, "written"):
+        with Translated(path, "written"):
             target = sqlite3.connect(path, isolation_level=None)
             with Journal(path, target) as copy:
                 self._connection.backup(target)
@@ -253,11 +278,11 @@ def create_journal(path: Path) -> Journal:
         raise JournalError(
             f"cannot write `{path}`: {error.strerror}", hint="`--no-journal` runs without a journal"
         ) from error
-    with translated(path, "written"):
+    with Translated(path, "written"):
         connection = _connect(path, "rw")
         connection.execute("PRAGMA journal_mode = WAL")
         lay_out(connection)
-    return Journal(path, connection)
+    return Journal(path, connection, is_new=True)
 
 
 def open_journal(path: Path) -> Journal:
@@ -267,12 +292,20 @@ def open_journal(path: Path) -> Journal:
         JournalError: It is no journal, is damaged or cannot be written.
     """
     _require_file(path)
-    with translated(path, "opened"):
+    expected = least(path)
+    if expected is None:
+        raise JournalError(f"`{path}-wal` is damaged: it is not a log", hint=DAMAGED)
+    with Translated(path, "opened"):
         connection = _connect(path, "rw")
         version = version_of(path, connection)
         if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             connection.close()
             raise JournalError(f"`{path}` is damaged: {found}", hint=DAMAGED)
+        if expected and readable(connection) < expected:
+            connection.close()
+            raise JournalError(
+                f"`{path}-wal` is damaged: it held more of the run than can be read of it", hint=DAMAGED
+            )
         connection.execute("PRAGMA journal_mode = WAL")
         if version < VERSION:
             bring_up(path, connection)
@@ -286,7 +319,7 @@ def read_journal(path: Path) -> Journal:
         JournalError: It is no journal, or is damaged.
     """
     _require_file(path)
-    with translated(path, "opened"):
+    with Translated(path, "opened"):
         try:
             connection = _connect(path, "ro")
             version = version_of(path, connection)
@@ -326,13 +359,22 @@ def _require_file(path: Path) -> None:
         raise JournalError(f"cannot read `{path}`: it is not a file")
 
 
-@contextmanager
-def translated(path: Path, work: str) -> Iterator[None]:
+class Translated:
     """Says of an error of SQLite's what it means for whoever reads it."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        text = str(error)
+
+    __slots__ = ("_path", "_work")
+
+    def __init__(self, path: Path, work: str) -> None:
+        self._path = path
+        self._work = work
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, sqlite3.Error):
+            return
+        path, work, text = self._path, self._work, str(error)
         if "full" in text:
             raise JournalError(
                 f"the journal `{path}` cannot be {work}: {_what_is_full(path)}",

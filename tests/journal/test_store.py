@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -219,3 +220,51 @@ def test_an_existing_file_is_never_taken_for_a_new_journal(tmp_path: Path) -> No
     path = filled(tmp_path)
     with pytest.raises(JournalError, match="File exists"):
         create_journal(path)
+
+
+def stopped(tmp_path: Path) -> Path:
+    """The file of a journal whose process was killed: all that was committed is in its log."""
+    (tmp_path / "live").mkdir()
+    source = Runs(tmp_path / "live").create("r")
+    for step in range(20):
+        source.add(entry(step=step))
+        source.commit(forced=step % 2 == 0)
+    path = Runs(tmp_path).prepare() / "r.sqlite"
+    for suffix in ("", "-wal"):
+        shutil.copy(source.path.with_name(f"r.sqlite{suffix}"), path.with_name(f"r.sqlite{suffix}"))
+    source.close()
+    return path
+
+
+@pytest.mark.parametrize("at", [0, 0.25, 0.5, 0.75])
+def test_a_log_that_lost_something_is_not_taken_for_a_shorter_one(tmp_path: Path, at: float) -> None:
+    log = stopped(tmp_path).with_name("r.sqlite-wal")
+    content = bytearray(log.read_bytes())
+    begin = int(len(content) * at)
+    content[begin : begin + 100] = bytes(100) if at == 0 else b"\xff" * 100
+    log.write_bytes(content)
+    with pytest.raises(JournalError, match="damaged"):
+        Runs(tmp_path).open("r")
+
+
+def test_a_log_whose_last_write_was_cut_off_is_read_up_to_it(tmp_path: Path) -> None:
+    log = stopped(tmp_path).with_name("r.sqlite-wal")
+    log.write_bytes(log.read_bytes()[:-100])
+    with Runs(tmp_path).open("r") as journal:
+        assert [one.step for one in journal.entries()] == list(range(19))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be removed there")
+def test_a_journal_that_was_removed_or_replaced_is_not_written_to(tmp_path: Path) -> None:
+    with Runs(tmp_path).create("r") as journal:
+        journal.add(entry())
+        journal.commit()
+        other = tmp_path / "other"
+        shutil.copy(journal.path, other)
+        journal.add(entry("b"))
+        journal.path.unlink()
+        with pytest.raises(JournalError, match="was removed or replaced"):
+            journal.commit()
+        other.rename(journal.path)
+        with pytest.raises(JournalError, match="was removed or replaced"):
+            journal.commit()
