@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from errno import EACCES
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
@@ -102,6 +103,8 @@ class Runs:
                     raise JournalError(f"`{folder}` is a link, which llmdo does not follow")
                 if name == PLACE[0]:
                     _write_new(folder / ".gitignore", b"*\n")
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(EACCES, os.strerror(EACCES))
         except OSError as error:
             raise JournalError(
                 f"no journal can be kept: cannot write `{folder}`: {error.strerror}",

@@ -69,7 +69,7 @@ def as_markdown(one: Summary, roots: Mapping[str, Node]) -> str:
     ]
     for node in _walk(roots):
         used = _used(node) if node.requests else ""
-        row = (f"{node.began - one.began:.2f} s", node.outcome, _decided(node), used)
+        row = (f"{_since(one.began, node.began):.2f} s", node.outcome, _decided(node), used)
         lines.append(f"| {_cell(node.path)} | {' | '.join(map(_cell, row))} |")
     failed = [
         f"* {_cell(node.path)}: {_cell(_failed(one))}" for node in _walk(roots) for one in node.attempts
@@ -106,7 +106,12 @@ def _branch(node: Node, depth: int, start: float) -> Iterator[str]:
     margin = "  " * (depth + 1)
     said = f": {_quoted(node.told)}" if node.told else ""
     ended = node.outcome or ("" if node.worker and not depth else "not ended")
-    facts = [f"+{node.began - start:.2f} s", *([_used(node)] if node.requests else []), _decided(node), ended]
+    facts = [
+        f"+{_since(start, node.began):.2f} s",
+        *([_used(node)] if node.requests else []),
+        _decided(node),
+        ended,
+    ]
     yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{said}"
     for one in node.attempts:
         yield f"{margin}  {_failed(one)}"
@@ -173,7 +178,12 @@ def _iso(at: float) -> str:
 
 
 def _lasted(began: float, ended: float | None) -> str:
-    return "" if ended is None else f"{ended - began:.1f} s"
+    return "" if ended is None else f"{_since(began, ended):.1f} s"
+
+
+def _since(earlier: float, later: float) -> float:
+    """The seconds between two times; 0 where the clock was set back."""
+    return max(0.0, later - earlier)
 
 
 def _json(document: Mapping[str, Any]) -> str:

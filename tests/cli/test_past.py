@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -177,6 +178,18 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
     assert llmdo("runs", "prune", "--keep", "1", "--dry-run", cwd=workspace).out == f"{old}\n"
     assert llmdo("runs", "prune", "--keep", "1", cwd=workspace).out == f"{old}\n"
     assert Runs(workspace).names() == [kept]
+
+
+def test_a_clock_that_was_set_back_makes_no_negative_times(llmdo: Llmdo, noting: Path) -> None:
+    llmdo("run", "main", "note:text:hello", cwd=noting)
+    run = Runs(noting).names()[-1]
+    with sqlite3.connect(Runs(noting).path(run)) as connection:
+        connection.execute("UPDATE entry SET at = at - 5000 WHERE seq > 3")
+    connection.close()
+    for words in (["list"], ["show", run], ["show", run, "--format", "markdown"]):
+        shown = llmdo("runs", *words, cwd=noting)
+        assert (shown.code, re.search(r"-\d+\.\d+ s", shown.out)) == (0, None), shown.out
+    assert llmdo("audit", run, "--verify", cwd=noting).code == 0
 
 
 @pytest.mark.parametrize(

@@ -176,8 +176,9 @@ def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     path.parent.chmod(0o500)
     try:
-        with pytest.raises(JournalError, match="Permission denied"):
+        with pytest.raises(JournalError, match="Permission denied") as refused:
             Runs(tmp_path).create("other")
+        assert "--no-journal" in (refused.value.hint or "")
         with Runs(tmp_path).read("r") as journal:
             assert len(list(journal.entries())) == 3
     finally:
