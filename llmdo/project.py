@@ -8,7 +8,7 @@ from llmdo import lock
 from llmdo.reach import Analysis
 from llmdo.resolve import resolve, with_facts
 from llmdo.values import dataclass, field, replace
-from llmdo.workspace import load
+from llmdo.workspace import load, read_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,15 +53,16 @@ def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -
     in `seen`.
     """
     workspace = load(root, manifest, seen)
+    sketch = lock.sketch(workspace.lock) if workspace.lock else None
+    # Its text may be the largest of all, and mostly a sketch of it will do.
+    workspace = replace(workspace, lock=None)
     outlined = resolve(workspace)
     # Mostly the lock is current: then writing it once more is all the reading that it needs.
-    graph = with_facts(outlined, workspace, lock.supposed_facts(workspace.lock, outlined))
-    if lock.says(workspace.lock, graph):
+    graph = with_facts(outlined, workspace, lock.supposed_facts(sketch, outlined))
+    if lock.says(sketch, graph):
         locked = lock.Locked("read", graph)
     else:
-        locked = lock.read(workspace.lock)
+        locked = lock.read(read_lock(root, seen)[0] if sketch else None)
         known = lock.facts(locked.graph, outlined)
         graph = with_facts(outlined, workspace, known) if known else outlined
-    # What the lock says is known now, and its text may be the largest of all.
-    workspace = replace(workspace, lock=None)
     return Project(workspace=workspace, graph=graph, locked=locked, analysis=Analysis(graph))

@@ -149,6 +149,16 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     return reader.workspace(manifest, workers, listed, outlines, recordings)
 
 
+def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+    """`llmdo.lock` as it is now; None where there is none, or beside what keeps it from being read."""
+    if refused := discovery.exists(root, LOCK, seen):
+        is_missing = refused.code == "LDO106"
+        told = finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}")
+        return None, () if is_missing else (told,)
+    source, problems = discovery.read_source(root, LOCK, limit=MAX_LOCK, seen=seen)
+    return None if problems else source, problems
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """One reading of a workspace: collects its problems, and every file is read once."""
@@ -169,14 +179,8 @@ class _Reader:
         modules: Mapping[str, Module],
         recordings: Mapping[str, str],
     ) -> Workspace:
-        lock = None
-        refused = discovery.exists(self.root, LOCK, self.seen)
-        if self.has_lock and refused is None:
-            source, problems = discovery.read_source(self.root, LOCK, limit=MAX_LOCK, seen=self.seen)
-            self.problems.extend(problems)
-            lock = None if problems else source
-        elif self.has_lock and refused and refused.code != "LDO106":
-            self.problems.append(finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}"))
+        lock, problems = read_lock(self.root, self.seen) if self.has_lock else (None, ())
+        self.problems.extend(problems)
         return Workspace(
             root=self.root,
             document=self.document,

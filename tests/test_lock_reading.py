@@ -107,7 +107,20 @@ def test_a_lock_says_what_it_was_written_of_and_nothing_else(text: str) -> None:
     source = Source("llmdo.lock", text)
     graph = lock.read(source).graph
     assert graph is not None
-    assert lock.says(source, graph)
+    assert lock.says(lock.sketch(source), graph)
     for other in (text + "\n", text[:-1], text.replace("sha256:", "sha256:0", 1), ""):
-        assert not lock.says(Source("llmdo.lock", other), graph)
+        assert not lock.says(lock.sketch(Source("llmdo.lock", other)), graph)
     assert not lock.says(None, graph)
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 131_072, 300_000])
+def test_a_sketch_knows_its_text_however_that_is_cut_into_pieces(size: int) -> None:
+    text = "0123456789é" * (size // 11) + "x" * (size % 11)
+    sketched = lock.sketch(Source("llmdo.lock", text))
+    for length in (7, 1_000, 65_536, 200_000):
+        pieces = [text[at : at + length] for at in range(0, len(text), length)]
+        assert sketched.is_of(pieces)
+        assert sketched.is_of(["", *pieces, ""])
+        assert not sketched.is_of([*pieces, "x"])
+        assert not text or not sketched.is_of(["y", *pieces[1:]])
+    assert not sketched.is_of([text, *["x" * 65_536] * 2])

@@ -302,8 +302,9 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     """
     graph = project.graph
     suspected = _may_never_run(project.analysis)
-    for name, worker in graph.workers.items():
-        if not suspected(name):
+    groups = project.analysis.shapes.by_place
+    for worker, numbers in zip(graph.workers.values(), groups, strict=True):
+        if not suspected(worker.name, numbers):
             continue
         authority = project.analysis.authority(worker.approvals, _own_ceiling(project, worker))
         for use in worker.uses:
@@ -319,9 +320,9 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
                     )
 
 
-def _may_never_run(analysis: Analysis) -> Callable[[str], bool]:
-    """Whether a worker may have a tool whose every call is blocked, worked out once for all that are alike."""
-    shapes, places = analysis.shapes, analysis.graph.places
+def _may_never_run(analysis: Analysis) -> Callable[[str, Iterable[int]], bool]:
+    """Whether a worker may have a tool whose every call is blocked, worked out once for each group of calls."""
+    shapes = analysis.shapes
     known: dict[tuple[int, tuple[Capability, ...] | None], bool] = {}
 
     def may_never_run(number: int, ceiling: Ceiling | None) -> bool:
@@ -334,9 +335,9 @@ def _may_never_run(analysis: Analysis) -> Callable[[str], bool]:
         }
         return any(shape.declared not in runs for shape in group.shapes)
 
-    def answer(name: str) -> bool:
+    def answer(name: str, numbers: Iterable[int]) -> bool:
         ceiling = analysis.ceilings.get(name)
-        for number in shapes.by_place[places[name]]:
+        for number in numbers:
             key = (number, ceiling.capabilities if ceiling else None)
             if key not in known:
                 known[key] = may_never_run(number, ceiling)

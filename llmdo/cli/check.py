@@ -77,6 +77,10 @@ def run(options: Options) -> int:
         colour=has_colour(sys.stdout),
     )
     text = _print(report, options.format)
+    del (
+        read,
+        found,
+    )  # what is remembered takes its place: else both together would be the most that a check holds
     if (
         not report.findings
         and options.format in quick.REMEMBERED

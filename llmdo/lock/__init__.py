@@ -11,8 +11,10 @@ History of the format, newest first:
 
 from llmdo.lock.drift import Drift, drift
 from llmdo.lock.encoding import decode, encode
+from llmdo.lock.sketch import Sketch, sketch
 from llmdo.lock.state import Locked, dump, facts, read, says, supposed_facts, write
 
 __all__ = [
-    "Drift", "Locked", "decode", "drift", "dump", "encode", "facts", "read", "says", "supposed_facts", "write",
+    "Drift", "Locked", "Sketch", "decode", "drift", "dump", "encode", "facts", "read", "says", "sketch",
+    "supposed_facts", "write",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _tables(table: Mapping[str, Any], route: str) -> Iterator[str]:
             yield f"\n[[{route}{_key(key)}]]\n{plain}"
 
 
-@cache
+@lru_cache(maxsize=1_024)  # a few words are in every table; names are not worth their memory
 def _key(key: str) -> str:
     bare = key.replace("_", "").replace("-", "")
     # Of what is ASCII, letters and digits are exactly what a key may hold beside these two.

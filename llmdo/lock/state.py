@@ -13,6 +13,7 @@ from llmdo.lock.encoding import REVISION, VERSION, decode, decode_toolsets, enco
 from llmdo.lock.layout import layout, pieces
 from llmdo.lock.reading import read as read_lines
 from llmdo.schema import accepts_part, judge
+from llmdo.source import Source
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document
 from llmdo.values import dataclass
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic
     from llmdo.facts import Facts
     from llmdo.graph import Graph, Tool, Toolset
-    from llmdo.source import Source
+    from llmdo.lock.sketch import Sketch
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
@@ -113,29 +114,21 @@ def _newer_revision(document: Document, ignored: int) -> Diagnostic:
     )
 
 
-def says(source: Source | None, graph: Graph) -> bool:
-    """Whether the lock in `source` is, to the letter, the lock of `graph`."""
-    if source is None:
-        return False
-    at = 0
-    for piece in pieces(parts(graph)):
-        if not source.text.startswith(piece, at):
-            return False
-        at += len(piece)
-    return at == len(source.text)
+def says(sketch: Sketch | None, graph: Graph) -> bool:
+    """Whether the lock is, to the letter, the lock of `graph`."""
+    return sketch is not None and sketch.is_of(pieces(parts(graph)))
 
 
-def supposed_facts(source: Source | None, current: Graph) -> Facts:
-    """What the end of the lock in `source` seems to know of toolsets, read without its beginning.
+def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
+    """What the end of the lock seems to know of toolsets, read without its beginning.
 
     Right where the lock `says` what follows from it, and worth nothing otherwise.
     """
-    start = source.text.find("\n[toolset.") if source else -1
-    tables = read_lines(source.text[start:]) if source and start >= 0 else None
-    toolsets = (tables or {}).get("toolset")
-    if source is None or toolsets is None or not accepts_part(toolsets, "lock", "toolset"):
+    toolsets = sketch.toolsets if sketch else None
+    if toolsets is None or not accepts_part(toolsets, "lock", "toolset"):
         return {}
-    return _facts(decode_toolsets(Document(source, {}, dict), toolsets).values(), current)
+    nowhere = Document(Source(LOCK, ""), {}, dict)
+    return _facts(decode_toolsets(nowhere, toolsets).values(), current)
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:
