@@ -47,7 +47,7 @@ class Person:
         self.display.close()
         self.source.close()
         os.close(self.slave)
-        self._thread.join(5)
+        self._thread.join(PATIENCE)
         os.close(self.master)
 
     def type(self, text: str) -> None:
