@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    Seen = dict[str, tuple[int, ...]]
-    """What was looked at: path to facts. Of what was missing, the folder in which it would be."""
+    Facts = tuple[int, ...]
+    Seen = dict[str, bytes]
+    """What was looked at: path to packed facts. Of what was missing, the folder in which it would be."""
 
 VERSION = 1
 _UNSET = ("", "0", "false")
@@ -33,9 +34,20 @@ _FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanosecond
 _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
 
 
-def facts(found: os.stat_result) -> tuple[int, ...]:
+def facts(found: os.stat_result) -> Facts:
     """All that tells whether a file or folder is still what it was: everything but when it was read."""
     return (*found[:7], found.st_mtime_ns, found.st_ctime_ns)
+
+
+def packed(found: os.stat_result) -> bytes:
+    """The same as bytes: as nine numbers, those of many files would be as large as their headers."""
+    return marshal.dumps(facts(found))
+
+
+def mode_of(known: bytes) -> int:
+    """The mode among packed facts."""
+    mode: int = marshal.loads(known)[0]  # noqa: S302  # what this process packed
+    return mode
 
 
 def is_off(environ: Mapping[str, str]) -> bool:
@@ -76,13 +88,13 @@ def keep(
     """
     try:
         ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
-        if any(_is_young(one, sight.since) for one in (*ourselves.values(), *sight.seen.values())):
+        seen = tuple((path, marshal.loads(one)) for path, one in sight.seen.items())  # noqa: S302  # as above
+        if any(_is_young(one, sight.since) for _, one in (*ourselves.items(), *seen)):
             return
         folder, path = _folder(root, environ), _file(root, environ)
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
         if not _is_own(os.lstat(folder)):
             return
-        seen = tuple(sight.seen.items())
         answers, before = _answers(path, _head(root), seen)
         code_seen = tuple({**before, **ourselves}.items())
         known: Any = (_head(root), {**answers, asked: text}, code_seen, seen)
@@ -121,7 +133,7 @@ _MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, Memor
 """What a damaged file, or one from another time, may lead to."""
 
 
-def _is_same(before: Iterable[tuple[str, tuple[int, ...]]], base: str) -> bool:
+def _is_same(before: Iterable[tuple[str, Facts]], base: str) -> bool:
     lstat = os.lstat
     for path, was in before:
         found = lstat(base + path)
@@ -130,7 +142,7 @@ def _is_same(before: Iterable[tuple[str, tuple[int, ...]]], base: str) -> bool:
     return True
 
 
-def _answers(path: str, head: object, seen: object) -> tuple[dict[str, str], Seen]:
+def _answers(path: str, head: object, seen: object) -> tuple[dict[str, str], dict[str, Facts]]:
     """The answers to other questions that the same sight gave, and the code that gave them."""
     try:
         known = _known(path)
@@ -157,7 +169,7 @@ def _head(root: str) -> tuple[object, ...]:
     return (VERSION, __version__, sys.version, root)
 
 
-def _is_young(one: tuple[int, ...], since: int) -> bool:
+def _is_young(one: Facts, since: int) -> bool:
     # The last is when the file changed in any way, which nobody can set; elsewhere it is when it was made.
     changed = one[-1] if os.name == "posix" else one[-2]
     tick = _COARSE_TICK if changed % 1_000_000_000 == 0 else _FINE_TICK

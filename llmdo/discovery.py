@@ -116,21 +116,21 @@ def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refus
         except (OSError, ValueError):
             return Refused("LDO106", "cannot be reached")
         if seen is not None:
-            seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.facts(found))
+            seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.packed(found))
         if stat.S_ISLNK(found.st_mode):
             link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
             return Refused("LDO107", f"{link}, which llmdo does not follow")
     return found
 
 
-def _is_folder(facts: tuple[int, ...] | None) -> bool:
-    return facts is not None and stat.S_ISDIR(facts[0])
+def _is_folder(known: bytes | None) -> bool:
+    return known is not None and stat.S_ISDIR(cache.mode_of(known))
 
 
 def _note(seen: Seen, base: str, folder: str) -> None:
     """Notes a folder whose content matters: what is in it, or what is not."""
     if (path := folder or ".") not in seen:
-        seen[path] = cache.facts(os.lstat(f"{base}/{path}"))
+        seen[path] = cache.packed(os.lstat(f"{base}/{path}"))
 
 
 def read_source(

@@ -137,6 +137,7 @@ def limits(table: Mapping[str, Any]) -> Limits:
 
 
 _WITHOUT_LIMITS = Attachments()
+_NOTHING: Mapping[str, object] = {}
 
 
 def attachments(table: Mapping[str, Any]) -> Attachments:
@@ -203,7 +204,7 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
     uses = {
         used: Use(
             name=used,
-            config={} if listed else toolsets[used],
+            config=_NOTHING if listed else toolsets[used],
             at=Place(
                 document,
                 ("toolsets", toolsets.index(used))
@@ -232,7 +233,7 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
         description=header.get("description"),
         model=reference(document, header.get("model"), "model"),
         compatible_models=None if compatible is None else tuple(sorted(set(compatible))),
-        model_settings=header.get("model_settings", {}),
+        model_settings=header.get("model_settings", _NOTHING),
         entry=header.get("entry", False),
         recursive=header.get("recursive", False),
         uses=tuple(uses[used] for used in sorted(uses)),

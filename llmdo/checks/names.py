@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from llmdo import builtin, inventory, models, servers
@@ -31,14 +32,12 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
 
         name: reviewer
     """
+    counted = Counter(name for name, _, _ in _holders(project))
     holders: dict[str, list[tuple[str, Place]]] = {}
-    for file in project.workspace.workers:
-        holders.setdefault(file.header["name"], []).append(("worker", Place(file.document, ("name",))))
-    for name, _, place in toolset_references(project.workspace):
-        holders.setdefault(name, []).append(("toolset", place))
-    for name, toolset in project.graph.toolsets.items():
-        if toolset.kind == "mcp":
-            holders.setdefault(name, []).append(("toolset", toolset.at))
+    for name, kind, place in _holders(project):
+        # Of many names hardly any is worth remembering.
+        if counted[name] > 1 or name in builtin.NAMES:
+            holders.setdefault(name, []).append((kind, place))
     for name, found in sorted(holders.items()):
         if name in builtin.NAMES:
             for kind, place in found:
@@ -57,6 +56,17 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
                 related=[Related(found[0][1].location, f"the other `{name}`")],
             )
     yield from _entry_collisions(project.graph)
+
+
+def _holders(project: Project) -> Iterator[tuple[str, str, Place]]:
+    """Each name of the flat namespace, of what kind it is, and where it is given."""
+    for file in project.workspace.workers:
+        yield file.header["name"], "worker", Place(file.document, ("name",))
+    for name, _, place in toolset_references(project.workspace):
+        yield name, "toolset", place
+    for name, toolset in project.graph.toolsets.items():
+        if toolset.kind == "mcp":
+            yield name, "toolset", toolset.at
 
 
 def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
@@ -84,8 +94,12 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
         toolsets: [filesystem]
     """
     graph = project.graph
-    known = {*graph.workers, *graph.toolsets, *builtin.NAMES, builtin.PROVIDER_SIDE}
-    unknown = {name for lines in graph.kinds_of_lines for name, _ in lines} - known
+    known = {*graph.toolsets, *builtin.NAMES, builtin.PROVIDER_SIDE}
+    unknown = {
+        name for lines in graph.kinds_of_lines for name, _ in lines if name not in graph.workers
+    } - known
+    if unknown:
+        known |= graph.workers.keys()
     for worker in graph.workers.values() if unknown else ():
         for use in worker.uses:
             if use.name in unknown:
