@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--from",
     ),
     "lock": ("--project", "--check", "--refresh", "--offline", "--allow-downgrade"),
-    "diff": ("--locks", "--fail-on", "--format", "--project", "--from"),
+    "diff": ("--locks", "--fail-on", "--lock-checked", "--format", "--project", "--from"),
     "reach": ("--select", "--base", "--format", "--project", "--from"),
     "why": ("--all", "--project", "--from"),
     "graph": ("--select", "--base", "--format", "--project", "--from"),

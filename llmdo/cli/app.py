@@ -271,6 +271,10 @@ def diff_command(
         Optional[FailOn],  # noqa: UP045
         typer.Option("--fail-on", help="Exit 1 where something widened that nobody accepted; or changed."),
     ] = None,
+    lock_checked: Annotated[
+        bool,
+        typer.Option("--lock-checked", help="`lock --check` has passed, so nobody edited the lock by hand."),
+    ] = False,
     format: Annotated[DiffFormat, typer.Option(help="How it is printed.")] = DiffFormat.text,  # noqa: A002
     project: edit.Project = None,
     origin: graph.Origin = None,
@@ -284,6 +288,7 @@ def diff_command(
             after=after,
             locks=locks,
             fail_on=fail_on.value if fail_on else None,
+            lock_checked=lock_checked,
             format=format.value,
             project=project,
             origin=origin,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,6 +31,8 @@ class Options:
     locks: tuple[str, str] | None = None
     """Two files to compare instead."""
     fail_on: Literal["widened", "changed"] | None = None
+    lock_checked: bool = False
+    """Whether the caller says that `lock --check` has passed."""
     format: Literal["text", "json", "markdown"] = "text"
     project: str | None = None
     origin: tuple[str, str] | None = None
@@ -41,6 +43,7 @@ def run(options: Options) -> int:
     """Compares, prints the difference and returns the exit code."""
     try:
         difference, sides = _compared(options)
+        difference = replace(difference, is_lock_checked=options.lock_checked)
     except LlmdoError as error:
         if options.format != "json":
             raise

@@ -72,7 +72,7 @@ class EntryDifference:
 
 @dataclass(frozen=True, slots=True)
 class HandEdit:
-    """A fact about a Python toolset that changed while its source did not: only an editor can have done that."""
+    """A fact about a Python toolset that changed while its source did not: by a library, or by an editor."""
 
     toolset: str
     tool: str | None
@@ -90,6 +90,8 @@ class Difference:
     changes: tuple[Change, ...]
     """Sorted by route."""
     hand_edits: tuple[HandEdit, ...] = ()
+    is_lock_checked: bool = False
+    """Whether `lock --check` is known to have passed: then it was a library, and nobody edited the lock by hand."""
 
     @property
     def everything(self) -> tuple[RowChange | Change, ...]:
@@ -108,7 +110,7 @@ class Difference:
 
     def fails(self, on: Literal["widened", "changed"] | None) -> bool:
         """Whether it is what a reviewer asked to be stopped by; a lock edited by hand always is."""
-        if self.hand_edits:
+        if self.hand_edits and not self.is_lock_checked:
             return True
         if on == "changed":
             return self.verdict != "same"

@@ -63,9 +63,12 @@ def text(difference: Difference, sides: Sides | None = None) -> str:
         lines.extend(map(_fact, _own(difference, entry)))
     if rest := _rest(difference):
         lines += ["also:", *map(_fact, rest)]
-    lines += [
-        f"error: the lock was edited by hand: {hand_edit(one, _ticks)}" for one in difference.hand_edits
-    ]
+    title = "note: a library changed" if difference.is_lock_checked else "error: the lock was edited by hand"
+    lines += [f"{title}: {hand_edit(one, _ticks)}" for one in difference.hand_edits]
+    if difference.hand_edits and not difference.is_lock_checked:
+        lines.append(
+            "  hint: a library that changed looks the same: where `llmdo lock --check` passes, say `--lock-checked`"
+        )
     lines.append(f"verdict: {verdict_words(difference)}")
     return "\n".join(lines) + "\n"
 
@@ -184,7 +187,7 @@ def _some(names: Sequence[str], quote: Quote) -> str:
 
 
 def hand_edit(one: HandEdit, quote: Quote) -> str:
-    """A fact that only an editor can have changed, in one line."""
+    """A fact that changed without its source, in one line."""
     tool = f"tool {quote(one.tool)} of " if one.tool else ""
     return f"{tool}toolset {quote(one.toolset)}: {one.fact}, and its source is the same"
 
@@ -244,8 +247,9 @@ def markdown(difference: Difference, sides: Sides) -> str:
         lines += [f"{code(sides.before)} has {what}: there is no baseline, so everything is new.", ""]
     else:
         lines += [f"{code(sides.after)} against {code(sides.before)}.", ""]
+    title = "A library changed" if difference.is_lock_checked else "The lock was edited by hand"
     for one in difference.hand_edits:
-        lines += [f"**The lock was edited by hand:** {hand_edit(one, code)}", ""]
+        lines += [f"**{title}:** {hand_edit(one, code)}", ""]
     widened = [entry for entry in _sorted(difference) if entry.verdict == "widened"]
     for entry in widened:
         lines += [f"#### {code(entry.name)}: widened", "", *_table(entry.rows), ""]
@@ -303,6 +307,7 @@ def to_json(difference: Difference, sides: Sides) -> str:
         "after": sides.after,
         "verdict": difference.verdict,
         "accepted": difference.is_accepted,
+        "lock_checked": difference.is_lock_checked,
         "hand_edits": [
             {"toolset": one.toolset, "tool": one.tool, "fact": one.fact} for one in difference.hand_edits
         ],

@@ -326,13 +326,29 @@ def test_a_lock_edited_by_hand_always_fails(llmdo: Llmdo, tmp_path: Path) -> Non
         "error: the lock was edited by hand: tool `factorial` of toolset `calc`: "
         "its description or parameters changed, and its source is the same\n"
     ) in done.out
+    assert "where `llmdo lock --check` passes, say `--lock-checked`\n" in done.out
     document = json.loads(llmdo("diff", "--locks", "a", "b", "--format", "json").out)
+    assert not document["lock_checked"]
     assert document["hand_edits"] == [
         {"toolset": "calc", "tool": "factorial", "fact": "its description or parameters changed"}
     ]
     assert (
         "**The lock was edited by hand:**" in llmdo("diff", "--locks", "a", "b", "--format", "markdown").out
     )
+
+
+def test_after_lock_check_it_is_a_library_that_changed_a_tool(llmdo: Llmdo, tmp_path: Path) -> None:
+    text = SAMPLE.read_text(encoding="utf-8")
+    (tmp_path / "a").write_text(text, encoding="utf-8")
+    (tmp_path / "b").write_text(
+        text.replace('digest = "sha256:0fe26f48', 'digest = "sha256:00000000'), encoding="utf-8"
+    )
+    done = llmdo("diff", "--locks", "a", "b", "--lock-checked")
+    assert done.code == 0
+    assert "note: a library changed: tool `factorial` of toolset `calc`: its description" in done.out
+    assert llmdo("diff", "--locks", "a", "b", "--lock-checked", "--fail-on", "changed").code == 1
+    markdown = llmdo("diff", "--locks", "a", "b", "--lock-checked", "--format", "markdown").out
+    assert "**A library changed:**" in markdown
 
 
 def test_json_holds_everything(team: Path, llmdo: Llmdo) -> None:
