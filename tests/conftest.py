@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,12 @@ def bubblewrap_works() -> bool:
     found = shutil.which("bwrap")
     words = [found or "", "--unshare-all", "--ro-bind", "/", "/", "true"]
     return found is not None and subprocess.run(words, capture_output=True).returncode == 0
+
+
+def pytest_configure() -> None:
+    """Lets Ctrl-C through to the tests and to what they start: a shell that starts them in the background does not."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
