@@ -20,6 +20,7 @@ from llmdo.journal.binding import binding_of
 from llmdo.journal.rejudging import flips
 from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.render import recordings as render
+from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,7 +68,7 @@ def test(options: Options) -> int:
     write = {"text": render.as_text, "json": render.as_json, "junit": render.as_junit}[options.format]
     sys.stdout.write(write(found, "decisions" if options.decisions else "requests"))
     failed = sum(one.status != "passed" for one in found)
-    say(f"{len(files)} recordings, {failed} failed")
+    say(f"{counted(len(files), 'recording')}, {failed} failed")
     return FINDINGS if failed else FINE
 
 
