@@ -477,6 +477,32 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, t
     assert go_on(made, root).output == outcome.output
 
 
+def test_a_journal_cannot_say_that_a_call_raises_something_else(root: Path) -> None:
+    script(root, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
+    blocking: Any = {"fs.write": "allowed", "fs.write:a.txt": "blocked"}
+    made = graph(worker("main", use("filesystem", write=["**"])), approvals=blocking)
+    assert "is blocked" in (start(made, root).output or "")
+    with sqlite3.connect(Runs(root).path("r")) as journal:  # by whoever sent it
+        ((body,),) = journal.execute("SELECT body FROM entry WHERE kind = 'decision'").fetchall()
+        said = json.loads(body)
+        assert (said["raised"], said["allowed"]) == (["fs.write:a.txt"], False)
+        forged = {
+            **said,
+            "raised": ["fs.write:b.txt"],
+            "decision": "allowed",
+            "allowed": True,
+            "refusal": None,
+        }
+        journal.execute("UPDATE entry SET body = ? WHERE kind = 'decision'", (json.dumps(forged).encode(),))
+        journal.execute(
+            "DELETE FROM entry WHERE kind IN ('finished', 'return', 'end') OR kind = 'request' AND step = 2"
+        )
+    journal.close()
+    outcome = go_on(made, root)
+    assert "`write_file` is blocked" in (outcome.output or "")
+    assert not (root / "a.txt").exists()
+
+
 FAILING = """
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelHTTPError
 from pydantic_ai.messages import ModelResponse, TextPart

@@ -87,7 +87,7 @@ async def judge(
     """
     recorder = config.recorder
     while True:
-        recorded = await _recorded(config, frame, call)
+        recorded = await _recorded(config, frame, call, origin)
         if recorded is None:
             call = await origin.derived(call) if origin else call
             told = await _decision(config, frame, call, ctx, origin)
@@ -112,11 +112,13 @@ async def judge(
             raise _refused(config, replace(told, refusal=refusal)) from error
 
 
-async def _recorded(config: RuntimeConfig, frame: CallFrame, call: Call) -> Told | None:
+async def _recorded(
+    config: RuntimeConfig, frame: CallFrame, call: Call, origin: Origin | None
+) -> Told | None:
     """The journal's decision on a call; None where there is none, or none that stands.
 
     One that let a call through does not stand where the call has not run yet and the rules of today are stricter, such
-    as those of a `policy.toml` that was written since.
+    as those of a `policy.toml` that was written since; or where the call raises something else than the journal says.
     """
     recorder = config.recorder
     found = await recorder.decision(call.path, call.arguments) if recorder else None
@@ -124,6 +126,10 @@ async def _recorded(config: RuntimeConfig, frame: CallFrame, call: Call) -> Told
         return found
     if overruled := await recorder.decision(call.path, call.arguments):
         return overruled
+    if origin and recorder.terms.live:
+        call = await origin.derived(call)
+        if {*call.raised} != {*found.decided.raised}:
+            return None
     today = decide(found.decided.raised, call.declared, frame.authority)
     return found if strictest((found.decided.decision, today.decision)) == found.decided.decision else None
 
