@@ -70,7 +70,7 @@ ATTEMPTS: dict[tuple[str, Outcome], list[str | list[str]]] = {
         "cat ../outside/secret", "cat src/../../outside/secret", "cat ./../outside/secret", "cat /etc/passwd",
         "cat /proc/self/environ", "cat /proc/1/environ", "cat link", "cat ./link", "cat folder/secret",
         "cat ./folder/../folder/secret", "ls folder/", "cat hard", "cat pipe", "head -n 5 link",
-        ["cat", "--", "../outside/secret"], ["cat", "--", "-n"], "cat -", "cat @list", "cat file:///etc/passwd",
+        ["cat", "--", "../outside/secret"], "cat -", "cat @list", "cat file:///etc/passwd",
         ["cat", "C:\\x"], ["cat", "..\\outside\\secret"], ["cat", ""], ["cat", "README.md\n"],
         ["cat", "~/.bashrc"], "ls /", "ls ..", "find / -name secret", "grep -r CANARY ..", "diff README.md /etc/passwd",
         "diff README.md link", "wc -c hard", "od /dev/mem",
@@ -102,7 +102,21 @@ ATTEMPTS: dict[tuple[str, Outcome], list[str | list[str]]] = {
         "git branch new", "git tag x", "git stash", "git rev-parse --parseopt", "git bisect run ./evil.sh",
         "git describe --dirty", "git archive --output=PWNED HEAD", "git submodule foreach ./evil.sh",
     ],
+    ("values of words", "asks"): [
+        "cat if=../outside/secret", "cat x=link", "cat x:../outside/secret", "cat x,/etc/passwd", "cat a=b=../outside/secret",
+        ["cat", "x=~/.bashrc"], "cat x=file:///etc/passwd", "cat x=-n", "cat x=@list", "find x=../outside", "git show HEAD:link",
+        "git log -- x:../outside", "cat -- -", "cat -- -/../../outside/secret", "cat -- link", "head -5 link",
+        "head -5 ../outside/secret", "tail -5f README.md", "wc -5 README.md", "find -- -exec ./evil.sh {} +",
+        "rg -- --pre=./evil.sh", "git grep -e x -- -O./evil.sh", "git show -5 HEAD --output=PWNED",
+    ],
+    ("secrets in the workspace", "asks"): [
+        "cat .env", "cat ./.env", "cat .ENV", "cat src/.env", "cat src/id_rsa", "head -5 .env", "cat -- .env", "ls .git",
+        "ls -la ./.git/", "find .git -name config", "cat .git/config", "git show HEAD:.env", "grep -e KEY src/id_rsa",
+        "wc -l README.md .env", "cat x=.env", "od -c src/id_rsa", "sort .env", "du -a .git", "file .env", "stat .env",
+        "grep -r CANARY .git", "diff README.md .env",
+    ],
     ("no shell to hear it", "ran"): [
+        ["cat", "--", "-n"], "head -5 README.md", "ls -- -x",
         ["cat", "README.md;touch PWNED"], ["cat", "$(touch PWNED)"], ["cat", "`touch PWNED`"], ["cat", "README.md|sh"],
         ["grep", "-e", "$(touch PWNED)", "README.md"], "grep -e '$(touch PWNED)' README.md",
         "ls 'README.md' \"src\"", "find . -name -delete", "find . -name '-exec'", "head -n=5 README.md",
@@ -110,6 +124,12 @@ ATTEMPTS: dict[tuple[str, Outcome], list[str | list[str]]] = {
     ],
 }  # fmt: skip
 """What was tried, by its kind and what has to happen; each attempt is a string or a list of words."""
+
+SEARCHES: list[str | list[str]] = [
+    "grep -r KEY", "grep -rn KEY .", "grep -rn -e KEY src", "grep -ri key docs src", "rg --hidden KEY",
+    "rg KEY src",
+]  # fmt: skip
+"""What reads all of a folder: isolated it sees no secrets, without isolation it asks where there are some."""
 
 ISOLATED_ONLY: list[str | list[str]] = [
     "git status", "git log -p", "git diff", "git show HEAD", "git blame README.md", "git diff --stat HEAD",
@@ -181,6 +201,9 @@ def _hostile_repository(root: Path) -> None:
     config.write_text(config.read_text() + hostile)
     (root / ".gitattributes").write_text("*.md filter=x diff=x\n")
     (root / "README.md").write_text("hello again\n")
+    (root / "docs/.ssh").mkdir(parents=True)
+    for name in (".env", "src/.env", "src/id_rsa", "docs/.ssh/config"):
+        (root / name).write_text(f"KEY={CANARY}\n")
 
 
 @contextmanager
@@ -235,6 +258,7 @@ def results(isolation: IsolationMode) -> Iterator[Result]:
     """Every attempt, made one after the other in the same workspace."""
     tried = [(kind, command) for (kind, _), commands in ATTEMPTS.items() for command in commands]
     tried += [("a hostile repository", command) for command in ISOLATED_ONLY]
+    tried += [("secrets in folders", command) for command in SEARCHES]
     with hostile_workspace() as root, toolset_in(root, isolation) as (toolset, authority):
         for number, (kind, command) in enumerate(tried):
             outcome, text = attempt(toolset, authority, command, number)

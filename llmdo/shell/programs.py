@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-LAUNCHERS = frozenset({
-    # shells
-    "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "powershell", "pwsh", "rbash",
-    "sh", "tcsh", "toybox", "yash", "zsh",
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_WRAPPERS = frozenset({
     # programs that start another one
     "at", "batch", "bwrap", "chroot", "chrt", "command", "coproc", "cpulimit", "crontab", "daemon", "dbus-launch",
     "dbus-run-session", "doas", "env", "eval", "exec", "expect", "faketime", "fakeroot", "firejail", "flatpak",
@@ -14,8 +17,16 @@ LAUNCHERS = frozenset({
     "setsid", "snap", "socat", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "tclsh", "time", "timeout",
     "tini", "tmux", "torsocks", "trap", "unbuffer", "unshare", "valgrind", "watch", "watchexec", "xargs", "xvfb-run",
     "entr", "setcap", "capsh", "catchsegv", "dumb-init", "gosu", "start-stop-daemon", "uftrace",
+    "ssh", "mosh", "npx", "uvx", "nix-shell",
+})  # fmt: skip
+"""They run the program that their arguments name, which may be another one of these."""
+
+LAUNCHERS = _WRAPPERS | frozenset({
+    # shells
+    "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "powershell", "pwsh", "rbash",
+    "sh", "tcsh", "toybox", "yash", "zsh",
     # remote shells and transfers
-    "aria2c", "curl", "ftp", "lftp", "mosh", "nc", "ncat", "netcat", "rclone", "rsync", "scp", "sftp", "ssh",
+    "aria2c", "curl", "ftp", "lftp", "nc", "ncat", "netcat", "rclone", "rsync", "scp", "sftp",
     "telnet", "wget",
     # containers and virtual machines
     "buildah", "crictl", "ctr", "docker", "docker-compose", "helm", "kubectl", "lxc", "nerdctl", "oc", "podman",
@@ -23,8 +34,8 @@ LAUNCHERS = frozenset({
     # package and build tools: their files are programs
     "ansible", "ansible-playbook", "ant", "apk", "apt", "apt-get", "bazel", "brew", "bundle", "cargo", "cmake",
     "composer", "conda", "dnf", "dpkg", "gem", "go", "gradle", "gradlew", "just", "make", "mamba", "meson", "mvn",
-    "ninja", "nix", "nix-shell", "npm", "npx", "nox", "pacman", "pip", "pip3", "pipx", "pnpm", "poetry", "rake",
-    "rustup", "scons", "task", "terraform", "tox", "uv", "uvx", "yarn", "yum", "zypper", "hatch", "pdm", "pixi",
+    "ninja", "nix", "npm", "nox", "pacman", "pip", "pip3", "pipx", "pnpm", "poetry", "rake",
+    "rustup", "scons", "task", "terraform", "tox", "uv", "yarn", "yum", "zypper", "hatch", "pdm", "pixi",
     "pre-commit", "corepack",
     # test runners
     "jest", "mocha", "playwright", "py.test", "pytest", "rspec", "vitest",
@@ -34,11 +45,93 @@ LAUNCHERS = frozenset({
     "luajit", "mawk", "nawk", "node", "nodejs", "ocaml", "octave", "osascript", "perl", "php", "pry", "pypy", "pypy3",
     "python", "python2", "python3", "R", "racket", "Rscript", "ruby", "rustc", "sbcl", "scala", "scheme", "swift",
     "ts-node", "tsc", "tsx", "wish", "zig", "dc", "bc", "m4", "sqlite3", "psql", "mysql", "redis-cli", "mongosh",
-    # editors and pagers
+    # editors and pagers, archivers, and others with commands in their arguments
+    "sed", "gsed", "ssed", "tar", "gtar", "bsdtar", "cpio", "zip", "hg",
     "ed", "emacs", "emacsclient", "ex", "less", "man", "more", "most", "nano", "nvim", "pico", "red", "rview",
     "rvim", "vi", "view", "vim", "vimdiff", "code", "micro",
 })  # fmt: skip
 """They run whatever their arguments or the files of the workspace say, so none of them only reads."""
+
+TEST_RUNNERS = frozenset({"jest", "mocha", "py.test", "pytest", "rspec", "vitest"})
+"""Of these, those whose arguments are files of tests: which of them to run may be left to the model."""
+
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "bundle": ("exec",),
+    "cargo": ("install", "run"),
+    "conda": ("install", "run"),
+    "docker": ("build", "exec", "run"),
+    "gem": ("install",),
+    "git": (
+        "bisect", "bisect run", "config", "difftool", "filter-branch", "hook", "hook run", "mergetool", "submodule",
+        "submodule foreach",
+    ),
+    "go": ("generate", "get", "install", "run"),
+    "kubectl": ("apply", "exec", "run"),
+    "mamba": ("install", "run"),
+    "nix": ("develop", "run", "shell"),
+    "npm": ("exec", "explore", "i", "install", "run", "run-script", "x"),
+    "pip": ("install",),
+    "pip3": ("install",),
+    "pipx": ("install", "run"),
+    "pnpm": ("add", "dlx", "exec", "install", "run"),
+    "podman": ("build", "exec", "run"),
+    "poetry": ("add", "run"),
+    "uv": ("add", "pip", "pip install", "run", "tool", "tool install", "tool run"),
+    "yarn": ("add", "dlx", "exec", "run"),
+}  # fmt: skip
+"""First words after which a program runs what the next ones name."""
+
+_OPERANDS: dict[tuple[str, ...], int] = {
+    ("chroot",): 1, ("docker", "exec"): 1, ("docker", "run"): 1, ("flock",): 1, ("kubectl", "exec"): 1, ("mosh",): 1,
+    ("podman", "exec"): 1, ("podman", "run"): 1, ("script",): 1, ("ssh",): 1, ("su",): 1, ("taskset",): 1,
+}  # fmt: skip
+"""How many words stand between them and the program that they run."""
+
+_PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
+    "fd": ("-X", "-x", "--exec", "--exec-batch"),
+    "fdfind": ("-X", "-x", "--exec", "--exec-batch"),
+    "find": ("-exec", "-execdir", "-ok", "-okdir"),
+    "git": (
+        "--config-env", "--exec", "--exec-path", "--ext-diff", "--receive-pack", "--textconv", "--upload-pack",
+    ),
+    "git difftool": ("-x", "--extcmd"),
+    "git grep": ("-O", "--open-files-in-pager"),
+    "git rebase": ("-x",),
+    "pytest": ("-c", "-o", "-p", "--config-file", "--override-ini"),
+    "py.test": ("-c", "-o", "-p", "--config-file", "--override-ini"),
+    "rg": ("--hostname-bin", "--pre"),
+    "sort": ("--compress-program",),
+    "split": ("--filter",),
+}  # fmt: skip
+"""Options whose value, or what follows them, is a program or says which one to run."""
+
+_VALUED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("-F", "-v")),
+    "git": ("-C", "-c", "--git-dir", "--work-tree", "--namespace"),
+    "make": ("-C", "-I", "-W", "-f", "-j", "-l", "-o"),
+    "perl": ("-I",),
+    "pypy3": ("-W", "-X"),
+    "python": ("-W", "-X"),
+    "python3": ("-W", "-X"),
+    "ruby": ("-I", "-r"),
+    "sed": ("-l",),
+    "tar": ("-C",),
+}
+"""Options whose value is the next word, which says nothing about what runs."""
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
+
+NUMBER_OPTIONS = {"git": "-n=", "grep": "-C=", "head": "-n=", "tail": "-n="}
+"""The option that `-5` is short for."""
+
+ENDS_OPTIONS = frozenset({
+    "cat", "chmod", "chown", "cmp", "cp", "cut", "diff", "du", "head", "ln", "ls", "mkdir", "mv", "nl", "od",
+    "rm", "rmdir", "sort", "stat", "tac", "tail", "touch", "wc",
+})  # fmt: skip
+"""Programs to which every word after `--` is a path, also one that begins with a dash."""
+
+SHOWS_NAMES = frozenset({"du", "find", "ls", "stat", "tree"})
+"""Programs that tell of a folder what files it has, and nothing that is in them."""
 
 NEEDS_ISOLATION = frozenset({"git"})
 """Programs that only read where they are isolated: a repository's own filters run even on `git status`."""
@@ -52,6 +145,56 @@ def is_launcher(program: str) -> bool:
         return True
     stem = program.rstrip("0123456789.-")
     return stem != program and stem in _VERSIONED
+
+
+def leaves_program_open(words: Sequence[str], *, are_paths: bool) -> bool:
+    """Whether arguments after `words`, which begin a command, would say what program or which code runs.
+
+    `timeout 5` and `timeout 5 python` leave it open, `timeout 5 python a.py` does not; `git bisect` does, `git log`
+    does not; `pytest` does unless the arguments `are_paths`.
+    """
+    rest = tuple(_named(words))
+    if words[-1].startswith("-") and runs_programs(words[:-1], words[-1:]):
+        return True
+    while rest:
+        command = _command_of(rest)
+        if len(command) == 1 and command[0] not in _WRAPPERS:
+            is_closed = are_paths and command[0] in TEST_RUNNERS
+            return len(rest) == 1 and not is_closed and (is_launcher(command[0]) or command[0] in _COMMANDS)
+        rest = rest[len(command) + _OPERANDS.get(command, 0) :]
+    return True
+
+
+def _command_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The program that begins `words`, with the longest of its commands that they go on with."""
+    known = [tuple(command.split()) for command in _COMMANDS.get(words[0], ())]
+    most = max((len(one) for one in known if words[1 : len(one) + 1] == one), default=0)
+    return words[: most + 1]
+
+
+def runs_programs(words: Sequence[str], flags: Iterable[str]) -> bool:
+    """Whether one of these options of `words` says what it runs, also where it is cut short (`--exec-b`)."""
+    known = [one for length in (1, 2) for one in _PROGRAM_OPTIONS.get(" ".join(words[:length]), ())]
+    for name in (flag.rstrip("=") for flag in flags):
+        if name in known or (len(name) > 2 and any(one.startswith(name) for one in known if one[:2] == "--")):
+            return True
+    return False
+
+
+def _named(words: Sequence[str]) -> Iterator[str]:
+    """The words that are neither options nor their values, nor numbers or variables before a program."""
+    rest = iter(words)
+    wrapped = True
+    program = ""
+    for word in rest:
+        if not word.startswith("-"):
+            if program and (_NUMBER.fullmatch(word) or (wrapped and "=" in word)):
+                continue
+            program = program or word
+            wrapped = wrapped and word in _WRAPPERS
+            yield word
+        elif word in _VALUED.get(program, ()) or (wrapped and program and len(word) == len("-n")):
+            next(rest, None)
 
 
 _STEERING = frozenset({

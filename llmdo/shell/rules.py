@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.authority import Capability
-from llmdo.shell.programs import NEEDS_ISOLATION, is_launcher
+from llmdo.secret_files import PROTECTED_READ, protected
+from llmdo.shell.programs import (
+    ENDS_OPTIONS,
+    NEEDS_ISOLATION,
+    NUMBER_OPTIONS,
+    TEST_RUNNERS,
+    is_launcher,
+    leaves_program_open,
+    runs_programs,
+)
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -24,6 +34,10 @@ EVERYWHERE = "**"
 
 _NOT_A_PATH = frozenset("-+@/~:")
 """How a word begins that is not plainly a path below the current folder."""
+
+_SEPARATORS = re.compile("[=:,]")
+"""After each of these a word may name another path: `if=a`, `HEAD:a`, `a,b`."""
+_COUNT = re.compile("-[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +75,11 @@ class ShellRule:
     @property
     def is_open_launcher(self) -> bool:
         """Whether it would leave to the model what a launcher or an interpreter runs: it then vouches for nothing."""
-        if not is_launcher(self.program) or any(
-            not (word.startswith("-") or word[0].isdigit()) for word in self.run[1:]
-        ):
+        if self.positional == "none" and not any(flag.endswith("=") for flag in self.flags):
             return False
-        return self.positional != "none" or any(flag.endswith("=") for flag in self.flags)
+        if runs_programs(self.run, self.flags):
+            return True
+        return leaves_program_open(self.run, are_paths=self.positional != "any")
 
     @property
     def only_reads(self) -> bool:
@@ -79,14 +93,33 @@ class ShellRule:
     def positionals(self, command: Sequence[str]) -> tuple[str, ...] | None:
         """The words of `command` that are neither this rule's own nor options; None where it does not vouch.
 
-        A positional never begins with a dash, not even after `--`: not all programs stop looking for options there.
+        None of them begins with a dash, not even after `--`, unless the program is known to take it as a path there. To
+        a launcher a word with `=` may set a variable, so it is never vouched for.
         """
-        if tuple(command[: len(self.run)]) != self.run or self.is_open_launcher:
+        arguments = self._arguments(command)
+        if arguments is None or self.is_open_launcher:
             return None
-        found = tuple(self._others(command[len(self.run) :]))
+        found = tuple(self._others(arguments))
         if any(word.startswith("-") for word in found):
             return None
+        if is_launcher(self.program) and any("=" in word for word in found):
+            return None
         return None if found and self.positional == "none" else found
+
+    def _arguments(self, command: Sequence[str]) -> Sequence[str] | None:
+        """The words of `command` beside this rule's own, which come first; None where they do not.
+
+        To a test runner options may be given before the tests, as it has no commands of its own.
+        """
+        if tuple(command[: len(self.run)]) == self.run:
+            return command[len(self.run) :]
+        if self.program not in TEST_RUNNERS or command[0] != self.program:
+            return None
+        at, own = 1, self.run[1:]
+        while at < len(command) and command[at].startswith("-") and command[at] != "--":
+            at += 2 if command[at] not in self.flags and self._takes_next(command[at]) else 1
+        after = at + len(own)
+        return (*command[1:at], *command[after:]) if tuple(command[at:after]) == own else None
 
     def raised(
         self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
@@ -101,12 +134,15 @@ class ShellRule:
         scopes: set[str] = set()
         if self.positional == "paths":
             for word in found:
-                scope = scope_of(word)
-                if scope is None:
-                    return None
-                scopes.add(scope)
+                for path in (word, *_values(word)):
+                    scope = scope_of(path)
+                    if scope is None:
+                        return None
+                    scopes.add(scope)
         raised = {self.executes(isolated=isolated)}
-        raised.update(Capability(name, scope) for scope in scopes for name in self._on_paths())
+        for scope in scopes:
+            raised.update(Capability(name, scope) for name in self._on_paths())
+            raised |= protected(_SEPARATORS.sub("/", scope.removesuffix("/**")), scope)
         if self.reads == "workspace" or (self.only_reads and self.positional == "paths" and not scopes):
             raised.add(Capability("fs.read", EVERYWHERE))
         return frozenset(raised)
@@ -119,11 +155,12 @@ class ShellRule:
         for isolated in certain[isolation]:
             yield self.executes(isolated=isolated)
         if self.positional == "paths":
-            yield from (Capability(name, EVERYWHERE) for name in self._on_paths())
+            yield from (Capability(name, EVERYWHERE) for name in (*self._on_paths(), PROTECTED_READ))
             if not self.only_reads:
                 yield Capability("fs.write.protected", EVERYWHERE)
         if self.reads == "workspace":
             yield Capability("fs.read", EVERYWHERE)
+            yield Capability(PROTECTED_READ, EVERYWHERE)
 
     def _on_paths(self) -> tuple[str, ...]:
         return ("fs.read",) if self.only_reads else ("fs.read", "fs.write")
@@ -133,16 +170,25 @@ class ShellRule:
         rest = iter(arguments)
         for word in rest:
             if word == "--":
-                yield from rest
+                yield from map(self._as_path, rest)
             elif not word.startswith("-"):
                 yield word
-            elif word in self.flags and not word.endswith("="):
+            elif (word in self.flags and not word.endswith("=")) or self._is_count(word):
                 continue
             elif self._takes_next(word):
                 if next(rest, None) is None:
                     yield word
             elif not self._has_value(word):
                 yield word
+
+    def _is_count(self, word: str) -> bool:
+        """Whether `word` is a number as an option, as in `head -5`."""
+        return bool(_COUNT.fullmatch(word)) and NUMBER_OPTIONS.get(self.program) in self.flags
+
+    def _as_path(self, word: str) -> str:
+        """A word after `--`, as the program takes it."""
+        is_dashed = self.program in ENDS_OPTIONS and word.startswith("-") and word != "-"
+        return f"./{word}" if is_dashed else word
 
     def _takes_next(self, word: str) -> bool:
         """Whether `word` is an option whose value is the next word: `-n 5`, `-name x`, never `--name x`."""
@@ -255,6 +301,13 @@ def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether a command can begin with both."""
     length = min(len(one), len(other))
     return one[:length] == other[:length]
+
+
+def _values(word: str) -> Iterator[str]:
+    """What of `word` a program may take as a path of its own."""
+    for separator in _SEPARATORS.finditer(word):
+        if value := word[separator.end() :]:
+            yield value
 
 
 def scope_in_text(word: str) -> str | None:

@@ -63,6 +63,23 @@ def test_another_command_raises_reading_and_writing_of_its_paths() -> None:
     assert raised("mkdir -p out/x") == {"proc.exec", "fs.read:out/x/**", "fs.write:out/x/**"}
 
 
+@pytest.mark.parametrize(
+    ("line", "scope"),
+    [
+        ("cat .env", ".env/**"),
+        ("cat ./sub/.ENV", "sub/.ENV/**"),
+        ("ls .git", ".git/**"),
+        ("find .llmdo/runs", ".llmdo/runs/**"),
+        ("grep -e KEY id_rsa", "id_rsa/**"),
+        ("git show HEAD:.env", "HEAD:.env/**"),
+        ("git log -- .npmrc", ".npmrc/**"),
+        ("mkdir .ssh", ".ssh/**"),
+    ],
+)
+def test_a_path_that_mostly_holds_secrets_is_said_beside_its_reading(line: str, scope: str) -> None:
+    assert f"fs.read.protected:{scope}" in raised(line)
+
+
 def test_a_listed_program_with_other_arguments_is_unvouched_and_any_other_unlisted() -> None:
     assert raised("make install") == {"proc.exec.unvouched"}
     assert raised("rm x") == {"proc.exec.unlisted"}
@@ -87,6 +104,129 @@ def test_a_launcher_never_only_reads() -> None:
 @pytest.mark.parametrize("line", ["env ls", "env", "node -e 1", "node -e1"])
 def test_an_open_rule_for_a_launcher_vouches_for_nothing(line: str) -> None:
     assert raised(line) == {"proc.exec.unvouched"}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "sed", "sed -n", "sed -i", "tar", "tar -xf", "awk -F ,", "gawk", "make", "make -j 4", "xargs", "xargs -I {}",
+        "xargs -n 1 sh", "env", "env A=1", "env -u A", "env A=1 python", "nice", "nice -n 10", "nice make", "timeout 5",
+        "timeout -s KILL 5", "timeout 5 python", "timeout 5s bash", "nohup", "stdbuf -oL", "sudo -u bob", "sudo make",
+        "ssh", "ssh host", "ssh -p 22 host", "ssh -o X host", "flock x", "chroot .", "git", "git -C sub",
+        "git --no-pager", "git bisect", "git bisect run", "git submodule", "git submodule foreach", "git config",
+        "git difftool", "git hook run", "docker run", "docker exec box", "docker exec -i box sh", "npm run", "npm exec",
+        "npx", "uv run", "uv run python", "pip install", "find . -exec", "rg --pre", "python -m", "python3.12", "bash -c",
+        "hg", "ed", "less", "pytest",
+    ],
+)  # fmt: skip
+def test_a_rule_that_leaves_to_the_model_what_runs_vouches_for_nothing(run: str) -> None:
+    rule = ShellRule(run=tuple(run.split()), positional="any")
+    assert rule.is_open_launcher
+    assert breaks_example(rule, [*run.split(), "x"])
+
+
+@pytest.mark.parametrize(
+    ("run", "flag"),
+    [
+        ("find .", "-exec"), ("find", "-okdir"), ("fd", "-x"), ("sort", "--compress-program="), ("rg", "--pre="),
+        ("sort", "--compress="), ("split", "--filter="), ("git grep", "-O"), ("git rebase", "-x="),
+        ("git fetch", "--upload-pack="), ("git diff", "--ext-diff"), ("git log", "--textconv"), ("pytest", "-p="),
+        ("pytest", "--override="), ("node", "-e="),
+    ],
+)  # fmt: skip
+def test_so_does_one_with_an_option_that_says_what_runs(run: str, flag: str) -> None:
+    assert ShellRule(run=tuple(run.split()), flags=(flag,), positional="paths").is_open_launcher
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "git log", "git --no-pager log", "git bisect start", "git submodule status", "sed -n 1,5p", "make test",
+        "timeout 5 python a.py", "env A=1 python a.py", "nice -n 10 make test", "python a.py", "python -m pytest",
+        "uv run pytest tests", "npm run test", "docker exec box ls", "ssh host uptime", "find . -exec wc -l", "mkdir",
+        "xargs -n 1 wc",
+    ],
+)  # fmt: skip
+def test_a_rule_that_names_what_runs_vouches_for_its_arguments(run: str) -> None:
+    rule = ShellRule(run=tuple(run.split()), positional="paths")
+    assert not rule.is_open_launcher
+    assert not breaks_example(rule, [*run.split(), "x"])
+
+
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        ("dd", "dd if=../out/secret.txt"), ("dd", "dd if=a of=/etc/x"), ("dd", "dd if=~/.ssh/id_rsa"),
+        ("dd", "dd if=-"), ("dd", "dd if=@list"), ("cp", "cp a b=../c"), ("convert", "convert text:/etc/passwd a"),
+        ("convert", "convert a,../b c"), ("dd", "dd a=b=../c"), ("dd", "dd if=..\\x"), ("dd", "dd if=C:/x"),
+        ("git show", "git show HEAD:../x"), ("git clone", "git clone ext::./pwn.sh"), ("scp2", "scp2 host:/etc/passwd"),
+        ("make test", "make test SHELL=./pwn.sh"), ("make test", "make test SHELL:=./pwn.sh"),
+        ("make test", "make test X=1"), ("make test", "make test x!=./pwn.sh"), ("env A=1 ls", "env A=1 ls B=1"),
+        ("awk -f a.awk", "awk -f a.awk x=1"), ("python a.py", "python a.py --x=1"),
+    ],
+)  # fmt: skip
+def test_what_follows_an_equals_sign_is_a_path_and_never_a_variable_of_a_launcher(
+    run: str, line: str
+) -> None:
+    rule = ShellRule(run=tuple(run.split()), positional="paths")
+    assert breaks_example(rule, line.split())
+
+
+def test_a_path_after_an_equals_sign_is_said_as_well() -> None:
+    rule = ShellRule(run=("dd",), positional="paths")
+    found = rule.raised(("dd", "if=a/.env"), scope_in_text, isolated=True) or ()
+    assert {str(one) for one in found} >= {
+        "fs.read:if=a/.env/**",
+        "fs.read:a/.env/**",
+        "fs.write:a/.env/**",
+        "fs.read.protected:a/.env/**",
+    }
+
+
+def test_no_launcher_takes_a_variable_from_the_model_whatever_its_words_are() -> None:
+    assert breaks_example(
+        ShellRule(run=("make", "test"), positional="any"), ["make", "test", "SHELL=./pwn.sh"]
+    )
+
+
+TESTS = ShellRule(run=("pytest", "tests"), flags=("-q", "-k=", "-x"), positional="paths")
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "vouched"),
+    [
+        (TESTS, "pytest -q tests", True),
+        (TESTS, "pytest -q -k parser tests/a.py tests", False),
+        (TESTS, "pytest -k tests tests -x src", True),
+        (TESTS, "pytest -k tests", False),
+        (TESTS, "pytest -q src", False),
+        (TESTS, "pytest -p evil tests", False),
+        (TESTS, "pytest -- tests", False),
+        (TESTS, "pytest -q", False),
+        (ShellRule(run=("pytest",), flags=("-q",), positional="paths"), "pytest -q tests", True),
+        (ShellRule(run=("pytest",), flags=("-q",), positional="paths"), "pytest -q ../tests", False),
+        (ShellRule(run=("git", "log"), flags=("-p",), positional="paths"), "git -p log", False),
+        (ShellRule(run=("make", "test"), flags=("-n",), positional="paths"), "make -n test", False),
+    ],
+)
+def test_a_test_runner_takes_options_before_its_tests(rule: ShellRule, line: str, vouched: bool) -> None:
+    assert breaks_example(rule, line.split()) is not vouched
+
+
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("head -5 README.md", "README.md/**"), ("tail -20 README.md", "README.md/**"), ("ls -- -x", "-x/**"),
+        ("git log -5", "**"), ("grep -3 -e x README.md", "README.md/**"), ("cat -- --a/../b", None), ("cat -- -", None),
+        ("cat -- -x .env", ".env/**"), ("head -5x README.md", None), ("head --5 README.md", None), ("wc -5 a", None),
+        ("ls -5", None), ("git log -- -x", None), ("find -- -delete", None), ("rg -- -x", None), ("git show -5", None),
+    ],
+)  # fmt: skip
+def test_numbers_as_options_and_paths_after_two_dashes_mean_what_they_do(
+    line: str, reads: str | None
+) -> None:
+    found = raised(line)
+    assert (f"fs.read:{reads}" in found) if reads else found == {"proc.exec.unvouched"}
 
 
 @pytest.mark.parametrize("program", ["python3.12", "gcc-13", "bash", "ruby3.1", "busybox", "xargs"])
@@ -143,7 +283,7 @@ def test_without_a_rule_every_program_is_unlisted() -> None:
     assert Vouching.of(ShellSettings(), {}).declared("auto") == {Capability("proc.exec.unlisted")}
 
 
-WORDS = ["a", "-p", "x/y", "..", "log", "test", "-n", "--", "-rn", "src"]
+WORDS = ["a", "-p", "x/y", ".env", "HEAD:.git/x", "if=x", "-5", "..", "log", "test", "-n", "--", "-rn", "src"]
 COMMANDS = st.tuples(
     st.sampled_from(["git", "ls", "mkdir", "make", "python", "env", "grep", "rm", "cat"]),
     st.lists(st.sampled_from(WORDS), max_size=4),
@@ -166,6 +306,12 @@ def test_whatever_a_command_raises_was_declared(
     for isolated in {"auto": (True, False), "require": (True,), "off": (False,)}[mode]:
         for one in vouching.raised(command, scope_in_text, isolated=isolated):
             assert any(most.contains(one) for most in declared)
+
+
+@pytest.mark.parametrize("rule", [{"positional": "paths"}, {"reads": "workspace"}])
+def test_reach_is_told_by_name_that_commands_may_read_secrets(rule: dict[str, object]) -> None:
+    settings = ShellSettings(rules=parse_rules({"rules": [{"run": ["p"], **rule}]}))
+    assert Capability("fs.read.protected", "**") in Vouching.of(settings, {}).declared("require")
 
 
 @given(COMMANDS, CONFIGS)
