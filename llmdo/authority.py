@@ -19,11 +19,16 @@ Decision = Literal["allowed", "needs_approval", "blocked"]
 
 STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked": 2}
 
-BUILT_IN_VERSION = 1
-"""Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there."""
+BUILT_IN_VERSION = 2
+"""Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there.
+
+2: reading what mostly holds secrets is `fs.read.protected`, which asks at a terminal.
+1: the first.
+"""
 
 VOCABULARY: dict[str, str] = {
     "fs.read": "reads a file of the workspace",
+    "fs.read.protected": "reads a file that mostly holds secrets, such as `.env` or what is in `.git/`",
     "fs.list": "lists files of the workspace",
     "fs.write": "creates or changes a file of the workspace",
     "fs.write.protected": "changes a file that governs the run, such as `llmdo.toml` or a worker file",
@@ -47,14 +52,26 @@ VOCABULARY: dict[str, str] = {
 
 UNDECLARED = "capability.undeclared"
 
-ONLY_BY_FULL_NAME = frozenset({"fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"})
+ONLY_BY_FULL_NAME = frozenset(
+    {"fs.read.protected", "fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"}
+)
 """Inside a ceiling only where the ceiling spells out the whole name."""
 
 OUTSIDE_CEILINGS = frozenset({"agent.delegate", "data.untrusted"})
 """Never cut off by a ceiling: the callee has its own, and a marker does nothing."""
 
-TERMINAL_ONLY = frozenset({"fs.write.protected"})
+TERMINAL_ONLY = frozenset({"fs.read.protected", "fs.write.protected"})
 """A question about one of these is answered by a person at a terminal, never by a flag."""
+
+
+GRAVEST_FIRST = (
+    "proc.exec.unlisted", "proc.exec.unvouched", "proc.exec", "fs.write.protected", "fs.delete", "fs.write",
+    "secret.read", "fs.read.protected", "net.connect", "mcp.call", "mcp.start", "x", "env.read", "proc.exec.read",
+    "fs.read", "net.search", "mcp.read", "fs.list", "data.untrusted", "agent.delegate",
+)  # fmt: skip
+"""What does most harm where nobody looks comes first: running what it likes, then changing, sending and reading."""
+
+_PLACES = {name: place for place, name in enumerate(GRAVEST_FIRST)}
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
@@ -105,6 +122,18 @@ class Capability:
     def touches(self, other: Capability) -> bool:
         """Whether some call that raises `other` falls under this."""
         return self.covers_name(other.name) and scopes_meet(self.scope, other.scope)
+
+
+def gravity(capability: Capability) -> tuple[int, str]:
+    """A sort key by which the gravest capability comes first, by `GRAVEST_FIRST`; ties by name and scope.
+
+    What has no place there is as grave as the nearest capability above it, a family as the gravest one in it.
+    """
+    for name in capability.names:
+        if (place := _PLACES.get(name)) is not None:
+            return place, str(capability)
+    places = (place for name, place in _PLACES.items() if capability.covers_name(name))
+    return next(places, len(_PLACES)), str(capability)
 
 
 def scope_contains(outer: str | None, inner: str | None) -> bool:
@@ -168,6 +197,7 @@ _BUILT_IN: dict[str, Decision] = {
     "data.untrusted": "allowed",
     "proc.exec.unlisted": "blocked",
     UNDECLARED: "blocked",
+    "fs.read.protected": "needs_approval",
     "fs.write.protected": "needs_approval",
     "proc.exec.unvouched": "needs_approval",
 }
@@ -275,7 +305,8 @@ def decide(raised: Iterable[Capability], declared: Iterable[Capability], authori
         reasons.extend(_reasons(capability, declared, authority))
     decision = strictest(reason.decision for reason in reasons)
     made = [reason for reason in reasons if reason.decision == decision]
-    return Verdict(decision, tuple(sorted(made, key=_order) if len(made) > 1 else made))
+    # What a worker's own rule repeats of the rules for all is one reason.
+    return Verdict(decision, tuple(sorted(dict.fromkeys(made), key=_order) if len(made) > 1 else made))
 
 
 def _order(reason: Reason) -> tuple[str, bool, str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from llmdo.authority import Capability, scope_contains, scopes_meet
 from llmdo.graph import Tool
+from llmdo.secret_files import protected_within
 from llmdo.shell.rules import ShellSettings, Vouching
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ def _filesystem(config: Mapping[str, object]) -> tuple[Tool, ...]:
         if scopes_meet(one, other)
     }
     return (
-        _tool("list_files", ["fs.list"], read),
-        _tool("read_file", ["fs.read"], read),
+        _tool("list_files", ["fs.list"], read, reads=read),
+        _tool("read_file", ["fs.read"], read, reads=read),
         _tool("write_file", ["fs.write", "fs.write.protected"], write),
-        _tool("edit_file", ["fs.read", "fs.write", "fs.write.protected"], both),
+        _tool("edit_file", ["fs.read", "fs.write", "fs.write.protected"], both, reads=both),
     )
 
 
@@ -75,7 +76,9 @@ def _provider_side(config: Mapping[str, object]) -> tuple[Tool, ...]:
     return tuple(Tool(name=name, capabilities=tuple(map(Capability, _PROVIDER_SIDE[name]))) for name in names)
 
 
-def _tool(name: str, capabilities: Iterable[str], scopes: Iterable[str]) -> Tool:
+def _tool(name: str, capabilities: Iterable[str], scopes: Iterable[str], reads: Iterable[str] = ()) -> Tool:
+    """A tool that raises all of these within these scopes; it sees what lies within `reads`."""
     scopes = tuple(scopes)
-    declared = sorted(Capability(capability, scope) for capability in capabilities for scope in scopes)
-    return Tool(name=name, capabilities=tuple(declared), hook=True)
+    declared = {Capability(capability, scope) for capability in capabilities for scope in scopes}
+    declared.update(*map(protected_within, reads))
+    return Tool(name=name, capabilities=tuple(sorted(declared)), hook=True)

@@ -195,3 +195,22 @@ def test_a_question_about_a_protected_file_is_for_a_terminal_only() -> None:
 
 def test_every_built_in_rule_names_a_capability_of_the_vocabulary() -> None:
     assert {rule.capability.name for rule in BUILT_IN} <= set(VOCABULARY)
+
+
+def test_a_ceiling_holds_the_reading_of_secrets_only_by_its_full_name() -> None:
+    secret = Capability("fs.read.protected", "in/.env")
+    for wide in ("fs", "fs.read", "fs.read:in/**"):
+        assert not Ceiling((Capability.parse(wide),), "entry `e`").admits(secret)
+    for full in ("fs.read.protected", "fs.read.protected:in/**"):
+        assert Ceiling((Capability.parse(full),), "entry `e`").admits(secret)
+
+
+def test_allowing_to_read_leaves_the_question_about_secrets_until_a_rule_names_it() -> None:
+    read, secret = Capability("fs.read", ".env"), Capability("fs.read.protected", ".env")
+
+    def decided(name: str) -> str:
+        rules = (Rule(Capability.parse(name), "allowed", "llmdo.toml"),)
+        return decide([read, secret], [Capability("fs.read")], Authority(base=base_rules(rules))).decision
+
+    assert decided("fs") == decided("fs.read") == decided("fs.read.protected:.env") == "needs_approval"
+    assert decided("fs.read.protected") == "allowed"

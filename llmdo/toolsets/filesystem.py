@@ -13,6 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo import builtin
 from llmdo.authority import UNDECLARED, Capability, scope_contains, scopes_meet
+from llmdo.secret_files import is_secret, protected
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.pathmap import below
@@ -109,11 +110,13 @@ class FilesystemToolset(AbstractToolset[object]):
         try:
             path = self._paths.resolve(tool_args.get("path", WORKSPACE))
             if name == "list_files":
-                return {Capability("fs.list", scope) for scope in self._listed(path)}
+                return {one for scope in self._listed(path) for one in _listing(path, scope)}
             file_parts(path)
         except PathRefused:
             return {Capability(capability) for capability in capabilities}
         raised = {Capability(capability, path) for capability in capabilities}
+        if "fs.read" in capabilities:
+            raised |= protected(path)
         if "fs.write" in capabilities and is_protected(path, self._protected):
             raised.add(Capability("fs.write.protected", path))
         return raised
@@ -133,7 +136,9 @@ class FilesystemToolset(AbstractToolset[object]):
         listing: Listing = await self._in_thread(
             path,
             folder,
-            lambda: self._root.list_files(folder, pattern, limit=MAX_ANSWERED, within=self._read),
+            lambda: self._root.list_files(
+                folder, pattern, limit=MAX_ANSWERED, within=self._read, is_closed=_closed_below(folder)
+            ),
         )
         return "\n".join(self._answer(normalise(path), folder, listing))
 
@@ -229,6 +234,10 @@ class FilesystemToolset(AbstractToolset[object]):
             yield f"(not shown: {shadowed:,} files that cannot be named from here)"
         if listing.skipped:
             yield f"(left out: {listing.skipped:,}, being links, special files or closed folders)"
+        if listing.closed:
+            shown = ", ".join(f"`{below(named, real[start:])}`" for real in listing.closed[:SHOWN_PLACES])
+            more = ", ..." if len(listing.closed) > SHOWN_PLACES else ""
+            yield f"(not entered, as secrets are kept there: {shown}{more}; list such a folder itself)"
         if listing.cut:
             yield f"(cut off after {len(listing.paths):,} files: ask for a folder or a narrower pattern)"
 
@@ -251,6 +260,17 @@ class FilesystemToolset(AbstractToolset[object]):
         except PathRefused as refused:
             named = path if refused.path == real else refused.path
             raise ToolFailed(str(PathRefused(named, refused.reason, hint=refused.hint))) from refused
+
+
+def _listing(folder: str, scope: str) -> Iterator[Capability]:
+    """What listing the part of `folder` that lies in `scope` raises."""
+    yield Capability("fs.list", scope)
+    yield from protected(folder, scope)
+
+
+def _closed_below(folder: str) -> Callable[[str], bool]:
+    """Which folders a listing of `folder` does not enter: nobody was asked about them."""
+    return (lambda _: False) if is_secret(folder) else is_secret
 
 
 def _everything_in(folder: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 import threading
 
 import pytest
@@ -15,7 +16,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
 from llmdo import builtin
-from llmdo.authority import Capability
+from llmdo.authority import Capability, scope_contains
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import MAX_FILE, MAX_TEXT, FilesystemToolset
 from llmdo.toolsets.pathmap import PathMap
@@ -387,3 +388,79 @@ def test_an_edit_needs_both_to_read_and_to_write(make):
         "fs.write:a.worker",
         "fs.write.protected:a.worker",
     }
+
+
+@pytest.mark.parametrize("path", [".env", "./.env", ".ENV", "input/.env", "input/keys/id_rsa", ".git/config"])
+def test_reading_what_mostly_holds_secrets_is_said_beside_the_reading(make, path):
+    toolset, real = make({}), path.removeprefix("./")
+    assert raised(toolset, "read_file", path=path) == {f"fs.read:{real}", f"fs.read.protected:{real}"}
+
+
+def test_the_real_file_counts_where_an_alias_stands_for_a_secret(make):
+    toolset = make({}, paths={"notes.txt": "input/.env", "history/": ".git/"})
+    assert "fs.read.protected:input/.env" in raised(toolset, "read_file", path="notes.txt")
+    assert "fs.read.protected:.git/HEAD" in raised(toolset, "read_file", path="history/HEAD")
+    assert "fs.read.protected:.git/**" in raised(toolset, "list_files", path="history")
+
+
+def test_an_edit_of_a_secret_reads_it_and_a_write_does_not(make):
+    toolset = make({"write": ["**"]})
+    edited = raised(toolset, "edit_file", path="input/server.pem", old="a", new="b")
+    assert edited == {
+        "fs.read:input/server.pem",
+        "fs.read.protected:input/server.pem",
+        "fs.write:input/server.pem",
+    }
+    assert raised(toolset, "write_file", path="input/server.pem", content="") == {"fs.write:input/server.pem"}
+
+
+def test_a_listing_inside_a_folder_of_secrets_is_said_beside_the_listing(make):
+    toolset = make({})
+    for folder in (".git", "./.git/", ".git/refs", ".LLMDO/runs", "sub/.ssh"):
+        real = posixpath.normpath(folder)
+        assert raised(toolset, "list_files", path=folder) == {
+            f"fs.list:{real}/**",
+            f"fs.read.protected:{real}/**",
+        }
+    assert raised(toolset, "list_files", path=".") == {"fs.list:**"}
+    assert raised(toolset, "list_files", path="input") == {"fs.list:input/**"}
+
+
+@pytest.mark.parametrize("pattern", [".git/**", ".*/**", "**/.*", ".*/**/.*/*", "input/.ssh/*", "**/.ssh/*"])
+def test_no_pattern_leads_a_listing_into_a_folder_of_secrets(make, workspace, pattern):
+    for path in (".git/refs/heads/main", "input/.ssh/known_hosts", ".cache/.git/x", ".notes/a.txt"):
+        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / path).write_text("x")
+    answer = say(make({}), "list_files", pattern=pattern)
+    for inside in ("refs", "known_hosts", ".cache/.git/x"):
+        assert inside not in answer
+    assert "(not entered, as secrets are kept there: `" in answer or pattern == "**/.*"
+
+
+def test_a_listing_that_was_decided_on_shows_what_is_in_a_folder_of_secrets(make, workspace):
+    (workspace / ".git/refs").mkdir(parents=True)
+    (workspace / ".git/refs/main").write_text("x")
+    assert say(make({}), "list_files", path=".git") == ".git/refs/main"
+
+
+@given(
+    st.sampled_from(["read_file", "edit_file", "list_files", "write_file"]),
+    st.lists(st.sampled_from(["in", "a", ".env", ".git", "x.pem"]), min_size=1, max_size=3).map("/".join),
+    st.sampled_from(
+        [
+            {"write": ["**"]},
+            {"read": ["in/**"], "write": ["in/a"]},
+            {"read": [".git/**", "in/a"]},
+            {"read": ["a"]},
+            {"read": [".env"], "write": [".env"]},
+        ]
+    ),
+)
+def test_a_call_within_its_scopes_raises_only_what_is_declared(name, path, config):
+    toolset = FilesystemToolset(None, config, PathMap.of({}))
+    tool = builtin.tools("filesystem", config).get(name)
+    if tool is None:
+        return
+    for one in toolset.get_capabilities(name, {"path": path}, None, {}):
+        inside = any(scope_contains(most.scope, one.scope) for most in tool.capabilities)
+        assert not inside or any(most.contains(one) for most in tool.capabilities)

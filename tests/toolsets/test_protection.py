@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from llmdo import project
+from llmdo.inventory import governing_files
 from llmdo.toolsets.protection import is_protected
 
 GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
@@ -47,6 +49,10 @@ GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
         "tools/calc.py",
         "TOOLS/Calc.py",
         "./tools//calc.py",
+        "tools/calc.cpython-311-x86_64-linux-gnu.so",
+        "tools/calc.pyd",
+        "tools/calc.pyc",
+        "tools/__pycache__/calc.cpython-311.pyc",
         "schemas/deck.py",
         "Pru\u0308fer.py",
     ],
@@ -63,10 +69,31 @@ def test_a_name_that_governs_the_run_is_protected(path):
         "worker",
         "git/config",
         "llmdo.toml.md",
-        "tools/calc.pyc",
         "tools/calc2.py",
+        "tools/calc2.pyc",
         "env",
     ],
 )
 def test_an_ordinary_name_is_not_protected(path):
     assert not is_protected(path, GOVERNING)
+
+
+def test_what_an_import_would_find_is_protected_before_it_lies_there(tmp_path):
+    (tmp_path / "llmdo.toml").write_text(
+        'schema = 1\n[workspace]\nname = "w"\ntoolset-modules = ["tools/*.py"]\n'
+    )
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/calc.py").write_text(
+        "import helpers\nfrom . import near\ntry:\n    import fastpath\nexcept ImportError:\n    fastpath = None\n"
+        "def later():\n    from plugins.deep import thing\n"
+    )
+    (tmp_path / "helpers.py").write_text("")
+    governing = governing_files(project.read(tmp_path).graph)
+    for path in (
+        "helpers.py", "helpers/__init__.py", "helpers/__init__.abi3.so", "fastpath.py", "fastpath.so",
+        "tools/__init__.py", "tools/near.py", "tools/near/__init__.py", "plugins/__init__.py", "plugins/deep.py",
+        "plugins/deep/thing.py", "__pycache__/helpers.cpython-311.pyc",
+    ):  # fmt: skip
+        assert is_protected(path, governing), path
+    for path in ("reports/a.md", "helpers/data.txt", "fastpath.txt", "tools/notes.md", "other.py"):
+        assert not is_protected(path, governing), path
