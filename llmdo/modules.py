@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import digest, topology
-from llmdo.workspace import import_candidates
+from llmdo.syntax.imports import import_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +16,22 @@ if TYPE_CHECKING:
 def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:
     """Path to those of `modules` that the one there imports itself, sorted."""
     return {
-        path: sorted({one for one in import_candidates(path, found.outline) if one in modules} - {path})
+        path: sorted(
+            {one for one in (*import_candidates(path, found.outline), *found.sources) if one in modules}
+            - {path}
+        )
         for path, found in modules.items()
     }
+
+
+def text_digests(modules: Mapping[str, Module]) -> dict[str, str]:
+    """Path to the digest of the text of that file alone."""
+    return {path: digest.of_text(found.source.text) for path, found in modules.items()}
+
+
+def importable(modules: Mapping[str, Module]) -> frozenset[str]:
+    """Every path at which an import of `modules` could find one, whether a file lies there or not."""
+    return frozenset().union(*{import_candidates(path, found.outline) for path, found in modules.items()})
 
 
 def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:

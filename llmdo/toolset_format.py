@@ -41,6 +41,15 @@ ToolsetTable = TypedDict(
                 Doc("FILE.py:ATTRIBUTE or package.module:ATTRIBUTE; a toolset, or a class of one."),
             ]
         ],
+        "sources": NotRequired[
+            Annotated[
+                list[Text],
+                Doc(
+                    "Python files of the workspace that its module imports without its text saying so, such as "
+                    "plugins: paths or globs. They may be imported, and are locked with it."
+                ),
+            ]
+        ],
         "prefix": NotRequired[
             Annotated[
                 Prefix, Doc("Put before the name of each tool, with `_` between: models see only that.")
@@ -168,6 +177,9 @@ LockedToolset = TypedDict(
         ],
         "source": NotRequired[
             Annotated[Digest, Doc("Of the module and the workspace modules that it imports.")]
+        ],
+        "sources": NotRequired[
+            Annotated[list[Path], Doc("The files that it imports without its text saying so.")]
         ],
         "prefix": NotRequired[Annotated[Prefix, Doc("What models see before the names of its tools.")]],
         "class": NotRequired[Annotated[bool, Doc("Whether it is a class, made anew for every call.")]],

@@ -111,6 +111,7 @@ class _Reader:
         self._places = places
         self._open: list[_Open] = []
         self._documents = 0
+        self._scalar_before: Any = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             yaml.ScalarEvent: self._scalar,
             yaml.MappingStartEvent: lambda event: self._start(event, {}),
@@ -139,7 +140,10 @@ class _Reader:
             if unprintable := _UNPRINTABLE.search(header):
                 self.problems.append(_bad_character(self._source, unprintable))
         except yaml.MarkedYAMLError as error:
-            self.problems.append(_syntax_problem(self._source, header, error))
+            self.problems.append(
+                _quotes_problem(self._source, header, self._scalar_before, error)
+                or _syntax_problem(self._source, header, error)
+            )
 
     def _refuse(
         self, event: Any, message: str, hint: str | None = None, related: Related | None = None
@@ -169,6 +173,7 @@ class _Reader:
             )
 
     def _scalar(self, event: Any) -> None:
+        self._scalar_before = event
         if event.anchor is not None or event.tag is not None:
             self._refuse_properties(event)
         if not self._open:
@@ -343,7 +348,30 @@ _AT_THE_START = re.compile(
 )
 """Mistakes that are shown where the text that holds them begins, not where they were noticed."""
 
+_ESCAPED = {"'": "''", '"': '\\"'}
+"""How a quote is written inside quotes of its kind."""
+
 _SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
+
+
+def _quotes_problem(
+    source: Source, header: str, scalar: Any, error: yaml.MarkedYAMLError
+) -> Diagnostic | None:
+    """What is wrong where text follows the quotes of `scalar`: over lines, they are not those that were meant."""
+    mark = error.problem_mark
+    if mark is None or scalar is None or scalar.style not in _ESCAPED:
+        return None
+    start, end = scalar.start_mark, scalar.end_mark
+    if end.line != mark.line or header[end.index : mark.index].strip(" "):
+        return None
+    if start.line != end.line:
+        at = Span(start.line + 2, start.column + 1, start.line + 2, start.column + 2)
+        message, hint = "the quotes that open here are not closed on their line", None
+    else:
+        at = Span(end.line + 2, end.column, end.line + 2, end.column + 1)
+        message = "the quotes close here, and text follows"
+        hint = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
+    return finding("LDO101", source.location(at), message, hint=hint)
 
 
 def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) -> Diagnostic:

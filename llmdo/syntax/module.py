@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.diagnostic import Diagnostic, excerpt, finding
 from llmdo.source import Span
+from llmdo.syntax.functions import functions
 from llmdo.syntax.tree import Function, Notes, last_name
 from llmdo.syntax.workers import workers
 from llmdo.values import dataclass, field
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.source import Source
+    from llmdo.syntax.functions import FunctionOutline
     from llmdo.syntax.workers import WorkerOutline
 
 _REGISTERING = frozenset({"tool", "tool_plain", "add_function"})
@@ -76,6 +78,8 @@ class Outline:
     """Those with a public name, in the order of the text."""
     workers: Mapping[str, WorkerOutline] = field(default_factory=dict)
     """Workers written in Python, those with a public name, in the order of the text."""
+    functions: Mapping[str, FunctionOutline] = field(default_factory=dict)
+    """Those that the text alone tells how to call, in its order."""
     imports: tuple[str, ...] = ()
     """Dotted names, sorted. `from x import y` gives `x` and `x.y`, as `y` may be a module; relative ones keep
     their dots. What only type checkers import is left out."""
@@ -104,6 +108,7 @@ def outline(source: Source) -> Outline:
         open=notes.open or "__getattr__" in notes.spans,
         toolsets=_Toolsets(notes).public(),
         workers=workers(notes, source),
+        functions=functions(notes),
         imports=tuple(sorted(notes.imports)),
         spans=notes.spans,
     )

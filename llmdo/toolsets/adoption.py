@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import ToolSearch
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
 from llmdo.diagnostic import LlmdoError
@@ -47,12 +50,26 @@ def workers_of(agent: Agent[Any, Any]) -> frozenset[str]:
     return frozenset(one.worker for one in agent.toolsets if isinstance(one, DelegateToolset))
 
 
+_BODIES = ("extra_body", "bedrock_additional_model_requests_fields")
+"""The settings that are sent as they are."""
+
+_OF_TOOLS = re.compile(
+    r"tool|mcp|plugin|function|connector|server|search|skill|retriev|data_?sources?|browser|interpreter|container",
+    re.IGNORECASE,
+)
+"""In the key of a request's body, such as `mcp_servers` or `web_search_options`: what lets the provider act."""
+
+
 def tools_in(settings: Any) -> Iterator[str]:
     """The keys of a model's settings that hold tools of the provider, before which no gate would stand."""
     for key, value in (settings or {}).items():
-        in_body = key == "extra_body" and isinstance(value, dict) and "tools" in value
-        if in_body or key.endswith(("_native_tools", "_builtin_tools")):
+        if key.endswith(("_native_tools", "_builtin_tools")):
             yield key
+        elif key in _BODIES and value:
+            if not isinstance(value, Mapping):
+                yield key
+                continue
+            yield from (f"{key}.{name}" for name in value if _OF_TOOLS.search(str(name)))
 
 
 def _problems(agent: Agent[Any, Any]) -> Iterator[str]:
@@ -61,6 +78,8 @@ def _problems(agent: Agent[Any, Any]) -> Iterator[str]:
     if not isinstance(agent.output_type, type):
         yield "its output is not one plain type, and an output function would be a tool that no gate sees"
     for capability in agent.root_capability.capabilities:
+        if isinstance(capability, ToolSearch) and callable(capability.strategy):
+            yield "its capability `ToolSearch` has a function of its own, which would run where no gate stands"
         if type(capability) not in _USUAL:
             yield (
                 f"its capability `{type(capability).__name__}` can act where no gate stands "

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
+import struct
 import subprocess
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import LlmdoError
@@ -80,11 +85,12 @@ class Bubblewrap:
         network: bool,
         also: Iterable[Path] = (),
         cwd: Path | None = None,
+        scratch: Path | None = None,
     ) -> list[str]:
         """The words that run `words` isolated, in the workspace, of which only `mounts` can be written.
 
-        `also` are files outside the workspace that it needs to read, `cwd` is where it starts. The environment is that
-        of the caller.
+        `also` are files outside the workspace that it needs to read, `scratch` is a folder there that it may write,
+        `cwd` is where it starts. The environment is that of the caller.
         """
         root = str(self.root)
         return [
@@ -102,6 +108,7 @@ class Bubblewrap:
             *_read_only([*self.folders, *also]),
             *("--ro-bind", root, root),
             *(word for mount in mounts for word in mount.words(self.root)),
+            *(("--bind", str(scratch), str(scratch)) if scratch else ()),
             *("--remount-ro", "/", "--chdir", str(cwd or root), "--", *words),
         ]
 
@@ -168,17 +175,31 @@ def _bubblewrap(programs: Programs) -> Path | None:
     return next((one for one in candidates if os.access(one, os.X_OK)), None)
 
 
-def _failure(words: Sequence[str]) -> str | None:
+@contextmanager
+def filtering(words: Sequence[str], denied: bytes) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """The words of a bubblewrap that denies the system calls in `denied`, and the descriptors that it inherits."""
+    if not denied:
+        yield [*words], ()
+        return
+    with TemporaryFile() as file:
+        file.write(denied)
+        file.seek(0)
+        yield [words[0], "--seccomp", str(file.fileno()), *words[1:]], (file.fileno(),)
+
+
+def _failure(words: Sequence[str], denied: bytes = b"") -> str | None:
     """What went wrong when `words` were run; None where nothing did."""
     try:
-        done = subprocess.run(
-            words,
-            env={"PATH": "/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            timeout=PROBE_SECONDS,
-            check=False,
-        )
+        with filtering(words, denied) as (whole, inherited):
+            done = subprocess.run(
+                whole,
+                env={"PATH": "/usr/bin:/bin"},
+                capture_output=True,
+                text=True,
+                timeout=PROBE_SECONDS,
+                check=False,
+                pass_fds=inherited,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return None if done.returncode == 0 else (done.stderr.strip() or f"exit code {done.returncode}")
@@ -202,25 +223,65 @@ def _described(bubblewrap: Bubblewrap) -> Isolation:
     return Isolation("bubblewrap", covers=_CONTAINED, lacks=tuple(lacks))
 
 
-def offline(words: Sequence[str], *, writable: Iterable[Path], programs: Programs) -> list[str]:
-    """The words that run `words` without network, and with nothing to write but the folders `writable`.
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """How a program is started that must reach nothing: neither a socket nor the home folder, and write nothing."""
 
-    Where that does not work here, `words` as they are.
-    """
+    words: list[str]
+    filter: bytes = b""
+    """The system calls that bubblewrap is to deny; empty where nothing isolates the program."""
+    reason: str = ""
+    """Why nothing does."""
+
+
+def seal(
+    words: Sequence[str],
+    *,
+    root: Path,
+    scratch: Path,
+    readable: Iterable[Path],
+    programs: Programs,
+    home: Path,
+) -> Sealed:
+    """How to run `words` in the workspace at `root`: it reads that and `readable`, and writes `scratch` alone."""
     found = _bubblewrap(programs)
     if found is None:
-        return list(words)
-    shut = [
-        *(
-            str(found),
-            "--die-with-parent",
-            "--unshare-user",
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-ipc",
-        ),
-        *("--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"),
-        *(word for folder in writable for word in ("--bind", str(folder), str(folder))),
-        "--",
-    ]
-    return list(words) if _failure([*shut, TRUE]) else [*shut, *words]
+        return Sealed([*words], reason="there is no `bwrap` here")
+    strict = Bubblewrap(program=found, root=root.resolve(), home=home, folders=())
+    denied = without_sockets()
+    said = ""
+    for candidate in (strict, replace(strict, nested=True)):
+        outer = candidate.command([], also=readable, network=False, scratch=scratch)
+        said = _failure([*outer, TRUE], denied) or ""
+        if not said:
+            return Sealed([*outer, *words], denied)
+    return Sealed([*words], reason=f"`{found}` does not work here: {said}")
+
+
+_DENY = 0x0005_0000 | errno.EPERM
+_ALLOW = 0x7FFF_0000
+_IO_URING_SETUP = 425  # makes sockets by itself
+_SOCKET_CALLS = {"x86_64": (0xC000_003E, 41), "aarch64": (0xC000_00B7, 198)}
+"""The number of the architecture, and of `socket` there."""
+
+
+def without_sockets() -> bytes:
+    """A filter of system calls that lets no socket be made but pairs; empty on other architectures.
+
+    A socket of another process that lies in the workspace could be used however read-only that is.
+    """
+    if (call := _SOCKET_CALLS.get(platform.machine())) is None:
+        return b""
+    architecture, socket = call
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
+    program = (
+        (load, 0, 0, 4),
+        (equal, 0, 5, architecture),  # any other one has other numbers
+        (load, 0, 0, 0),
+        (at_least, 3, 0, 0x4000_0000),  # and so has x32
+        (equal, 2, 0, socket),
+        (equal, 1, 0, _IO_URING_SETUP),
+        (give, 0, 0, _ALLOW),
+        (give, 0, 0, _DENY),
+    )
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in program)

@@ -7,6 +7,7 @@ was judged is the file that is opened, whatever another program renames meanwhil
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -40,6 +41,8 @@ class Listing:
     """Relative to the workspace, sorted."""
     skipped: int = 0
     """Links, devices, folders that cannot be opened, and names that no path may have."""
+    closed: tuple[str, ...] = ()
+    """Folders that the pattern leads into and that were not entered, sorted."""
     cut: bool = False
     """Whether there may be more: a limit ended the search."""
 
@@ -117,6 +120,15 @@ class Root:
                 return content
         raise PathRefused(path, f"is larger than {limit:,} bytes", hint="use a smaller file")
 
+    def digest(self, path: str) -> str:
+        """The SHA-256 of the file at `path`, however large it is.
+
+        Raises:
+            PathRefused: As `open_file`.
+        """
+        with _refusing(path), os.fdopen(self.open_file(path), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
     def write_atomic(self, path: str, content: bytes) -> Literal["created", "replaced"]:
         """Makes `content` the file at `path`, all of it or nothing; folders on the way are made.
 
@@ -152,11 +164,12 @@ class Root:
         *,
         limit: int = MAX_LISTED,
         within: Sequence[str] = ("**",),
+        is_closed: Callable[[str], bool] = lambda _: False,
     ) -> Listing:
         """The regular files below `folder` that lie in a scope of `within` and match `pattern`.
 
-        The pattern is relative to the folder. No link is entered. A hidden name is found only by a part of the
-        pattern that begins with a dot too.
+        The pattern is relative to the folder. No link is entered, and no folder that `is_closed`. A hidden name is
+        found only by a part of the pattern that begins with a dot too.
 
         Raises:
             PathRefused: There is no such folder, or the pattern is none.
@@ -164,7 +177,7 @@ class Root:
         top = folder_parts(folder)
         wanted = parse_pattern(pattern)
         with _refusing(folder), closing(self.folder.folder(top)):
-            search = _Search(self.folder, limit, tuple(within))
+            search = _Search(self.folder, limit, tuple(within), is_closed)
             return search.run(top, wanted)
 
     def _made(self, parts: Sequence[str]) -> Folder:
@@ -181,10 +194,14 @@ class Root:
 class _Search:
     """One walk over the folders of a listing: what it has found and how much it has seen."""
 
-    def __init__(self, root: Folder, limit: int, within: tuple[str, ...]) -> None:
+    def __init__(
+        self, root: Folder, limit: int, within: tuple[str, ...], is_closed: Callable[[str], bool]
+    ) -> None:
         self.root = root
         self.limit = limit
         self.within = within
+        self.is_closed = is_closed
+        self.closed: list[str] = []
         self.found: list[str] = []
         self.skipped = 0
         self.visited = 0
@@ -202,13 +219,20 @@ class _Search:
                     if pattern.matches(reached) and any(scope_contains(one, path) for one in self.within):
                         self._take(path)
                 elif reached and any(scopes_meet(one, f"{path}/**") for one in self.within):
-                    if kind == "folder":
-                        below.append(((*parts, name), reached))
-                    else:
+                    if kind != "folder":
                         self.skipped += 1
+                    elif self.is_closed(path):
+                        self.closed.append(path)
+                    else:
+                        below.append(((*parts, name), reached))
             waiting.extend(reversed(below))
         self.cut = self.cut or bool(waiting) or len(self.found) > self.limit or self.visited > MAX_VISITED
-        return Listing(paths=tuple(sorted(self.found[: self.limit])), skipped=self.skipped, cut=self.cut)
+        return Listing(
+            paths=tuple(sorted(self.found[: self.limit])),
+            skipped=self.skipped,
+            closed=tuple(sorted(self.closed)),
+            cut=self.cut,
+        )
 
     def _entries(self, parts: tuple[str, ...]) -> list[tuple[str, EntryKind]]:
         if len(parts) >= MAX_DEPTH:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.authority import scope_contains
 from llmdo.diagnostic import LlmdoError
+from llmdo.secret_files import is_secret
 from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import WORKSPACE
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 REMOVED = ".llmdo/removed"
 MAX_SCANNED = 50_000  # entries of what can be written: more takes longer than most commands
+MAX_SEARCHED = 500_000  # entries of what is read: some seconds
+MAX_HIDDEN = 2_000  # paths: each is words of a command, of which systems take some thousand
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,13 @@ class Mount:
 
     path: str
     """Relative to the workspace, with `/`."""
-    mode: Literal["read", "write"]
+    mode: Literal["read", "write", "empty"]
 
-    def words(self, root: Path) -> tuple[str, str, str]:
+    def words(self, root: Path) -> tuple[str, ...]:
         """The option that mounts it."""
         real = str(root / self.path)
+        if self.mode == "empty":
+            return ("--tmpfs", real) if (root / self.path).is_dir() else ("--ro-bind", os.devnull, real)
         return ("--bind" if self.mode == "write" else "--ro-bind", real, real)
 
 
@@ -64,7 +69,7 @@ def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[
         if not is_protected(path, governing) and not any(_lies_in(path, other) for other in open_paths)
     ]
     protected = frozenset(_protected(root, writable, governing))
-    kept = protected | _governed_folders(governing)
+    kept = protected | _governed_folders(root, governing)
     mounts = {path: Mount(path, "write") for path in writable}
     for path in kept:
         above = next((one for one in writable if _lies_in(path, one)), None)
@@ -84,6 +89,45 @@ def set_aside_intruders(root: Path, exposure: Exposure, governing: frozenset[str
         aside.mkdir(parents=True)
         (root / path).rename(aside / path.rpartition("/")[2])
     return tuple(found)
+
+
+def secrets_in(root: Path, scopes: Iterable[str]) -> Iterator[str]:
+    """The outermost paths in these folders whose names mostly stand for secrets; links are left out.
+
+    Raises:
+        LlmdoError: There is too much to look through.
+    """
+    seen = 0
+    for scope in scopes:
+        for above, below, names in os.walk(root / scope.removesuffix("**")):
+            seen += len(below) + len(names)
+            if seen > MAX_SEARCHED:
+                raise LlmdoError(
+                    f"there are more than {MAX_SEARCHED:,} files to keep secrets from",
+                    hint="name a smaller folder",
+                )
+            paths = {
+                name: os.path.relpath(f"{above}/{name}", root).replace(os.sep, "/")
+                for name in (*below, *names)
+            }
+            secret = {name for name, path in paths.items() if is_secret(path)}
+            yield from (paths[name] for name in sorted(secret) if not os.path.islink(f"{above}/{name}"))  # noqa: PTH114
+            below[:] = [name for name in below if name not in secret]
+
+
+def hide(root: Path, scopes: Iterable[str], shown: Iterable[str]) -> Exposure:
+    """The workspace without the secrets in these folders, of which those in the scopes `shown` stay.
+
+    Raises:
+        LlmdoError: As `secrets_in`, or there are too many.
+    """
+    shown = tuple(shown)
+    found = [path for path in secrets_in(root, scopes) if not any(scope_contains(one, path) for one in shown)]
+    if len(found) > MAX_HIDDEN:
+        raise LlmdoError(
+            f"more than {MAX_HIDDEN:,} files there have names of secrets", hint="name a smaller folder"
+        )
+    return Exposure(tuple(Mount(path, "empty") for path in dict.fromkeys(found)))
 
 
 def _existing(files: Root, scope: str) -> Iterator[str]:
@@ -109,9 +153,11 @@ def _between(above: str, path: str) -> Iterator[str]:
         yield path
 
 
-def _governed_folders(governing: frozenset[str]) -> frozenset[str]:
-    """The folders whose files govern the run: another one in them might govern the next."""
-    return frozenset(folder for path in governing if (folder := path.rpartition("/")[0]))
+def _governed_folders(root: Path, governing: frozenset[str]) -> frozenset[str]:
+    """The folders with files that govern the run: another one in them might govern the next."""
+    return frozenset(
+        folder for path in governing if (folder := path.rpartition("/")[0]) and (root / path).exists()
+    )
 
 
 def _protected(root: Path, folders: Iterable[str], governing: frozenset[str]) -> Iterator[str]:

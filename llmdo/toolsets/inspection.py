@@ -31,7 +31,7 @@ from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, F
 from llmdo.toolsets.workers import workers_in
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator
     from io import FileIO
     from types import ModuleType
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 ToolDefinitions = dict[str, "ToolDefinition"]
 
 
-async def inspect(root: Path, modules: Sequence[str], references: Mapping[str, str]) -> AsyncIterator[Event]:
-    """Every toolset in the files `modules` and every one of `references`, module by module in order.
+async def inspect(request: Request) -> AsyncIterator[Event]:
+    """Every toolset that is asked for, module by module in order.
 
     A module that cannot be imported is reported once, and the others are inspected all the same.
     """
-    wanted: dict[str, set[str]] = {place: set() for place in modules}
-    for reference in references.values():
+    root = Path(request.root)
+    wanted: dict[str, set[str]] = {place: set() for place in request.modules}
+    for reference in request.references.values():
         place, _, name = reference.rpartition(":")
         wanted.setdefault(place, set()).add(name)
-    with Root.open(root) as files:
-        loaded = Modules(root, files)
+    with Root.open(root) as files, Modules(root, files, request.code) as loaded:
         for place, names in sorted(wanted.items()):
             yield Begun(work=f"importing `{place}`")
             try:
@@ -60,7 +60,7 @@ async def inspect(root: Path, modules: Sequence[str], references: Mapping[str, s
             except LlmdoError as error:
                 yield _failed(error)
                 continue
-            if place in modules:
+            if place in request.modules:
                 names |= set(toolsets_in(module))
                 for unread in _unread_workers(loaded, place, module):
                     yield _failed(unread)
@@ -170,7 +170,7 @@ def _failed(error: LlmdoError) -> Failed:
 
 
 async def _write(request: Request, report: FileIO) -> None:
-    async for event in inspect(Path(request.root), request.modules, request.references):
+    async for event in inspect(request):
         report.write(EVENT.dump_json(event) + b"\n")
 
 

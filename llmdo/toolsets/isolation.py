@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import site
@@ -12,12 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, cast
+from urllib.parse import unquote, urlsplit
 
 from pydantic import ValidationError
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.source import Location, Span
-from llmdo.toolsets.bubblewrap import offline
+from llmdo.toolsets.bubblewrap import filtering, seal
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.programs import Programs
 from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found, Request
@@ -32,30 +34,52 @@ MAX_SHOWN = 2_000  # bytes of what the child printed: its end, where the reason 
 MAX_REPORT = 64 * 1024 * 1024  # bytes: ten thousand tools take a few
 
 
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What an inspection found."""
+
+    facts: Facts
+    unsealed: str = ""
+    """Why the workspace's code was not kept apart from this machine; empty where it was, or where none ran."""
+
+
 def inspect_toolsets(
-    root: Path, modules: Sequence[str], references: Mapping[str, str], *, timeout_s: float = 60.0
-) -> Facts:
+    root: Path,
+    modules: Sequence[str],
+    references: Mapping[str, str],
+    *,
+    code: Mapping[str, str],
+    timeout_s: float = 60.0,
+) -> Inspected:
     """What is known of the toolsets in the files `modules` and of those that `references` name, sorted.
 
-    The workspace's code runs in a child process with an environment built from nothing; where bubblewrap works,
-    it has no network and writes nothing outside the workspace, elsewhere it is no sandbox.
+    `code` is each file that may be imported, to the digest of its text. The workspace's code runs in a child process
+    with an environment built from nothing; where bubblewrap works, it has no sockets, reads the workspace and what is
+    installed for this interpreter, and writes nothing. Elsewhere it is no sandbox.
 
     Raises:
         LlmdoError: A module or a toolset is wrong, all of which are told at once; or the child did not end.
     """
     if not modules and not references:
-        return {}
+        return Inspected({})
     with TemporaryDirectory(prefix="llmdo-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         request, report, home = folder / "request", folder / "report", folder / "home"
         home.mkdir()
         (folder / "tmp").mkdir()
-        asked = Request(root=str(root.absolute()), modules=tuple(modules), references=references)
+        asked = Request(root=str(root.absolute()), modules=tuple(modules), references=references, code=code)
         request.write_bytes(REQUEST.dump_json(asked))
         variables = environment(home, folder / "tmp")
-        programs = Programs.of(variables["PATH"], root)
-        words = offline(command(request, report), writable=(folder, root), programs=programs)
-        end = _run(words, variables, cwd=root, timeout_s=timeout_s)
+        sealed = seal(
+            command(request, report),
+            root=root,
+            scratch=folder,
+            readable=_installed(),
+            programs=Programs.of(variables["PATH"], root),
+            home=Path(os.environ.get("HOME") or "/"),
+        )
+        with filtering(sealed.words, sealed.filter) as (words, inherited):
+            end = _run(words, variables, cwd=root, timeout_s=timeout_s, inherited=inherited)
         events = tuple(_events(report))
     problems = [_error(event) for event in events if isinstance(event, Failed)]
     if not any(isinstance(event, Ended) for event in events):
@@ -65,7 +89,7 @@ def inspect_toolsets(
     found: dict[str, ToolsetFacts] = {
         event.reference: event.facts for event in events if isinstance(event, Found)
     }
-    return dict(sorted(found.items()))
+    return Inspected(dict(sorted(found.items())), sealed.reason)
 
 
 def command(request: Path, report: Path) -> list[str]:
@@ -91,6 +115,35 @@ def environment(home: Path, temporary: Path) -> dict[str, str]:
     return built
 
 
+def _installed() -> Iterator[Path]:
+    """The interpreter and what is installed for it, which may all lie in the home folder."""
+    program = Path(sys.executable)
+    while (
+        program.is_symlink()
+    ):  # an environment's Python is a link, perhaps over several steps, to another one
+        target = program.parent / program.readlink()
+        program = Path(os.path.normpath(target))
+        yield program.parent.parent
+    yield from (Path(one) for one in (sys.prefix, sys.exec_prefix, sys.base_prefix))
+    for entry in dict.fromkeys(sys.path):
+        if entry:
+            yield Path(entry).absolute()
+        for origin in Path(entry or ".").glob("*.dist-info/direct_url.json") if entry else ():
+            yield from _edited(origin)
+    yield Path(__file__).resolve().parents[2]
+
+
+def _edited(origin: Path) -> Iterator[Path]:
+    """The folder of a package that is installed in place, such as by `pip install -e`."""
+    try:
+        told = json.loads(origin.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    url = urlsplit(str(told.get("url", "")))
+    if told.get("dir_info", {}).get("editable") and url.scheme == "file":
+        yield Path(unquote(url.path))
+
+
 @dataclass(frozen=True, slots=True)
 class _End:
     """How the child ended."""
@@ -101,7 +154,9 @@ class _End:
     """The end of what it printed."""
 
 
-def _run(words: list[str], variables: dict[str, str], *, cwd: Path, timeout_s: float) -> _End:
+def _run(
+    words: list[str], variables: dict[str, str], *, cwd: Path, timeout_s: float, inherited: tuple[int, ...]
+) -> _End:
     child = subprocess.Popen(
         words,
         env=variables,
@@ -110,6 +165,7 @@ def _run(words: list[str], variables: dict[str, str], *, cwd: Path, timeout_s: f
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        pass_fds=inherited,
     )
     output = _Tail(cast("BufferedReader", child.stdout))
     output.start()

@@ -16,7 +16,7 @@ from llmdo.authority import Capability, decide
 from llmdo.diagnostic import LlmdoError
 from llmdo.shell.words import CommandRefused
 from llmdo.toolsets import bubblewrap, processes, programs
-from llmdo.toolsets.exposure import Exposure, expose, set_aside_intruders
+from llmdo.toolsets.exposure import Exposure, expose, hide, set_aside_intruders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +42,10 @@ class Grants:
     network: bool = False
     write: tuple[str, ...] = ()
     """Scopes."""
+    search: tuple[str, ...] = ()
+    """Scopes that it may read all of, but for secrets."""
+    secrets: tuple[str, ...] = ()
+    """Scopes in which it may read those as well."""
 
     @classmethod
     def of(cls, authority: Authority) -> Grants:
@@ -171,6 +175,8 @@ class Machine:
         return finished, set_aside_intruders(self.root, exposure, self.governing) if exposure.writable else ()
 
     def _exposure(self, grants: Grants) -> Exposure:
+        if self.sandbox is not None and grants.search:
+            return hide(self.root, grants.search, grants.secrets)
         if self.sandbox is None or not grants.write:
             return Exposure()
         return expose(self.files, self.root, grants.write, self.governing)

@@ -20,6 +20,8 @@ class Request:
     """Files of which every toolset is wanted."""
     references: Mapping[str, str]
     """The names of single toolsets and what they refer to."""
+    code: Mapping[str, str]
+    """Each file that may be imported, to the digest of its text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -132,6 +133,20 @@ def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: No
     if problems:
         raise Problems(problems.values())
     return Servers(graph, launcher, notice) if found else None
+
+
+def require_client() -> None:
+    """Returns where servers can be used at all; what uses them is loaded when the first one is started.
+
+    Raises:
+        LlmdoError: The client of the protocol is not installed.
+    """
+    try:
+        is_there = all(find_spec(name) for name in ("fastmcp", "httpx2"))
+    except ValueError:  # something else stands under its name
+        is_there = False
+    if not is_there:
+        raise LlmdoError("MCP servers need the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'")
 
 
 class _Running:

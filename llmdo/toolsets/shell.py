@@ -13,9 +13,12 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.authority import UNDECLARED, Capability
 from llmdo.diagnostic import LlmdoError
+from llmdo.secret_files import PROTECTED_READ
+from llmdo.shell.programs import NEEDS_ISOLATION, SHOWS_NAMES
 from llmdo.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
 from llmdo.shell.words import CommandRefused, program_of, words
 from llmdo.toolsets.definitions import definitions_of
+from llmdo.toolsets.exposure import secrets_in
 from llmdo.toolsets.machine import Grants
 from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import PathRefused, normalise
@@ -111,6 +114,8 @@ class ShellToolset(AbstractToolset[object]):
         raised = self._vouching.raised(command, self._scope_of, isolated=self._machine.isolated)
         if UNLISTED not in raised:
             self._machine.programs.find(program)
+        if not self._machine.isolated:
+            raised = raised.union(self._unhidden(program, raised))
         governing = self._machine.governing
         written = (one.scope or EVERYWHERE for one in raised if one.name == "fs.write")
         protected = (Capability("fs.write.protected", one) for one in written if _governs(one, governing))
@@ -128,6 +133,16 @@ class ShellToolset(AbstractToolset[object]):
             return None
         return None if kind == "other" else path if kind == "file" else scope
 
+    def _unhidden(self, program: str, raised: Raised) -> Iterator[Capability]:
+        """The folders with secrets that a command reads all of: what is not isolated can be kept from none of them."""
+        for scope in _searched(program, raised) if EXEC_READ in raised else ():
+            try:
+                if next(secrets_in(self._machine.root, [scope]), None) is None:
+                    continue
+            except LlmdoError:  # too much to know
+                pass
+            yield Capability(PROTECTED_READ, scope)
+
     @cached_property
     def _grants(self) -> Grants:
         return Grants.of(self._authority)
@@ -136,7 +151,7 @@ class ShellToolset(AbstractToolset[object]):
         most = self._machine.settings.limits.seconds
         seconds = min(30.0 if timeout_s is None else timeout_s, most)
         try:
-            finished, removed = await self._machine.run(command, self._granted(decided), seconds)
+            finished, removed = await self._machine.run(command, self._granted(command[0], decided), seconds)
         except CommandRefused as refused:
             raise ToolFailed(str(refused)) from refused
         except LlmdoError as error:
@@ -146,10 +161,11 @@ class ShellToolset(AbstractToolset[object]):
             raise ToolFailed(text)
         return text
 
-    def _granted(self, decided: Raised) -> Grants:
+    def _granted(self, program: str, decided: Raised) -> Grants:
         """What this command may do when isolated: one that only reads, nothing; else what it was let do as well."""
         if EXEC_READ in decided:
-            return Grants()
+            secrets = tuple(one.scope or EVERYWHERE for one in decided if one.name == PROTECTED_READ)
+            return Grants(search=_searched(program, decided), secrets=secrets)
         written = tuple(one.scope or EVERYWHERE for one in decided if one.name == "fs.write")
         return replace(self._grants, write=(*self._grants.write, *written))
 
@@ -174,6 +190,14 @@ class ShellToolset(AbstractToolset[object]):
         limits = self._machine.settings.limits
         why = f": it wrote a file larger than {limits.file_mb:,} MiB" if name == "SIGXFSZ" else ""
         return f" ({name}{why})"
+
+
+def _searched(program: str, raised: Raised) -> tuple[str, ...]:
+    """The folders whose files a command reads; git reads what it keeps of them, whatever lies there."""
+    if program in SHOWS_NAMES or program in NEEDS_ISOLATION:
+        return ()
+    read = (one.scope or EVERYWHERE for one in raised if one.name == "fs.read")
+    return tuple(sorted(scope for scope in read if scope.endswith("**")))
 
 
 def _governs(scope: str, governing: Iterable[str]) -> bool:

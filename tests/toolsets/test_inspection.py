@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import signal
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.facts import ToolFacts, ToolsetFacts
 from llmdo.source import Location, Span
+from llmdo.toolsets import bubblewrap
 from llmdo.toolsets.inspection import inspect
 from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.report import Ended, Failed, Found
+from llmdo.toolsets.report import Ended, Failed, Found, Request
+from tests.listed import listed
 
 CALC = '''
 """Arithmetic."""
@@ -75,13 +79,10 @@ def in_process(root: Path, *modules: str, **references: str) -> tuple[dict[str, 
     """The facts and the failures of an inspection in this very process."""
 
     async def collect():
-        return [event async for event in inspect(root, modules, references)]
+        request = Request(root=str(root), modules=modules, references=references, code=listed(root))
+        return [event async for event in inspect(request)]
 
-    path = [*sys.path]
-    try:
-        events = asyncio.run(collect())
-    finally:
-        sys.path[:] = path
+    events = asyncio.run(collect())
     assert isinstance(events[-1], Ended)
     found = {event.reference: event.facts for event in events if isinstance(event, Found)}
     return found, [event.message for event in events if isinstance(event, Failed)]
@@ -89,7 +90,7 @@ def in_process(root: Path, *modules: str, **references: str) -> tuple[dict[str, 
 
 def failure(root: Path, *modules: str, timeout_s: float = 60.0, **references: str) -> LlmdoError:
     with pytest.raises(LlmdoError) as caught:
-        inspect_toolsets(root, modules, references, timeout_s=timeout_s)
+        inspect_toolsets(root, modules, references, code=listed(root), timeout_s=timeout_s)
     return caught.value
 
 
@@ -216,20 +217,22 @@ def test_what_is_no_toolset_or_cannot_be_made_is_told(tmp_path):
 def test_the_child_finds_what_this_process_finds(tmp_path):
     write(tmp_path, "tools/calc.py", CALC)
     write(tmp_path, "classes.py", CLASSES)
-    facts = inspect_toolsets(tmp_path, ["tools/calc.py", "classes.py"], {"c": "tools/calc.py:calc_tools"})
-    assert facts == in_process(tmp_path, "tools/calc.py", "classes.py")[0]
-    assert list(facts) == sorted(facts)
+    facts = inspect_toolsets(
+        tmp_path, ["tools/calc.py", "classes.py"], {"c": "tools/calc.py:calc_tools"}, code=listed(tmp_path)
+    )
+    assert facts.facts == in_process(tmp_path, "tools/calc.py", "classes.py")[0]
+    assert list(facts.facts) == sorted(facts.facts)
 
 
 def test_a_workspace_may_be_named_relative_to_here(tmp_path, monkeypatch):
     write(tmp_path, "w/calc.py", CALC)
     monkeypatch.chdir(tmp_path)
-    assert "calc.py:silent" in inspect_toolsets(Path("w"), ["calc.py"], {})
+    assert "calc.py:silent" in inspect_toolsets(Path("w"), ["calc.py"], {}, code=listed(Path("w"))).facts
 
 
 def test_nothing_to_inspect_starts_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)
-    assert inspect_toolsets(tmp_path, [], {}) == {}
+    assert inspect_toolsets(tmp_path, [], {}, code={}).facts == {}
 
 
 def test_the_child_gets_no_secret_no_shadow_and_no_way_to_our_output(tmp_path, monkeypatch, capfd):
@@ -241,26 +244,20 @@ def test_the_child_gets_no_secret_no_shadow_and_no_way_to_our_output(tmp_path, m
     write(
         tmp_path,
         "look.py",
-        "import json, os, sys\nfrom pathlib import Path\nimport sibling\nfrom pydantic_ai import FunctionToolset\n"
+        "import json, os, sys\nfrom pathlib import Path\nimport sibling\n"
         "print('x' * 1_000_000)\nprint('y' * 1_000_000, file=sys.stderr)\nos.system('echo from a shell')\n"
         "home = Path.home()\n"
         "seen = {'environment': sorted(os.environ), 'canary': 'canary' in str(os.environ), 'stdin': sys.stdin.read(),\n"
         "        'home': sorted(p.name for p in home.iterdir()), 'here': os.getcwd(), 'hash': hash('a')}\n"
-        "tools = FunctionToolset()\n"
-        "@tools.tool_plain(description=json.dumps(seen))\ndef seen_by_the_child() -> None: ...\n"
-        "Path('seen.json').write_text(json.dumps(seen))\n",
+        "sys.stdout.flush()\nprint(json.dumps(seen), flush=True)\nos._exit(7)\n",
     )
-    first = inspect_toolsets(tmp_path, ["look.py"], {})
-    import json
-
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = printed(failure(tmp_path, "look.py"))
     assert seen["canary"] is False
     assert set(seen["environment"]) <= {
         "PATH", "HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "PYTHONPATH", "LC_CTYPE", "PWD"
     }  # fmt: skip
     assert (seen["home"], seen["stdin"], seen["here"]) == ([], "", str(tmp_path))
     assert seen["hash"] == hash_of_a_in_a_fresh_interpreter()
-    assert list(first["look.py:tools"].tools) == ["seen_by_the_child"]
     assert capfd.readouterr() == ("", "")
     assert not list(tmp_path.glob("__pycache__"))
 
@@ -297,7 +294,7 @@ def test_a_module_that_kills_its_process_is_named(tmp_path):
 def test_a_flood_of_output_and_a_hang_end_at_the_time_limit_with_all_children(tmp_path):
     write(tmp_path, "empty.py", "")
     begun = time.monotonic()
-    inspect_toolsets(tmp_path, ["empty.py"], {})
+    inspect_toolsets(tmp_path, ["empty.py"], {}, code=listed(tmp_path))
     limit = 3 + round(4 * (time.monotonic() - begun))  # a busy machine has to get to the import as well
     write(
         tmp_path,
@@ -307,6 +304,7 @@ def test_a_flood_of_output_and_a_hang_end_at_the_time_limit_with_all_children(tm
         "child = subprocess.Popen(words, pass_fds=[held.fileno()])\n"
         "while True: os.write(1, b'x' * 65536)\n",
     )
+    (tmp_path / "held").touch()
     error = failure(tmp_path, "a.py", timeout_s=limit)
     assert error.message.startswith(
         f"the process that inspects toolsets did not end within {limit} s while importing"
@@ -315,8 +313,23 @@ def test_a_flood_of_output_and_a_hang_end_at_the_time_limit_with_all_children(tm
     assert let_go(tmp_path)
 
 
-HOLD = "import fcntl\nheld = open('held', 'w')\nfcntl.flock(held, fcntl.LOCK_EX)\n"
+HOLD = "import fcntl\nheld = open('held')\nfcntl.flock(held, fcntl.LOCK_EX)\n"
 """A module holds a lock for as long as its process or one that inherited the file lives, whatever their numbers."""
+
+
+def printed(error: LlmdoError) -> Any:
+    """The JSON on the last line that an inspected module printed before it left."""
+    return json.loads(str(error.hint).rpartition("\n")[2])
+
+
+def is_held(folder: Path) -> bool:
+    """Whether somebody holds the lock of a module in `folder`."""
+    with (folder / "held").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def let_go(folder: Path) -> bool:
@@ -336,41 +349,91 @@ def test_ctrl_c_kills_the_child_and_goes_through(tmp_path):
     write(
         tmp_path,
         "a.py",
-        f"import time\nfrom pathlib import Path\n{HOLD}Path('ready').touch()\ntime.sleep(600)\n",
+        f"import time\n{HOLD}time.sleep(600)\n",
     )
+    (tmp_path / "held").touch()
     program = (
-        "import sys\nfrom pathlib import Path\nfrom llmdo.toolsets.isolation import inspect_toolsets\n"
-        "inspect_toolsets(Path(sys.argv[1]), ['a.py'], {})\n"
+        "import json, sys\nfrom pathlib import Path\nfrom llmdo.toolsets.isolation import inspect_toolsets\n"
+        "inspect_toolsets(Path(sys.argv[1]), ['a.py'], {}, code=json.loads(sys.argv[2]))\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.PIPE)
-    ready = tmp_path / "ready"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path), json.dumps(listed(tmp_path))], stderr=subprocess.PIPE
+    )
     deadline = time.monotonic() + 40
-    while not ready.exists() and time.monotonic() < deadline:
+    while not is_held(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert ready.exists()
+    assert is_held(tmp_path)
     parent.send_signal(signal.SIGINT)
     _, told = parent.communicate()
     assert b"KeyboardInterrupt" in told
     assert let_go(tmp_path)
 
 
+TRIES = """
+import json, os, socket, sys
+from pathlib import Path
+
+def tried(what):
+    try:
+        return f"{what()}"
+    except OSError as error:
+        return type(error).__name__
+
+def unix(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect(path)
+
+print(json.dumps({
+    "network": tried(lambda: socket.create_connection(("127.0.0.1", PORT), 2)),
+    "socket in the workspace": tried(lambda: unix("service")),
+    "socket elsewhere": tried(lambda: unix("../service")),
+    "write here": tried(lambda: Path("x").write_text("x")),
+    "read outside": tried(lambda: Path("../outside").read_text()),
+    "nothing is kept": tried(lambda: Path("../outside").write_text("x")),
+    "home": tried(lambda: sorted(Path(HOME).iterdir())),
+    "pair": tried(lambda: socket.socketpair()[0].close()),
+}), flush=True)
+os._exit(7)
+"""
+
+
 @pytest.mark.needs_bwrap
-def test_a_module_has_no_network_and_writes_nothing_outside_the_workspace(tmp_path):
-    (tmp_path / "workspace").mkdir()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        write(
-            tmp_path / "workspace",
-            "a.py",
-            "import socket\nfrom pathlib import Path\nfrom pydantic_ai import FunctionToolset\n"
-            "tools = FunctionToolset()\n"
-            "def tried(what):\n    try: what()\n    except OSError as error: return type(error).__name__\n"
-            "Path('seen').write_text(str([\n"
-            f"    tried(lambda: socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 2)),\n"
-            "    tried(lambda: Path('../outside').write_text('x')),\n"
-            "    tried(lambda: Path.home().joinpath('x').write_text('x')),\n]))\n",
-        )
-        assert list(inspect_toolsets(tmp_path / "workspace", ["a.py"], {})) == ["a.py:tools"]
-    assert (tmp_path / "workspace/seen").read_text() == "['ConnectionRefusedError', 'OSError', None]"
+def test_a_module_reaches_no_socket_no_home_and_writes_nothing(tmp_path, monkeypatch):
+    (root := tmp_path / "workspace").mkdir()
+    (home := tmp_path / "home").mkdir()
+    (home / "secret").write_text("canary")
+    (tmp_path / "outside").write_text("canary")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)  # the name of a socket has a hundred characters at most
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as inside,
+        socket.socket(socket.AF_UNIX) as outside,
+    ):
+        for listener, name in ((inside, "workspace/service"), (outside, "service")):
+            listener.bind(name)
+            listener.listen()
+        port = server.getsockname()[1]
+        write(root, "a.py", TRIES.replace("PORT", str(port)).replace("HOME", repr(str(home))))
+        assert printed(failure(root, "a.py")) == {
+            "network": "PermissionError",
+            "socket in the workspace": "PermissionError",
+            "socket elsewhere": "PermissionError",
+            "write here": "OSError",
+            "read outside": "FileNotFoundError",
+            "nothing is kept": "1",
+            "home": "[]",
+            "pair": "None",
+        }
+    assert (tmp_path / "outside").read_text() == "canary"
+
+
+def test_without_isolation_it_is_said_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(bubblewrap, "_bubblewrap", lambda _: None)
+    write(tmp_path, "a.py", CALC)
+    write(tmp_path, "b.py", CALC)
+    found = inspect_toolsets(tmp_path, ["a.py", "b.py"], {}, code=listed(tmp_path))
+    assert (len(found.facts), found.unsealed) == (4, "there is no `bwrap` here")
 
 
 def test_threads_that_a_module_leaves_behind_keep_nothing_up(tmp_path):
@@ -380,7 +443,7 @@ def test_threads_that_a_module_leaves_behind_keep_nothing_up(tmp_path):
         "import threading, time\nfrom pydantic_ai import FunctionToolset\ntools = FunctionToolset()\n"
         "threading.Thread(target=time.sleep, args=(600,)).start()\n",
     )
-    assert list(inspect_toolsets(tmp_path, ["a.py"], {})) == ["a.py:tools"]
+    assert list(inspect_toolsets(tmp_path, ["a.py"], {}, code=listed(tmp_path)).facts) == ["a.py:tools"]
 
 
 def test_a_report_that_a_module_has_written_into_counts_for_nothing_after_the_forgery(tmp_path):

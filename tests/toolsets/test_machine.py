@@ -427,3 +427,43 @@ def test_what_is_granted_is_what_no_question_would_be_asked_about() -> None:
     assert Grants.of(Authority(base=base, ceilings=(tight,))) == Grants(write=("a",))
     asks = (Rule(Capability("net"), "needs_approval", "worker `w`"),)
     assert not Grants.of(Authority(base=base, layers=asks)).network
+
+
+@pytest.fixture
+def secrets(workspace):
+    for name in (".env", "src/.git/config", "src/a.py", "src/sub/server.pem", "src/.GIT/x"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(f"{CANARY} {name}\n")
+    (workspace / "src/id_link").symlink_to("../README.md")
+
+
+@pytest.mark.needs_bwrap
+def test_a_command_that_searches_folders_sees_no_secrets_in_them(machine, secrets) -> None:
+    made = machine("require")
+    assert CANARY in out(run(made, "grep", "-rsh", CANARY, "."))
+    assert out(run(made, "grep", "-rsh", CANARY, ".", search=("**",))) == f"{CANARY} src/a.py\n"
+    shown = out(run(made, "grep", "-rsh", CANARY, "src", search=("src/**",), secrets=("src/sub/**",)))
+    assert sorted(shown.splitlines()) == [f"{CANARY} src/a.py", f"{CANARY} src/sub/server.pem"]
+
+
+@pytest.mark.needs_bwrap
+def test_hiding_leaves_the_files_as_they_are(machine, secrets, workspace) -> None:
+    run(machine("require"), "grep", "-rs", CANARY, ".", search=("**",))
+    assert (workspace / ".env").read_text() == f"{CANARY} .env\n"
+    assert (workspace / "src/.git/config").read_text() == f"{CANARY} src/.git/config\n"
+
+
+def test_secrets_are_looked_for_without_following_links(secrets, workspace) -> None:
+    (workspace / "docs").symlink_to("src")
+    found = set(exposure.secrets_in(workspace, ["**"]))
+    assert found == {".env", "src/.git", "src/.GIT", "src/sub/server.pem"}
+    assert set(exposure.secrets_in(workspace, ["out/**", "README.md/**", "gone/**"])) == set()
+
+
+def test_more_than_can_be_looked_through_or_hidden_is_refused(secrets, workspace, monkeypatch) -> None:
+    monkeypatch.setattr(exposure, "MAX_HIDDEN", 3)
+    with pytest.raises(LlmdoError, match="more than 3 files"):
+        exposure.hide(workspace, ["**"], ())
+    monkeypatch.setattr(exposure, "MAX_SEARCHED", 3)
+    with pytest.raises(LlmdoError, match="more than 3 files to keep secrets from"):
+        exposure.hide(workspace, ["**"], ())

@@ -22,6 +22,7 @@ from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import ToolsetResolver
+from tests.listed import listed
 
 NOBODY = Authority(base=())
 
@@ -72,12 +73,10 @@ def resolver(tmp_path, monkeypatch):
     }
     toolsets["remote"] = Toolset(name="remote", kind="mcp", at=at)
     graph = Graph(
-        settings=Settings(name="w", built_in=1, default="needs_approval", max_depth=5), toolsets=toolsets
+        settings=Settings(name="w", built_in=2, default="needs_approval", max_depth=5), toolsets=toolsets
     )
-    with Root.open(tmp_path) as files:
-        yield ToolsetResolver(
-            graph, tmp_path, files, Modules(tmp_path, files), PathMap.of({"decks/": "input/"}), {"tools.py"}
-        )
+    with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
+        yield ToolsetResolver(graph, tmp_path, files, modules, PathMap.of({"decks/": "input/"}), {"tools.py"})
 
 
 def error_of(resolver: ToolsetResolver, one: Use) -> LlmdoError:

@@ -1,0 +1,68 @@
+"""Toolsets of Python: what is written about one that its text shows, or that its text does not show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.diagnostic import finding
+from llmdo.references import module_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.diagnostic import Diagnostic
+    from llmdo.graph import Toolset
+    from llmdo.project import Project
+
+
+def without_meaning(project: Project) -> Iterator[Diagnostic]:
+    """Configuration of what takes none: an instance that all workers share."""
+    graph = project.graph
+    for worker in graph.workers.values():
+        for use in worker.uses:
+            toolset = graph.toolsets.get(use.name)
+            if use.config and toolset is not None and _is_instance(project, toolset):
+                yield finding(
+                    "LDO103",
+                    use.at.location,
+                    f"`{use.name}` is one instance that all workers share, so it takes no configuration",
+                    hint="leave the configuration out, or let the module offer a class",
+                )
+
+
+def _is_instance(project: Project, toolset: Toolset) -> bool:
+    """Whether the toolset is known to be made once, by its module, rather than for each call."""
+    if toolset.python is None or toolset.is_class:
+        return False
+    locked = project.locked.graph.toolsets.get(toolset.name) if project.locked.graph else None
+    if locked is not None and locked.python == toolset.python and locked.source == toolset.source:
+        return True
+    attribute = toolset.python.rpartition(":")[2]
+    modules = [project.workspace.modules.get(path) for path in module_files(toolset.python)]
+    return any(module is not None and attribute in module.outline.toolsets for module in modules)
+
+
+def unread(project: Project, name: str) -> tuple[str, str] | None:
+    """What is known of a toolset that the text of no module shows, and how it is shown; None where nothing is."""
+    workspace = project.workspace
+    locked = project.locked.graph.toolsets.get(name) if project.locked.graph else None
+    if locked is not None and locked.python and locked.python.rpartition(":")[0] in workspace.modules:
+        path, _, attribute = locked.python.rpartition(":")
+        known = f"is locked as `{locked.python}` and cannot be read from the text of `{path}`"
+    else:
+        path, attribute = (
+            next((one for one in workspace.toolset_modules if _binds(project, one, name)), ""),
+            name,
+        )
+        known = f"is bound in `{path}`, whose text does not show that it is a toolset"
+    if not path:
+        return None
+    hint = (
+        f'annotate it, `{attribute}: FunctionToolset = ...`, or write `python = "{path}:{attribute}"` in '
+        f"[toolsets.{name}] of llmdo.toml; `llmdo lock` imports it"
+    )
+    return known, hint
+
+
+def _binds(project: Project, path: str, name: str) -> bool:
+    return name in project.workspace.modules[path].outline.names and not name.startswith("_")

@@ -1,0 +1,154 @@
+"""The functions of a module as code entries need them: how they are called, and which workers they call."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from llmdo.syntax.tree import Function
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from llmdo.source import Span
+    from llmdo.syntax.tree import Notes
+
+_CALLING = "call_agent"
+MAX_FOLLOWED = 64  # functions that one hands its argument on to, near and far
+
+Call = tuple[str, "Span"]
+"""A worker and where it is named."""
+Step = tuple[str, int]
+"""A function and the position of one of its parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionOutline:
+    """A function at the top level of a module, bound once and without decorators."""
+
+    span: Span
+    """Of its name."""
+    is_async: bool
+    """Whether a call of it can be awaited: an async generator's cannot."""
+    takes_two: bool
+    """Whether it can be called with two arguments."""
+    calls: tuple[Call, ...]
+    """The workers that it asks its first argument for, itself or by other such functions; each where that is."""
+
+
+def functions(notes: Notes) -> Mapping[str, FunctionOutline]:
+    """The outlines of such functions, in the order of the text."""
+    known = {
+        node.name: node
+        for node, in_module in notes.functions
+        if in_module
+        and id(node) in notes.certain
+        and node.name not in notes.uncertain
+        and not node.decorator_list
+    }
+    asked = cache(partial(_asked, notes, known))
+    return {
+        name: FunctionOutline(
+            span=notes.places.defined(node),
+            is_async=isinstance(node, ast.AsyncFunctionDef) and not _yields(node),
+            takes_two=_takes_two(node.args),
+            calls=tuple(_calls(name, asked)),
+        )
+        for name, node in known.items()
+    }
+
+
+def _takes_two(arguments: ast.arguments) -> bool:
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    required = positional - len(arguments.defaults)
+    return (
+        required <= 2
+        and (positional >= 2 or arguments.vararg is not None)
+        and all(default is not None for default in arguments.kw_defaults)
+    )
+
+
+def _yields(function: Function) -> bool:
+    """Whether it is a generator: what functions inside of it yield is theirs."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, Function | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _calls(name: str, asked: Callable[[str, int], tuple[Sequence[Call], Sequence[Step]]]) -> Iterator[Call]:
+    """The workers asked for by the function `name`, and by those to which it hands its first argument."""
+    waiting = [(name, 0)]
+    seen = set(waiting)
+    for function, position in waiting:  # which grows meanwhile
+        calls, handed = asked(function, position)
+        yield from calls
+        new = [step for step in dict.fromkeys(handed) if step not in seen][: MAX_FOLLOWED - len(seen)]
+        seen.update(new)
+        waiting.extend(new)
+
+
+def _asked(
+    notes: Notes, known: Mapping[str, Function], name: str, position: int
+) -> tuple[Sequence[Call], Sequence[Step]]:
+    """The workers that a function asks an argument for itself, and where it hands that on."""
+    parameters = _own(known[name])
+    if position >= len(parameters) or _is_rebound(known[name], parameters[position].arg):
+        return (), ()
+    runtime = parameters[position].arg
+    asked: list[Call] = []
+    handed: list[Step] = []
+    for call in ast.walk(known[name]):
+        if not isinstance(call, ast.Call):
+            continue
+        if _is_method(call.func, runtime) and (worker := _named(call)):
+            asked.append((str(worker.value), notes.places.span(worker)))
+        elif isinstance(call.func, ast.Name) and call.func.id in known:
+            handed.extend(_handed(call, call.func.id, runtime))
+    return asked, handed
+
+
+def _handed(call: ast.Call, function: str, name: str) -> Iterator[tuple[str, int]]:
+    """The positions at which a call hands `name` to `function`."""
+    for position, given in enumerate(call.args):
+        if isinstance(given, ast.Starred):
+            return
+        if isinstance(given, ast.Name) and given.id == name:
+            yield function, position
+
+
+def _is_method(method: ast.expr, owner: str) -> bool:
+    return (
+        isinstance(method, ast.Attribute)
+        and method.attr == _CALLING
+        and isinstance(method.value, ast.Name)
+        and method.value.id == owner
+    )
+
+
+def _named(call: ast.Call) -> ast.Constant | None:
+    """The name of the worker, where a call spells it out."""
+    given = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "name"]
+    match given:
+        case [ast.Constant(value=str()) as name]:
+            return name
+    return None
+
+
+def _is_rebound(function: Function, name: str) -> bool:
+    """Whether `name` may be something else than its parameter anywhere inside."""
+    return any(
+        (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.arg) and node.arg == name and node not in _own(function))
+        for node in ast.walk(function)
+    )
+
+
+def _own(function: Function) -> list[ast.arg]:
+    return [*function.args.posonlyargs, *function.args.args]

@@ -1,0 +1,311 @@
+"""How the workspace's own modules are imported: from source alone, and only those that were read before.
+
+The usual finders would execute what nobody read: a compiled file in `__pycache__`, an extension module beside the
+source, a package that came up since. Here a module is a file that the analysis of the workspace listed, with the
+content that it had then.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import threading
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader, all_suffixes
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import digest, discovery
+from llmdo.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import CodeType, FrameType, ModuleType
+
+    from llmdo.toolsets.confinement import Root
+
+_IMPORTING = threading.RLock()
+"""Names are the process's own, so that one workspace at a time imports by them."""
+
+
+class WorkspaceFinder(MetaPathFinder):
+    """Finds the modules of one workspace for the code of that workspace, and what is installed before them.
+
+    For everybody else it finds nothing. While it is open it stands in `sys.meta_path`; afterwards nothing of it, and
+    no module that it found, is left there or in `sys.modules`.
+    """
+
+    def __init__(self, root: Path, files: Root, code: Mapping[str, str]) -> None:
+        """`code` is each file that may be imported, to the digest of its text; `files` is the opened `root`."""
+        self._root = root.absolute()
+        self._real = os.path.realpath(root)
+        self._files = files
+        self._code = code
+        self._imported: dict[str, ModuleType] = {}
+        self._thread: int | None = None
+        self._inside: dict[str, str | None] = {}
+        self._installed = tuple(one for one in _prefixes() if _lies_in(one, self._real))
+
+    def open(self) -> None:
+        """Lets imports by the workspace's code come here first."""
+        sys.meta_path.insert(0, self)
+
+    def close(self) -> None:
+        """Takes back every name that was given to a module of the workspace."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        for name, module in self._imported.items():
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
+
+    def source(self, path: str) -> str:
+        """The text of a listed file.
+
+        Raises:
+            LlmdoError: It is not listed, cannot be read, or is not what it was when the workspace was read.
+            SyntaxError: It is no text.
+        """
+        content = self._files.read(path, discovery.MAX_FILE)
+        if path not in self._code:
+            raise _unlisted(path)
+        source, problems = discovery.decode(path, content)
+        if problems:
+            raise SyntaxError(problems[0].message)
+        if digest.of_text(source.text) != self._code[path]:
+            raise LlmdoError(
+                f"`{path}` is not what it was when the workspace was read", hint="read it, and start again"
+            )
+        return source.text
+
+    def loader(self, name: str, path: str) -> SourceLoader:
+        """What loads the file at `path` as the module `name`."""
+        return SourceLoader(name, str(self._root / path), self, path)
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """Within it, imports of this thread are those of the workspace.
+
+        A name that another workspace has, or by which the process itself imported a file of this one, means a module
+        of this workspace for as long.
+        """
+        with _IMPORTING:
+            before, self._thread = self._thread, threading.get_ident()
+            aside = self._set_aside()
+            for name, module in self._imported.items():
+                sys.modules.setdefault(name, module)
+            try:
+                yield
+            finally:
+                self._thread = before
+                sys.modules.update(aside)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Where the module `name` is, for the code of this workspace; None for all other code.
+
+        Raises:
+            LlmdoError: It is a file of the workspace that is not listed.
+        """
+        if not self._is_asked(name):
+            return None
+        found = self._elsewhere(name, path, target)
+        if found is not None and not _is_namespace(found):
+            return found
+        searched = [str(self._root), *sys.path] if path is None else path
+        own = self._own(name, [one for one in map(self._relative, searched) if one is not None])
+        if own is None or found is None or not isinstance(own.loader, FolderLoader):
+            return own or found
+        locations = [*(found.submodule_search_locations or ()), *(own.submodule_search_locations or ())]
+        return _folder(name, self, locations)
+
+    def remember(self, module: ModuleType) -> None:
+        """Notes that the module was imported."""
+        self._imported[module.__name__] = module
+
+    def recall(self, name: str) -> ModuleType | None:
+        """The module that was imported by this name before; None where none was."""
+        return self._imported.get(name)
+
+    def _is_asked(self, name: str) -> bool:
+        """Whether it is code of this workspace that imports: on this thread's stack, or the package of `name`."""
+        if self._thread == threading.get_ident():
+            return True
+        above = sys.modules.get(name.rpartition(".")[0])
+        if above is not None and self._imported.get(above.__name__) is above:
+            return True
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # nothing else says who imports
+        while frame is not None:
+            loader = frame.f_globals.get("__loader__")
+            if isinstance(loader, SourceLoader):
+                return loader.finder is self
+            frame = frame.f_back
+        return False
+
+    def _set_aside(self) -> dict[str, ModuleType]:
+        """Makes way in `sys.modules` for the modules of this workspace; returns those to be put back."""
+        searched = [one for one in map(self._relative, [str(self._root), *sys.path]) if one is not None]
+        tops = {_top(path, folder) for path in self._code for folder in searched}
+        aside = {}
+        for name, module in [*sys.modules.items()]:
+            if name.partition(".")[0] not in tops or self._imported.get(name) is module:
+                continue
+            loader = getattr(module, "__loader__", None)
+            if isinstance(loader, SourceLoader | FolderLoader):
+                del sys.modules[name]
+            elif (file := getattr(module, "__file__", None)) and self._relative(file) is not None:
+                aside[name] = sys.modules.pop(name)
+        return aside
+
+    def _elsewhere(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        """Where the module is that is installed, or comes with Python."""
+        outside = [one for one in (sys.path if path is None else path) if self._relative(one) is None]
+        if path is not None and not outside:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            if find is None or isinstance(finder, WorkspaceFinder):
+                continue
+            spec: ModuleSpec | None
+            is_usual = path is not None or finder is PathFinder
+            spec = find(name, outside if is_usual else None, target)
+            if spec is None:
+                continue
+            if finder is PathFinder or not spec.has_location or not spec.origin:
+                return spec
+            place = self._relative(spec.origin)
+            return spec if place is None else self._listed(name, place)
+        return None
+
+    def _own(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
+        """Where the module is in one of these folders of the workspace, in the order that Python looks there."""
+        locations = []
+        for folder in dict.fromkeys(folders):
+            stem = "/".join(filter(None, (folder, name.rpartition(".")[2])))
+            for path in (f"{stem}/__init__.py", f"{stem}.py"):
+                if path in self._code:
+                    return self._listed(name, path)
+            if present := self._present(stem):
+                raise _unlisted(present, name)
+            if (self._root / stem).is_dir():
+                locations.append(str(self._root / stem))
+        return _folder(name, self, locations) if locations else None
+
+    def _listed(self, name: str, path: str) -> ModuleSpec | None:
+        if path not in self._code:
+            raise _unlisted(path, name)
+        loader = self.loader(name, path)
+        folders = [str(Path(loader.path).parent)] if path.endswith("/__init__.py") else None
+        spec = spec_from_file_location(name, loader.path, loader=loader, submodule_search_locations=folders)
+        if spec is not None:
+            spec.cached = None
+        return spec
+
+    def _present(self, stem: str) -> str | None:
+        """The file of the workspace that Python would import instead."""
+        names = [f"{stem}{part}{suffix}" for part in ("/__init__", "") for suffix in all_suffixes()]
+        return next((one for one in names if os.path.lexists(self._root / one)), None)
+
+    def _relative(self, place: str) -> str | None:
+        """A file or folder as a path in the workspace; None where it is outside, or installed."""
+        if place not in self._inside:
+            self._inside[place] = self._path(place)
+        return self._inside[place]
+
+    def _path(self, place: str) -> str | None:
+        real = os.path.realpath(place)
+        if real == self._real:
+            return ""
+        if not _lies_in(real, self._real) or any(
+            real == one or _lies_in(real, one) for one in self._installed
+        ):
+            return None
+        return os.path.relpath(real, self._real).replace(os.sep, "/")
+
+
+class SourceLoader(SourceFileLoader):
+    """Loads one file of a workspace: what was read of it, compiled here and now."""
+
+    def __init__(self, name: str, file: str, finder: WorkspaceFinder, place: str) -> None:
+        super().__init__(name, file)
+        self.finder = finder
+        self._place = place
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """The module that was imported before, should its name have been taken from it; else a new one."""
+        return self.finder.recall(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the file, once."""
+        if self.finder.recall(module.__name__) is not module:
+            super().exec_module(module)
+            self.finder.remember(module)
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        """The file, compiled: no compiled one on disk is looked at or written."""
+        return compile(self.finder.source(self._place), self.path, "exec", dont_inherit=True)
+
+    def get_source(self, fullname: str) -> str:  # noqa: ARG002
+        """The text of the file."""
+        return self.finder.source(self._place)
+
+
+class FolderLoader(Loader):
+    """Loads a package without code: a folder with modules in it."""
+
+    def __init__(self, finder: WorkspaceFinder) -> None:
+        self._finder = finder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """As of a file."""
+        return self._finder.recall(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run."""
+        self._finder.remember(module)
+
+
+def _folder(name: str, finder: WorkspaceFinder, locations: list[str]) -> ModuleSpec:
+    spec = ModuleSpec(name, FolderLoader(finder), is_package=True)
+    spec.submodule_search_locations = locations
+    return spec
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path != folder and path.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
+
+
+def _is_namespace(spec: ModuleSpec) -> bool:
+    return spec.loader is None and spec.submodule_search_locations is not None
+
+
+def _top(path: str, folder: str) -> str:
+    """The first name by which a file is imported from `folder`; empty where it does not lie there."""
+    if folder and not path.startswith(f"{folder}/"):
+        return ""
+    return path[len(folder) :].lstrip("/").split("/")[0].removesuffix(".py")
+
+
+def _prefixes() -> set[str]:
+    """The folders of the interpreter, of what is installed for it, and of llmdo itself."""
+    interpreter = (sys.prefix, sys.exec_prefix, sys.base_prefix)
+    installed = (*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1]))
+    return {os.path.realpath(one) for one in (*interpreter, *installed)}
+
+
+def _unlisted(path: str, name: str | None = None) -> LlmdoError:
+    imported = f"`{path}` is imported" + (f" as `{name}`" if name else "")
+    if not path.endswith(".py"):
+        return LlmdoError(
+            f"{imported}, and of a workspace only Python source is",
+            hint="remove it; what has to be compiled is installed as a package",
+        )
+    return LlmdoError(
+        f"{imported}, and the text of no module says so",
+        hint=f'name it in llmdo.toml, for the toolset that imports it: `[toolsets.X] sources = ["{path}"]`',
+    )

@@ -1,0 +1,4 @@
+import helpers
+from pydantic_ai import FunctionToolset
+
+calc = FunctionToolset()

@@ -1,0 +1,8 @@
+from pydantic_ai import FunctionToolset
+
+
+def make():
+    return FunctionToolset()
+
+
+calc = make()

@@ -1,0 +1,8 @@
+from pydantic_ai import FunctionToolset
+
+
+def make() -> FunctionToolset:
+    return FunctionToolset()
+
+
+calc = make()

@@ -1,0 +1,2 @@
+def nightly(runtime, input):
+    return "done"
