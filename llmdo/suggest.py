@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS
+from llmdo.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, decide, scope_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ class Suggestion:
     cut: tuple[Capability, ...]
     """What that ceiling cuts off, because it would have to be named in full."""
     rules: tuple[Capability, ...]
-    """What would have to be `allowed` so that nothing asks."""
+    """What would have to be `allowed` so that it runs without approval."""
 
 
 def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
@@ -37,14 +37,26 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
     may = _smallest(one for one in capabilities if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
     cut = _smallest(one for one in capabilities if one.name in ONLY_BY_FULL_NAME)
     asked = _smallest(
-        reason.capability for row in rows if row.free is None for reason in row.reasons if _is_unnamed(reason)
+        reason.capability
+        for row in rows
+        if row.decision != "allowed"
+        for reason in row.reasons
+        if _is_unnamed(reason)
     )
     return Suggestion(entry.name, may, cut, asked)
 
 
-def suggest_for(entry: Entry, raised: Iterable[Capability], asked: Iterable[Capability]) -> Suggestion:
-    """The smallest ceiling that admits all that was `raised`, and the rules that would have ended what was `asked`."""
+def suggest_for(
+    analysis: Analysis, entry: Entry, raised: Iterable[Capability], asked: Iterable[Capability]
+) -> Suggestion:
+    """The smallest ceiling that admits all that was `raised`, and the rules that would have ended what was `asked`.
+
+    Of a call that was asked about, only what asks because no rule names it: a rule for the rest would withdraw a
+    built-in one, or never decide.
+    """
     raised = tuple(raised)
+    authority = analysis.authority(entry.approvals, ())
+    asked = [one for one in asked if all(map(_is_unnamed, decide([one], [one], authority).reasons))]
     may = _smallest(one for one in raised if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
     cut = _smallest(one for one in raised if one.name in ONLY_BY_FULL_NAME)
     return Suggestion(entry.name, may, cut, _smallest(asked))
@@ -56,6 +68,9 @@ def _is_unnamed(reason: Reason) -> bool:
 
 
 def _smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
-    """The capabilities that no other one of them contains, sorted."""
-    found = sorted(set(capabilities), key=str)
-    return tuple(one for one in found if not any(other.contains(one) for other in found if other != one))
+    """The capabilities that no other one of them contains, sorted; of two that mean the same the shorter."""
+    kept: list[Capability] = []
+    for one in sorted(set(capabilities), key=lambda one: (one.name, scope_order(one.scope), str(one))):
+        if not any(other.contains(one) for other in kept):
+            kept.append(one)
+    return tuple(sorted(kept, key=str))

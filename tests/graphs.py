@@ -14,6 +14,7 @@ NOWHERE = Place(Document(Source("nowhere", ""), {}, dict), ())
 SCOPES = [None, "in/**", "in/a", "out/**", "**"]
 NAMES = [
     "fs.read",
+    "fs.read.protected",
     "fs.write",
     "fs.write.protected",
     "proc.exec",
@@ -49,6 +50,41 @@ tools = st.builds(
     ),
     hook=st.booleans(),
 )
+
+
+gates = st.sampled_from(["agent.delegate", "net.connect"]).map(
+    lambda name: (Rule(Capability(name), "needs_approval", "worker"),)
+)
+
+
+@st.composite
+def gated_graphs(draw: st.DrawFn) -> Graph:
+    """Workers that call each other and have tools in common, half of them behind a gate, and nothing blocked."""
+    names = [f"w{number}" for number in range(draw(st.integers(2, 5)))]
+    tool = Tool(name="tool", capabilities=(Capability("net.connect"),))
+    workers = {
+        name: Worker(
+            name=name,
+            at=NOWHERE,
+            path=f"{name}.worker",
+            config="",
+            prompt="",
+            recursive=True,
+            uses=tuple(
+                Use(name=used, config={}, at=NOWHERE)
+                for used in sorted(draw(st.sets(st.sampled_from([*names, "t0"]), min_size=1, max_size=3)))
+            ),
+            approvals=draw(st.just(()) | gates),
+        )
+        for name in names
+    }
+    return Graph(
+        settings=Settings(name="g", built_in=1, default="needs_approval", max_depth=4),
+        rules=(Rule(Capability("net.connect"), "allowed", "llmdo.toml"),),
+        entries={"e": Entry(name="e", at=NOWHERE, worker=Reference("w0", NOWHERE))},
+        workers=workers,
+        toolsets={"t0": Toolset(name="t0", kind="python", at=NOWHERE, tools={"tool": tool})},
+    )
 
 
 @st.composite
@@ -90,9 +126,9 @@ def graphs(draw: st.DrawFn) -> Graph:
         approvals=draw(rules("entry `e`")),
     )
     return Graph(
-        settings=Settings(name="g", built_in=1, default=draw(decisions), max_depth=draw(st.integers(0, 3))),
+        settings=Settings(name="g", built_in=2, default=draw(decisions), max_depth=draw(st.integers(0, 3))),
         rules=draw(rules("llmdo.toml")),
-        paths=draw(st.sampled_from([{}, {"decks/": "in/"}])),
+        paths=draw(st.sampled_from([{}, {"decks/": "in/"}, {".env": "in/a", "notes": ".git/x"}])),
         entries={"e": entry},
         workers=workers,
         toolsets=toolsets,

@@ -9,20 +9,24 @@ from hypothesis import strategies as st
 
 from llmdo import topology
 from llmdo.authority import (
+    GRAVEST_FIRST,
     STRICTNESS,
+    UNDECLARED,
     VOCABULARY,
     Authority,
     Capability,
     Ceiling,
-    Rule,
     base_rules,
     decide,
+    gravity,
     strictest,
 )
 from llmdo.graph import Graph, Tool
 from llmdo.inventory import DELEGATE, tools_of
-from llmdo.reach import Analysis, Row, entry_ceiling
-from tests.graphs import graphs
+from llmdo.paths import Target, paths_to
+from llmdo.reach import Analysis, entry_ceiling
+from llmdo.reach.edges import calls_by_worker
+from tests.graphs import capabilities, gated_graphs, graphs
 from tests.laws import tried
 from tests.runtime import building
 
@@ -56,11 +60,6 @@ def authority_on(graph: Graph, path: tuple[str, ...]) -> Authority:
     )
 
 
-def rules_on(graph: Graph, row: Row) -> tuple[Rule, ...]:
-    """The rules of the entry and of the worker whose call a row is about."""
-    return (*graph.entries["e"].approvals, *graph.workers[row.path[-2].name].approvals)
-
-
 def delegations(graph: Graph, path: tuple[str, ...]) -> list[str]:
     """The decisions over the delegations that lead along `path`."""
     return [
@@ -85,7 +84,7 @@ def calls_of(tool: Tool, *, delegation: bool) -> Iterator[frozenset[Capability]]
 
 
 @tried(150)
-@given(graphs())
+@given(graphs() | gated_graphs())
 def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
     rows = Analysis(graph).of(graph.entries["e"])
     for path in call_paths(graph):
@@ -103,37 +102,36 @@ def test_every_call_that_can_be_made_is_inside_reach(graph) -> None:
                     for one in raised:
                         covering = [row for row in rows if row.capability.contains(one)]
                         assert covering, (path, one)
-                        mildest = min(STRICTNESS[row.mildest] for row in covering)
+                        mildest = min(STRICTNESS[row.decision] for row in covering)
                         assert mildest <= STRICTNESS[whole], (path, one)
 
 
 @tried(150)
-@given(graphs())
+@given(graphs() | gated_graphs())
 def test_what_reach_shows_is_a_path_that_exists_and_decides_so(graph) -> None:
     paths = set(call_paths(graph))
     for row in Analysis(graph).of(graph.entries["e"]):
-        for hops in (row.path, row.free):
-            if hops is None:
-                continue
-            names = tuple(hop.name for hop in hops)
-            assert names[:-1] in paths
-            worker = graph.workers[names[-2]]
-            assert any(use.name == names[-1] for use in worker.uses)
-            if hops is row.free:
-                assert set(delegations(graph, names[:-1])) <= {"allowed"}
-            assert [hop.decision for hop in hops[1:-1]] == delegations(graph, names[:-1])
-        if row.free is not None:
-            assert len(row.free) >= len(row.path)
-        assert {reason.decision for reason in row.reasons} == {row.verdict.decision}
+        names = tuple(hop.name for hop in row.path)
+        assert names[:-1] in paths
+        worker = graph.workers[names[-2]]
+        assert any(use.name == names[-1] for use in worker.uses)
+        gates = delegations(graph, names[:-1])
+        assert [hop.decision for hop in row.path[1:-1]] == gates
+        assert row.decision == strictest([row.verdict.decision, *gates])
+        assert {reason.decision for reason in row.reasons} == {row.decision}
+        on_path = {rule for name in names[:-1] for rule in graph.workers[name].approvals}
         for reason in row.reasons:
-            assert reason.rule is None or reason.rule in {*base_rules(graph.rules), *rules_on(graph, row)}
+            assert reason.rule is None or reason.rule in {
+                *base_rules(graph.rules),
+                *graph.entries["e"].approvals,
+                *on_path,
+            }
 
 
-@tried(150)
-@given(graphs())
-def test_reach_shows_the_shortest_of_the_mildest_paths(graph) -> None:
-    analysis = Analysis(graph)
-    ways: dict[Capability, list[tuple[bool, bool, int, tuple[str, ...]]]] = {}
+def ways_to(analysis: Analysis) -> dict[Capability, list[tuple[str, int, tuple[str, ...]]]]:
+    """Every way to raise each row of the entry, by walking all paths: its decision, its length and its names."""
+    graph = analysis.graph
+    ways: dict[Capability, list[tuple[str, int, tuple[str, ...]]]] = {}
     for path in call_paths(graph):
         gates = delegations(graph, path)
         if "blocked" in gates:
@@ -144,18 +142,87 @@ def test_reach_shows_the_shortest_of_the_mildest_paths(graph) -> None:
                     tool, delegation=use.name in graph.workers
                 ):
                     decision = decide(raised, declared, authority_on(graph, path)).decision
-                    is_free = {decision, *gates} == {"allowed"}
-                    way = (decision == "blocked", not is_free, len(path), (*path, use.name))
-                    ways.setdefault(row, []).append(way)
+                    whole = strictest([decision, *gates])
+                    ways.setdefault(row, []).append((whole, len(path), (*path, use.name)))
+    return ways
+
+
+@tried(150)
+@given(graphs() | gated_graphs())
+def test_a_row_says_the_mildest_decision_over_all_paths_and_shows_a_shortest_of_those(graph) -> None:
+    analysis = Analysis(graph)
+    ways = ways_to(analysis)
     for row in analysis.of(graph.entries["e"]):
-        best = min((blocked, length, names) for blocked, _, length, names in ways[row.capability])
-        assert (row.verdict.decision == "blocked", tuple(hop.name for hop in row.path)) == (best[0], best[2])
-        free = min(
-            (names for _, asks, _, names in ways[row.capability] if not asks),
-            key=lambda one: (len(one), one),
-            default=None,
-        )
-        assert row.free == free if free is None else tuple(hop.name for hop in row.free) == free
+        best = min(ways[row.capability], key=lambda way: (STRICTNESS[way[0]], *way[1:]))
+        assert (row.decision, tuple(hop.name for hop in row.path)) == (best[0], best[2])
+        open_ways = [way for way in ways[row.capability] if way[0] != "blocked"] or ways[row.capability]
+        assert row.takes_delegation == (min(length for _, length, _ in open_ways) > 1)
+
+
+@tried(100)
+@given(graphs() | gated_graphs(), capabilities(), st.booleans())
+def test_the_mildest_of_all_the_paths_that_are_listed_is_what_reach_says(graph, wanted, alone) -> None:
+    analysis, entry = Analysis(graph), graph.entries["e"]
+    walk, rows = (analysis.walk(entry), analysis.of(entry))
+    if alone:
+        walk, rows = analysis.walk_below("w0"), analysis.of_worker("w0")
+    listed = list(paths_to(walk, Target(wanted)))
+    lengths = [len(one.hops) for one in listed]
+    assert lengths == sorted(lengths)
+    meant = [row for row in rows if wanted.touches(row.capability) or row.capability.touches(wanted)]
+    mildest = [
+        min((one.decision for one in side), key=STRICTNESS.get, default="blocked") for side in (listed, meant)
+    ]
+    assert mildest[0] == mildest[1]
+
+
+@tried(150)
+@given(graphs())
+def test_an_edge_says_the_mildest_decision_over_its_calls_on_all_paths_to_it(graph) -> None:
+    analysis = Analysis(graph)
+    mildest: dict[tuple[str, str, Capability], str] = {}
+    for path in call_paths(graph):
+        if "blocked" in delegations(graph, path):
+            continue
+        worker = graph.workers[path[-1]]
+        for use in worker.uses:
+            for tool in tools_of(graph, worker, use).values():
+                calls = analysis.shapes.of_tool(tool, delegation=use.name in graph.workers)
+                for row, raised, declared in calls:
+                    decision = decide(raised, declared, authority_on(graph, path)).decision
+                    edge = (path[-1], use.name, row)
+                    mildest[edge] = min(mildest.get(edge, decision), decision, key=STRICTNESS.__getitem__)
+    walk = analysis.walk(graph.entries["e"])
+    for name, worker in graph.workers.items():
+        calls = calls_by_worker(analysis, [walk], name)
+        assert list(calls) == [use.name for use in worker.uses]
+        for used, rows in calls.items():
+            for row in rows:
+                assert row.decision == mildest.get((name, used, row.capability), "blocked")
+            shown = [row.capability for row in rows]
+            for origin, target, one in mildest:
+                if (origin, target) == (name, used):
+                    around = [row for row in rows if row.capability.contains(one)]
+                    milder = [
+                        row
+                        for row in around
+                        if STRICTNESS[row.decision] <= STRICTNESS[mildest[name, used, one]]
+                    ]
+                    assert one in shown or milder
+
+
+@tried(100)
+@given(graphs())
+def test_the_gravest_row_comes_first(graph) -> None:
+    rows = Analysis(graph).of(graph.entries["e"])
+    places = [(STRICTNESS[row.decision], gravity(row.capability)) for row in rows]
+    assert places == sorted(places)
+
+
+def test_every_capability_has_a_place_among_the_grave_ones() -> None:
+    assert set(VOCABULARY) - set(GRAVEST_FIRST) == {UNDECLARED}
+    names = ["proc", "proc.exec.unlisted", "proc.exec", "fs", "fs.write:in/**", "x.shop.pay", "fs.read"]
+    assert sorted(map(Capability.parse, sorted(names)), key=gravity) == list(map(Capability.parse, names))
 
 
 @tried(75)
@@ -167,7 +234,7 @@ def test_a_deeper_limit_never_hides_anything(graph, more) -> None:
     before = {row.capability: row for row in Analysis(graph).of(graph.entries["e"])}
     after = {row.capability: row for row in Analysis(deeper).of(deeper.entries["e"])}
     for capability, row in before.items():
-        assert STRICTNESS[after[capability].mildest] <= STRICTNESS[row.mildest]
+        assert STRICTNESS[after[capability].decision] <= STRICTNESS[row.decision]
 
 
 @tried(100)
@@ -219,12 +286,23 @@ def test_the_height_is_the_longest_chain_of_all(graph) -> None:
     assert analysis.height == (None if None in chains else max(chains))
 
 
+def test_files_that_may_be_handed_over_are_told_as_secrets_by_either_of_their_names() -> None:
+    main = building.worker("main", building.use("b"))
+    paths = {"id_rsa": "in/deck.txt", "notes": "in/.env", "deck": "in/a"}
+    graph = building.graph(main, building.worker("b"), paths=paths)
+    found = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
+    assert [one for one in found if "protected" in one] == [
+        "fs.read.protected:in/.env",
+        "fs.read.protected:in/deck.txt",
+    ]
+
+
 def test_a_delegate_without_files_does_not_hide_those_that_another_one_is_handed() -> None:
     first = building.worker("a", attachments={"max": 0})
     main = building.worker("main", building.use("a"), building.use("b"))
     graph = building.graph(main, first, building.worker("b"), paths={"decks/": "in/"})
     found = [str(row.capability) for row in Analysis(graph).of(graph.entries["go"])]
-    assert found == ["agent.delegate", "fs.read:in/**"]
+    assert found == ["fs.read:in/**", "agent.delegate", "fs.read.protected:in/**"]
 
 
 def test_a_path_around_a_ceiling_is_a_shortest_one() -> None:
@@ -235,3 +313,18 @@ def test_a_path_around_a_ceiling_is_a_shortest_one() -> None:
     graph = building.graph(*workers, building.worker("c", "first", may=[]), *kits)
     row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
     assert [hop.name for hop in row.path] == ["main", "a", "b", "second", "kit_b"]
+
+
+def test_a_way_around_a_gated_delegation_is_the_one_that_is_shown() -> None:
+    """By `a` the tool is as near as by `b`, but `a` asks before it delegates."""
+    asks = {"agent.delegate": "needs_approval"}
+    workers = [
+        building.worker("main", "a", "b"),
+        building.worker("a", "end", approvals=asks),
+        building.worker("b", "end"),
+        building.worker("end", "kit"),
+    ]
+    kit = building.toolset("kit", "kit.py:kit", tool=["net.connect"])
+    graph = building.graph(*workers, kit, approvals={"net.connect": "allowed"})
+    row = next(row for row in Analysis(graph).of(graph.entries["go"]) if row.capability.name == "net.connect")
+    assert (row.decision, [hop.name for hop in row.path]) == ("allowed", ["main", "b", "end", "kit"])

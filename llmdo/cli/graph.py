@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast
 
 import typer
 
-from llmdo.cli.console import FINDINGS, FINE, root_folder, say
+from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
 from llmdo.diagnostic import LlmdoError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from llmdo.foreign import Foreign
     from llmdo.graph import Entry
     from llmdo.project import Project as Ours
+    from llmdo.reach import Analysis
+    from llmdo.selectors import Selection
     from llmdo.suggest import Suggestion
 
     Opened = Ours | Foreign
@@ -35,7 +37,7 @@ Select = Annotated[
     typer.Option(
         "--select",
         metavar="SELECTOR",
-        help="NAME, +NAME, NAME+, 2+NAME, cap:CAPABILITY, path:GLOB, state:modified; a comma intersects.",
+        help="NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified; a comma intersects.",
     ),
 ]
 Origin = Annotated[
@@ -95,12 +97,12 @@ def chosen(read: Opened, entry: str | None, select: Sequence[str], base: str) ->
         raise LlmdoError(f"there is no entry `{entry}`", hint=did_you_mean(entry, graph.entries))
     names = set(graph.entries) if entry is None else {entry}
     if select:
-        names &= set(selectors.entries_of(graph, selected(read, select, base), read.analysis))
+        names &= set(selectors.entries_of(graph, selected(read, select, base)))
     return [graph.entries[name] for name in sorted(names)]
 
 
-def selected(read: Opened, select: Sequence[str], base: str) -> frozenset[str]:
-    """The workers that selectors mean."""
+def selected(read: Opened, select: Sequence[str], base: str, unread: Collection[str] = ()) -> Selection:
+    """What selectors mean, which may also mean the `unread` files."""
     from llmdo import lock, revision, selectors
 
     modified: set[str] = set()
@@ -113,7 +115,7 @@ def selected(read: Opened, select: Sequence[str], base: str) -> frozenset[str]:
         drifted = lock.drift(before, read.graph) if before else ()
         modified = {item.name for item in drifted if item.kind == "worker"} & set(read.graph.workers)
         modified |= set() if before else set(read.graph.workers)
-    return selectors.select(read.analysis, select, modified)
+    return selectors.select(read.analysis, select, modified, unread)
 
 
 def reach(
@@ -134,64 +136,57 @@ def reach(
         from llmdo.cli import foreign
 
         reached = [(one.name, read.analysis.of(one)) for one in asked]
-        print(foreign.reach(cast("Foreign", read), reached, format.value), end="")
+        put(
+            foreign.reach(cast("Foreign", read), reached, format.value),
+            end="",
+            as_json=format.value == "json",
+        )
         return FINE
     found = [(one.name, depth_of(read.analysis, one), read.analysis.of(one)) for one in asked]
     if format is ReachFormat.json:
-        print(render.to_json(found, read.graph.read_from), end="")
+        put(render.to_json(found, read.graph.read_from), end="", as_json=True)
     else:
         draw = render.text if format is ReachFormat.text else render.markdown
-        print("\n".join(draw(*one) for one in found), end="")
+        put("\n".join(draw(*one) for one in found), end="")
     return FINE
 
 
 def why(
-    name: Annotated[str, typer.Argument(metavar="WORKER|ENTRY")],
-    capability: Annotated[
-        str, typer.Argument(metavar="CAPABILITY", help="Such as proc.exec or fs.write:reports/**.")
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A worker, an entry or a toolset.")],
+    target: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPABILITY|TOOLSET",
+            help="Such as proc.exec, fs.write:reports/** or shell; as reach prints it, `elsewhere` included.",
+        ),
     ],
     all_paths: Annotated[bool, typer.Option("--all", help="Every path, not only a shortest one.")] = False,
     project: Project = None,
     origin: Origin = None,
 ) -> int:
-    """Show how a worker or an entry comes to a capability: paths with file and line of each edge."""
-    from llmdo.authority import Capability
-    from llmdo.checks.names import known_capabilities
-    from llmdo.paths import own_paths, paths_to
+    """Show how a worker or an entry comes to a capability or a toolset: paths with file and line of each edge."""
+    from llmdo.paths import every_path, origins_of, rows_to, target_of
     from llmdo.render import reach as render
+    from llmdo.values import replace
 
     read = opened(project, origin)
-    graph, wanted = read.graph, Capability.parse(capability)
-    known = known_capabilities(graph)
-    if wanted.name not in known:
-        raise LlmdoError(f"`{wanted.name}` is not a capability", hint=did_you_mean(wanted.name, known))
-    if name in graph.entries:
-        starts = [start.name for start in graph.entries[name].starts]
-        rows = read.analysis.of(graph.entries[name])
-    elif name in graph.workers:
-        starts, rows = [name], read.analysis.of_worker(name)
-    else:
-        raise LlmdoError(
-            f"`{name}` is neither a worker nor an entry",
-            hint=did_you_mean(name, {*graph.workers, *graph.entries}),
-        )
-    found = [row for row in rows if wanted.touches(row.capability) or row.capability.touches(wanted)]
-    if not found:
+    origins = origins_of(read.graph, name)
+    wanted = meant = target_of(read.graph, " ".join(target))
+    if name not in (read.graph.entries.keys() | read.graph.workers.keys()):
+        origins = origins if wanted.toolset in (None, name) else ()
+        meant = replace(wanted, toolset=name)
+    answers = [(each, rows) for each in origins if (rows := rows_to(read.analysis, each, meant))]
+    if not answers:
         say(f"`{name}` cannot reach `{wanted}`")
         return FINDINGS
-    if graph.read_from:
+    if read.graph.read_from:
         from llmdo.foreign import not_enforced
 
-        print(f"{not_enforced(graph.read_from)}\n")
-    print("\n".join(map(render.why, found)), end="")
-    if all_paths:
-        own = own_paths(read.analysis, graph.entries[name], wanted) if name in graph.entries else ()
-        paths = [*own, *paths_to(read.analysis, starts, wanted)]
-        print(
-            f"\nall {len(paths)} paths:\n"
-            + "\n".join("\n".join(render.steps(path)) + "\n" for path in paths),
-            end="",
-        )
+        put(f"{not_enforced(read.graph.read_from)}\n")
+    for number, (each, rows) in enumerate(answers):
+        put(("\n" if number else "") + "\n".join(map(render.why, rows)), end="")
+        if all_paths:
+            put(f"\n{render.all_paths(every_path(read.analysis, each, meant))}", end="")
     return FINE
 
 
@@ -203,14 +198,14 @@ def graph(
     project: Project = None,
     origin: Origin = None,
 ) -> int:
-    """Draw who delegates to whom, and which toolsets they use."""
+    """Draw who delegates to whom and which toolsets they use, with what is decided about each and its scopes."""
     from llmdo.render import graph as render
 
     read = opened(project, origin)
-    only = selected(read, select, base) if select else None
+    only = selected(read, select, base).workers if select else None
     drawn = render.drawing(read.analysis, chosen(read, entry, select or (), base), only)
     draw = {"text": render.tree, "mermaid": render.mermaid, "dot": render.dot, "json": render.to_json}
-    print(draw[format.value](drawn), end="")
+    put(draw[format.value](drawn), end="", as_json=format.value == "json")
     return FINE
 
 
@@ -228,15 +223,15 @@ def suggest(
 
     read = opened(project, None)
     for number, one in enumerate(chosen(read, entry, (), "HEAD")):
-        found = _from_runs(project, one) if from_runs else suggestion_for(read.analysis, one)
-        print(("\n" if number else "") + render.suggestion(found), end="")
+        found = _from_runs(read.analysis, project, one) if from_runs else suggestion_for(read.analysis, one)
+        put(("\n" if number else "") + render.suggestion(found), end="")
     return FINE
 
 
-def _from_runs(project: str | None, entry: Entry) -> Suggestion:
+def _from_runs(analysis: Analysis, project: str | None, entry: Entry) -> Suggestion:
     from llmdo.journal import Runs
     from llmdo.journal.needs import needs
     from llmdo.suggest import suggest_for
 
     found = needs(Runs(root_folder(project)).each(), entry.name)
-    return suggest_for(entry, found.raised, found.asked)
+    return suggest_for(analysis, entry, found.raised, found.asked)

@@ -32,7 +32,7 @@ class Analysis:
     """Rules of the person's `policy.toml`."""
     also: tuple[Capability, ...] | None = None
     """What two analyses name together: with it all tools get a row for each class of scopes, so rows compare."""
-    _answers: dict[tuple[str, str, bool], tuple[Row, ...]] = field(
+    _answers: dict[tuple[str, str, bool, str | None], tuple[Row, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _verdicts: dict[tuple[Rule, ...], dict[Shape, Verdict]] = field(
@@ -122,21 +122,35 @@ class Analysis:
         # What a function or a tool does itself is in no bound.
         return entry.worker is None or bool(self.bounds.of(starts_of(self.graph, entry)) & rows)
 
-    def of(self, entry: Entry, *, ceiling: bool = True) -> tuple[Row, ...]:
-        """The reach of `entry`, sorted by capability and scope; without its own ceiling if `ceiling` is false."""
-        question = ("entry", entry.name, ceiling)
+    def of(self, entry: Entry, *, ceiling: bool = True, toolset: str | None = None) -> tuple[Row, ...]:
+        """The reach of `entry`, the gravest first; without its own ceiling if `ceiling` is false.
+
+        That is: what is allowed before what asks, what is blocked last, and within these by `authority.gravity`.
+        Where `toolset` is given, what is raised by that toolset.
+        """
+        question = ("entry", entry.name, ceiling, toolset)
         if question not in self._answers:
-            own = entry_ceiling(entry) if ceiling else None
-            walk = Walk(self._rulings(entry.approvals, own), starts_of(self.graph, entry), own)
-            calls = self._calls(entry) if entry.worker is None else ()
-            self._answers[question] = rows_of(walk, calls)
+            calls = self.calls_of(entry) if entry.worker is None else ()
+            self._answers[question] = rows_of(self.walk(entry, ceiling=ceiling), calls, toolset)
         return self._answers[question]
 
-    def of_worker(self, name: str) -> tuple[Row, ...]:
-        """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry."""
-        question = ("worker", name, False)
+    def walk(self, entry: Entry, *, ceiling: bool = True) -> Walk:
+        """The tree of calls that `entry` starts; without its own ceiling if `ceiling` is false."""
+        own = entry_ceiling(entry) if ceiling else None
+        return Walk(self._rulings(entry.approvals, own), starts_of(self.graph, entry), own)
+
+    def walk_below(self, name: str) -> Walk:
+        """The tree of calls below the worker `name`: without its own ceiling, and without any entry."""
+        return Walk(self._rulings((), None), (name,), ignored=name)
+
+    def of_worker(self, name: str, *, toolset: str | None = None) -> tuple[Row, ...]:
+        """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry.
+
+        Where `toolset` is given, what is raised by that toolset.
+        """
+        question = ("worker", name, False, toolset)
         if question not in self._answers:
-            self._answers[question] = rows_of(Walk(self._rulings((), None), (name,), ignored=name))
+            self._answers[question] = rows_of(self.walk_below(name), toolset=toolset)
         return self._answers[question]
 
     def _rulings(self, layers: tuple[Rule, ...], own: Ceiling | None) -> Rulings:
@@ -190,7 +204,7 @@ class Analysis:
             )
         return known
 
-    def _calls(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
+    def calls_of(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
         """What `entry` raises by its own tool, and what its code can raise by calling workers with files."""
         if (own := inventory.own_tool(self.graph, entry)) and entry.tool and entry.use:
             assurance = assurance_of(self.graph, entry.use.name)
@@ -201,7 +215,7 @@ class Analysis:
             if callee := self.graph.workers.get(called.name):
                 tool = inventory.delegation(self.graph, None, callee)
                 for row, raised, declared in self.shapes.of_tool(tool, delegation=True):
-                    yield Shape(row, raised, declared, callee.name, callee.name, "enforced"), called
+                    yield Shape(row, raised, declared, "", callee.name, "enforced"), called
 
 
 def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:

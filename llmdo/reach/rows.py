@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from llmdo.authority import STRICTNESS, scope_contains, scope_order, strictest
+from llmdo.authority import STRICTNESS, gravity, scope_contains, scope_order
+from llmdo.inventory import DELEGATE
 from llmdo.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.authority import Capability, Decision, Reason, Verdict
     from llmdo.graph import Reference, Use
@@ -45,12 +46,12 @@ class Way(Protocol):
     def place(self) -> tuple[int, str]:
         """Its place among all that `search` found: what is nearer comes first, ties by the names on the path."""
 
-    @property
-    def gates(self) -> tuple[Decision, ...]:
-        """The decisions over the delegations on the path; empty where all are allowed."""
-
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
         """Why a call at its end is decided so."""
+
+    @property
+    def gate_reasons(self) -> tuple[Reason, ...]:
+        """Why the delegations on the path that ask do so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ class Along:
     search: None = None
     place: tuple[int, str] = (0, "")
 
-    @property
-    def gates(self) -> tuple[Decision, ...]:
-        """The decisions on the path."""
-        return tuple([hop.decision for hop in self.path])
-
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:  # noqa: ARG002
         """Those of the verdict."""
         return verdict.reasons
+
+    @property
+    def gate_reasons(self) -> tuple[Reason, ...]:
+        """None: of such a way the verdict says it all."""
+        return ()
 
 
 class Row(NamedTuple):
@@ -78,8 +79,12 @@ class Row(NamedTuple):
     """The call that raises it on `way`."""
     verdict: Verdict
     """About that call alone."""
+    decision: Decision
+    """The mildest over all paths: that on `way`, gates of the delegations included."""
     way: Way
-    free_way: Way | None
+    """Of those with this decision a shortest one, ties by name."""
+    nearest: Way
+    """A shortest one on which nothing is blocked, whatever asks; where all are blocked, a shortest one."""
     assurance: Assurance
     """The weakest of all tools that raise it."""
     implied: bool = False
@@ -94,19 +99,13 @@ class Row(NamedTuple):
 
     @property
     def path(self) -> tuple[Hop, ...]:
-        """A shortest one, ties by name, on which nothing is blocked; where all are blocked, a shortest one."""
+        """The hops of `way`."""
         return self.way.path
 
     @property
-    def free(self) -> tuple[Hop, ...] | None:
-        """A shortest path on which nothing asks; None where every path has a gate."""
-        return self.free_way.path if self.free_way else None
-
-    @property
-    def decision(self) -> Decision:
-        """On `path`, gates of the delegations included."""
-        decision = self.verdict.decision
-        return decision if decision == "blocked" else strictest((decision, *self.way.gates))
+    def takes_delegation(self) -> bool:
+        """Whether every path to it leads through a delegate, also those that ask."""
+        return len(self.nearest.path) > 2
 
     @property
     def tool(self) -> str:
@@ -114,21 +113,24 @@ class Row(NamedTuple):
         return self.shape.tool if self.shape.toolset else self.path[-1].name
 
     @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Why the last call of `path` is decided so."""
-        return self.way.reasons(self.shape, self.verdict)
+    def is_attachment(self) -> bool:
+        """Whether it is raised by handing a file to the worker that `path` ends in."""
+        return not self.shape.toolset and self.capability.name != DELEGATE.name
 
     @property
-    def mildest(self) -> Decision:
-        """The decision on the mildest path."""
-        return "allowed" if self.free_way else self.decision
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why it is decided so: those of the last call of `path`, or of the delegations on it that are stricter."""
+        if self.decision == self.verdict.decision:
+            return self.way.reasons(self.shape, self.verdict)
+        return self.way.gate_reasons
 
     def along(self, path: tuple[Hop, ...]) -> Row:
         """The same row, told along another path."""
-        return self._replace(verdict=replace(self.verdict, reasons=self.reasons), way=Along(path))
+        verdict = replace(self.verdict, decision=self.decision, reasons=self.reasons)
+        return self._replace(verdict=verdict, way=Along(path))
 
     def _said(self) -> tuple[object, ...]:
-        own = (self.capability, self.decision, self.path, self.tool, self.reasons, self.free)
+        own = (self.capability, self.decision, self.path, self.tool, self.reasons, self.takes_delegation)
         return (*own, self.assurance, self.implied, self.elsewhere)
 
     def __eq__(self, other: object) -> bool:
@@ -147,22 +149,36 @@ def telling(rows: list[Row]) -> list[Row]:
     if not implied:
         return rows
     around = {name for one in implied for name in one.names}
-    wider = {row.capability: STRICTNESS[row.mildest] for row in rows if row.capability.name in around}
+    wider = {row.capability: STRICTNESS[row.decision] for row in rows if row.capability.name in around}
 
     def tells(row: Row) -> bool:
         own = row.capability
-        return all(STRICTNESS[row.mildest] < wider[one] for one in own.around if one in wider and one != own)
+        return all(STRICTNESS[row.decision] < wider[one] for one in own.around if one in wider and one != own)
 
     return [row for row in rows if not row.implied or tells(row)]
 
 
 def with_rows(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:
-    """The rows of both, sorted, one for each capability."""
+    """The rows of both, sorted by gravity, one for each capability."""
     found: dict[Capability, Row] = {}
     for row in (*rows, *more):
         known = found.get(row.capability)
         found[row.capability] = joined(known, row) if known else row
-    return sorted(found.values(), key=lambda row: str(row.capability))
+    return sorted(found.values(), key=lambda row: gravity(row.capability))
+
+
+def gravest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Rows that are sorted by the gravity of what they raise, the mildest decision first: what is blocked is last."""
+    by_decision: dict[Decision, list[Row]] = {decision: [] for decision in STRICTNESS}
+    for row in rows:
+        by_decision[row.decision].append(row)
+    return tuple([row for alike in by_decision.values() for row in alike])
+
+
+def arranged(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Rows that are sorted by the gravity of what they raise as they are shown: `elsewhere` marked, gravest first."""
+    wide = {id(row) for row in narrowed(rows)}
+    return gravest_first([row._replace(elsewhere=True) if id(row) in wide else row for row in rows])
 
 
 def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
@@ -184,18 +200,18 @@ def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def joined(one: Row, other: Row) -> Row:
-    """Of two ways to the same row: the shorter path that is not blocked, the shorter free one, the weaker assurance."""
-    blocked = [row.verdict.decision == "blocked" for row in (one, other)]
-    if blocked[0] == blocked[1]:
-        mine, its = _distances(one.way, other.way)
-        first = one if mine < its or (mine == its and one.tool <= other.tool) else other
+    """Of two rows about the same the milder one, else that with the shorter path; with the weaker assurance."""
+    mine, its = _distances(one.way, other.way)
+    closer = one if mine < its or (mine == its and one.tool <= other.tool) else other
+    if one.decision == other.decision:
+        best = closer
     else:
-        first = other if blocked[0] else one
-    free = one.free_way or other.free_way
-    if one.free_way and other.free_way:
-        mine, its = _distances(one.free_way, other.free_way)
-        free = one.free_way if mine <= its else other.free_way
-    return first._replace(free_way=free, assurance=weaker(one.assurance, other.assurance))
+        best = one if STRICTNESS[one.decision] < STRICTNESS[other.decision] else other
+    nearest = best.nearest
+    if (one.decision == "blocked") == (other.decision == "blocked"):
+        mine, its = _distances(one.nearest, other.nearest)
+        nearest = one.nearest if mine <= its else other.nearest
+    return best._replace(nearest=nearest, assurance=weaker(one.assurance, other.assurance))
 
 
 def weaker(one: Assurance, other: Assurance) -> Assurance:

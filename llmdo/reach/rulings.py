@@ -12,7 +12,7 @@ from llmdo.values import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.authority import Capability, Ceiling, Decision, Rule, Verdict
+    from llmdo.authority import Capability, Ceiling, Decision, Reason, Rule, Verdict
     from llmdo.reach.analysis import Analysis
     from llmdo.shapes import Shape
 
@@ -86,6 +86,13 @@ class Rulings:
         """Whether no delegation of any worker asks or is blocked."""
         return self.usual_gate == "allowed" and not self.gates
 
+    def gate_reasons(self, name: str) -> tuple[Reason, ...]:
+        """Why a delegation by the worker `name` is decided so."""
+        return self._verdict(self.analysis.graph.own_rules.get(name, ())).reasons
+
     def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
+        return self._verdict(approvals).decision
+
+    def _verdict(self, approvals: tuple[Rule, ...]) -> Verdict:
         authority = self.analysis.authority((*self.layers, *approvals), ())
-        return decide([inventory.DELEGATE], [inventory.DELEGATE], authority).decision
+        return decide([inventory.DELEGATE], [inventory.DELEGATE], authority)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo import inventory
 from llmdo.authority import Verdict, decide
-from llmdo.reach.rows import Along, Hop, Row, joined, narrowed, telling, with_rows
+from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
 from llmdo.shapes import FRESH
 from llmdo.values import dataclass, field, replace
 
@@ -34,7 +35,7 @@ class _Search:
     first: Mapping[int, int]
     """In the same order."""
     is_free: bool
-    """Whether nothing asks on any of its paths."""
+    """Whether all of its paths run without approval."""
     _hops: dict[int, tuple[Hop, ...]] = field(default_factory=dict)
     _paths: dict[int, tuple[Hop, ...]] = field(default_factory=dict)
 
@@ -99,11 +100,6 @@ class _Found(NamedTuple):
         """The hops to the worker and on to what it uses."""
         return self.search.path(self)
 
-    @property
-    def gates(self) -> tuple[Decision, ...]:
-        """The decisions over the delegations on the path; empty where all are allowed."""
-        return () if self.search.is_free else tuple([hop.decision for hop in self.path])
-
     def reasons(self, shape: Shape, verdict: Verdict) -> tuple[Reason, ...]:
         """Why a call at its end is decided so: in the words of this worker's own rules, and of the ceilings on it."""
         walk = self.search.walk
@@ -118,6 +114,13 @@ class _Found(NamedTuple):
             return analysis.verdict(shape, layers).reasons
         authority = analysis.authority(layers, walk.ceilings(self.path[:-1]))
         return shown(decide(shape.raised, shape.declared, authority), shape).reasons
+
+    @property
+    def gate_reasons(self) -> tuple[Reason, ...]:
+        """Why the delegations on the path that ask do so."""
+        rulings = self.search.walk.rulings
+        callers = [one.name for one, hop in pairwise(self.path[:-1]) if hop.decision != "allowed"]
+        return tuple(dict.fromkeys(reason for name in callers for reason in rulings.gate_reasons(name)))
 
 
 @dataclass(frozen=True)
@@ -147,13 +150,16 @@ class Walk:
         """Every group of calls that some worker can make."""
         return self.analysis.shapes.groups
 
-    def best(self) -> dict[int, Row]:
+    def best(self, toolset: str | None = None) -> dict[int, Row]:
         """The best call that raises each thing, by the identity of the capability that all such calls share.
 
-        Comparing names would cost more than all the rest.
+        Where `toolset` is given, of its calls alone. Comparing names would cost more than all the rest.
         """
         everything = self.search(frozenset(), free=False)
         first, is_free = everything.first, everything.is_free
+        if toolset is not None:
+            offered = {number for number, group in enumerate(self.groups) if group.toolset == toolset}
+            first = {number: place for number, place in first.items() if number in offered}
         found: dict[int, Ruling] = {}
         others: list[Ruling] = []
         for number in first:
@@ -179,18 +185,19 @@ class Walk:
             cut -= {self.ignored}
             way = self.search(cut, free=False).ways.get(number)
         if way is None or cut is None:
-            return Row(shape, _CUT_OFF, nearest, None, shape.assurance)
-        free = None
-        if verdict.decision == "allowed":
-            free = way if way.search.is_free else self.search(cut, free=True).ways.get(number)
-        return Row(shape, verdict, way, free, shape.assurance)
+            return Row(shape, _CUT_OFF, "blocked", nearest, nearest, shape.assurance)
+        if verdict.decision != "allowed" or way.search.is_free:
+            return Row(shape, verdict, verdict.decision, way, way, shape.assurance)
+        if free := self.search(cut, free=True).ways.get(number):
+            return Row(shape, verdict, "allowed", free, way, shape.assurance)
+        return Row(shape, verdict, "needs_approval", way, way, shape.assurance)
 
     def row_of_call(self, shape: Shape, called: Reference) -> Row:
         """The row of a call that the function of the entry makes."""
         authority = self.analysis.authority(self.rulings.layers, self.ceilings(()))
         verdict = decide(shape.raised, shape.declared, authority)
         way = Along((Hop(called.name, called),))
-        return Row(shape, verdict, way, way if verdict.decision == "allowed" else None, shape.assurance)
+        return Row(shape, verdict, verdict.decision, way, way, shape.assurance)
 
     def ceilings(self, path: Iterable[Hop]) -> tuple[Ceiling, ...]:
         """The ceilings of the whole tree and of the workers on a path."""
@@ -264,16 +271,21 @@ def _delegate(graph: Graph, caller: str, shape: Shape) -> str:
     )
 
 
-def rows_of(walk: Walk, calls: Iterable[tuple[Shape, Reference]] = ()) -> tuple[Row, ...]:
-    """The rows of a tree of calls; `calls` are those of a function that starts it."""
-    best = walk.best()
+def rows_of(
+    walk: Walk, calls: Iterable[tuple[Shape, Reference]] = (), toolset: str | None = None
+) -> tuple[Row, ...]:
+    """The rows of a tree of calls, the gravest first; where `toolset` is given, what is raised by that.
+
+    `calls` are those of a function that starts the tree.
+    """
+    best = walk.best(toolset)
     shapes = walk.analysis.shapes
     for number in best.keys() & shapes.implied:
         best[number] = best[number]._replace(implied=True)
     rows = [best[number] for number in sorted(best, key=shapes.rank.__getitem__)]
     if not shapes.compared:
         rows = telling(rows)
-    if made := [walk.row_of_call(shape, called) for shape, called in calls]:
+    made = [walk.row_of_call(shape, called) for shape, called in calls if toolset in (None, called.name)]
+    if made:
         rows = with_rows(rows, made)
-    wide = {id(row) for row in narrowed(rows)}
-    return tuple([row._replace(elsewhere=True) if id(row) in wide else row for row in rows])
+    return arranged(rows)

@@ -6,108 +6,116 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.authority import STRICTNESS, decide
+from llmdo.authority import STRICTNESS
 from llmdo.diagnostic import shown
 from llmdo.foreign import not_enforced
-from llmdo.inventory import DELEGATE, own_tool, tools_of
-from llmdo.reach.analysis import entry_ceiling
+from llmdo.inventory import DELEGATE
+from llmdo.reach.edges import calls_by_entry, calls_by_worker
+from llmdo.render.reach import call_data, capability
+from llmdo.selectors import callers, closure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from llmdo.authority import Authority, Decision
-    from llmdo.graph import Entry, Tool
-    from llmdo.reach import Analysis
+    from llmdo.authority import Decision
+    from llmdo.graph import Entry, Graph
+    from llmdo.reach import Analysis, Row
 
 Kind = Literal["entry", "worker", "toolset"]
 
-_MARKS: dict[Decision, str] = {"allowed": "", "needs_approval": " (asks)", "blocked": " (blocked)"}
+_WORDS: dict[Decision, str] = {
+    "allowed": "allowed",
+    "needs_approval": "needs approval",
+    "blocked": "blocked",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One thing that uses another, and what is decided about that at its mildest."""
+    """One thing that uses another, and what it can call by that."""
 
-    origin: str
     target: str
     kind: Kind
     """Of the target."""
-    decision: Decision
+    calls: tuple[Row, ...] = ()
+    """What can be raised along this edge, the gravest first."""
+    decision: Decision = "allowed"
+    """Over the delegation; for a toolset the mildest over its calls."""
+
+    def described(self) -> Iterator[str]:
+        """What can be raised, in one line for each decision; of a worker, the files that it may be handed."""
+        for decision in STRICTNESS:
+            rows = [row for row in self.calls if row.decision == decision and row.capability != DELEGATE]
+            if rows:
+                attached = ", as attachments" if self.kind == "worker" else ""
+                yield f"{_WORDS[decision]}{attached}: {', '.join(map(capability, rows))}"
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """What is drawn: entries, and for each worker below them what it uses."""
 
-    entries: tuple[Entry, ...]
-    edges: dict[str, tuple[Edge, ...]]
-    """Worker to its edges, sorted: delegates first, then toolsets."""
-    own: dict[str, Edge]
-    """Entry to the edge to the toolset of which it calls one tool itself."""
+    entries: tuple[tuple[Entry, tuple[Edge, ...]], ...]
+    """Each with what it starts, and with the toolset of which it calls one tool itself."""
+    workers: dict[str, tuple[Edge, ...]]
+    """Sorted, each with its edges: delegates first, then toolsets."""
     read_from: str | None = None
     """The format of a foreign project."""
 
 
 def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] | None = None) -> Drawing:
-    """The part of the graph below `entries`; only the workers in `only`, where that is given."""
+    """The part of the graph below `entries`.
+
+    Where `only` is given, that is the workers in it with what they use, and every way of delegation to them.
+    """
     graph = analysis.graph
-    shown_entries = tuple(entries)
-    waiting = [start.name for entry in shown_entries for start in entry.starts]
-    edges: dict[str, tuple[Edge, ...]] = {}
-    while waiting:
-        name = waiting.pop()
-        if name in edges or name not in graph.workers:
-            continue
-        found = [
-            edge
-            for edge in _edges(analysis, name)
-            if only is None or edge.kind != "worker" or edge.target in only
-        ]
-        edges[name] = tuple(sorted(found, key=lambda edge: (edge.kind == "toolset", edge.target)))
-        waiting.extend(edge.target for edge in found if edge.kind == "worker")
-    own = {entry.name: edge for entry in shown_entries if (edge := _own_edge(analysis, entry))}
-    return Drawing(shown_entries, dict(sorted(edges.items())), own, graph.read_from)
+    drawn_entries = tuple(entries)
+    starts = [start.name for entry in drawn_entries for start in entry.starts if start.name in graph.workers]
+    drawn = set(closure(graph.edges, starts))
+    if only is not None:
+        drawn &= set(closure(callers(graph.edges), only))
+    walks = [analysis.walk(entry) for entry in drawn_entries]
+    workers = {}
+    for name in sorted(drawn):
+        calls = calls_by_worker(analysis, walks, name)
+        edges = [_edge(graph, used, rows) for used, rows in calls.items()]
+        is_whole = only is None or name in only
+        kept = [edge for edge in edges if (edge.target in drawn if edge.kind == "worker" else is_whole)]
+        workers[name] = tuple(sorted(kept, key=lambda edge: (edge.kind == "toolset", edge.target)))
+    found = tuple((entry, tuple(_started(analysis, entry, drawn, only))) for entry in drawn_entries)
+    return Drawing(found, workers, graph.read_from)
 
 
-def _own_edge(analysis: Analysis, entry: Entry) -> Edge | None:
-    tool = own_tool(analysis.graph, entry)
-    if tool is None or entry.use is None:
-        return None
-    ceiling = entry_ceiling(entry)
-    authority = analysis.authority(entry.approvals, (ceiling,) if ceiling else ())
-    return Edge(entry.name, entry.use.name, "toolset", _mildest([tool], authority))
+def _started(
+    analysis: Analysis, entry: Entry, drawn: Collection[str], only: frozenset[str] | None
+) -> Iterator[Edge]:
+    calls = calls_by_entry(analysis, entry)
+    for start in entry.starts:
+        if start.name in drawn or (only is None and start.name not in analysis.graph.workers):
+            rows = calls.get(start.name)
+            yield _edge(analysis.graph, start.name, rows) if rows else Edge(start.name, "worker")
+    if entry.use and entry.use.name in calls:
+        yield _edge(analysis.graph, entry.use.name, calls[entry.use.name])
 
 
-def _edges(analysis: Analysis, name: str) -> Iterator[Edge]:
-    graph = analysis.graph
-    worker = graph.workers[name]
-    ceilings = tuple(analysis.ceilings[one] for one in (name,) if one in analysis.ceilings)
-    authority = analysis.authority(worker.approvals, ceilings)
-    for use in worker.uses:
-        if use.name in graph.workers:
-            yield Edge(name, use.name, "worker", decide([DELEGATE], [DELEGATE], authority).decision)
-            continue
-        yield Edge(name, use.name, "toolset", _mildest(tools_of(graph, worker, use).values(), authority))
-
-
-def _mildest(tools: Iterable[Tool], authority: Authority) -> Decision:
-    """The mildest decision over the calls of these tools."""
-    verdicts: list[Decision] = ["blocked"]
-    for tool in tools:
-        calls = [[one] for one in tool.capabilities] if tool.hook else [list(tool.capabilities)]
-        verdicts += [decide(call, tool.capabilities, authority).decision for call in calls]
-    return min(verdicts, key=STRICTNESS.__getitem__)
+def _edge(graph: Graph, target: str, rows: tuple[Row, ...]) -> Edge:
+    is_worker = target in graph.workers
+    over = [row.decision for row in rows if not is_worker or row.capability == DELEGATE]
+    mildest: Decision = min(over, key=STRICTNESS.__getitem__) if over else "blocked"
+    return Edge(target, "worker" if is_worker else "toolset", rows, mildest)
 
 
 def tree(drawn: Drawing) -> str:
-    """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets, gates in words."""
+    """A tree in which every worker is drawn once: `entry` before entries, toolsets in brackets.
+
+    Below a toolset stands what can be raised by it, under each decision; beside a delegate, unless it is allowed, the
+    decision over calling it.
+    """
     lines = _heading(drawn, "")
     seen: set[str] = set()
-    for entry in drawn.entries:
+    for entry, edges in drawn.entries:
         lines.append(f"entry {shown(entry.name)}")
-        starts = [Edge(entry.name, start.name, "worker", "allowed") for start in entry.starts]
-        starts += [drawn.own[entry.name]] if entry.name in drawn.own else []
-        _branch(lines, drawn, starts, "", seen)
+        _branch(lines, drawn, edges, seen)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -115,82 +123,95 @@ def _heading(drawn: Drawing, comment: str) -> list[str]:
     return [f"{comment}{not_enforced(drawn.read_from)}"] if drawn.read_from else []
 
 
-def _branch(lines: list[str], drawn: Drawing, edges: Sequence[Edge], indent: str, seen: set[str]) -> None:
-    stack = [(edge, indent, number == len(edges) - 1) for number, edge in enumerate(edges)][::-1]
+def _branch(lines: list[str], drawn: Drawing, edges: Sequence[Edge], seen: set[str]) -> None:
+    stack = [(edge, "", number == len(edges) - 1) for number, edge in enumerate(edges)][::-1]
     while stack:
-        edge, left, last = stack.pop()
-        below = drawn.edges.get(edge.target, ()) if edge.kind == "worker" else ()
+        edge, left, is_last = stack.pop()
+        below = drawn.workers.get(edge.target, ()) if edge.kind == "worker" else ()
         again = edge.kind == "worker" and edge.target in seen and bool(below)
+        described = list(edge.described())
         name = f"[{shown(edge.target)}]" if edge.kind == "toolset" else shown(edge.target)
-        lines.append(
-            f"{left}{'`-- ' if last else '|-- '}{name}{_MARKS[edge.decision]}{' (above)' if again else ''}"
-        )
+        is_told = edge.decision == "allowed" or (edge.kind == "toolset" and described)
+        mark = "" if is_told else f" ({_WORDS[edge.decision]})"
+        lines.append(f"{left}{'`-- ' if is_last else '|-- '}{name}{mark}{' (above)' if again else ''}")
+        deeper = left + ("    " if is_last else "|   ")
+        inner = "|   " if below and not again else "    "
+        lines.extend(f"{deeper}{inner}{shown(line)}" for line in described)
         if again or edge.kind == "toolset":
             continue
         seen.add(edge.target)
-        deeper = left + ("    " if last else "|   ")
         stack.extend(
-            (one, deeper, number == len(below) - 1) for number, one in reversed(list(enumerate(below)))
+            (other, deeper, number == len(below) - 1) for number, other in reversed(list(enumerate(below)))
         )
 
 
 def _nodes(drawn: Drawing) -> Iterator[tuple[str, str, Kind]]:
     """Identifier, label and kind of every node; identifiers hold letters and digits only."""
-    for number, entry in enumerate(drawn.entries):
+    for number, (entry, _) in enumerate(drawn.entries):
         yield f"e{number}", entry.name, "entry"
-    for number, name in enumerate(drawn.edges):
+    for number, name in enumerate(drawn.workers):
         yield f"w{number}", name, "worker"
-    used = (edge for edges in (*drawn.edges.values(), drawn.own.values()) for edge in edges)
+    used = (edge for edges in (*drawn.workers.values(), *(own for _, own in drawn.entries)) for edge in edges)
     toolsets = sorted({edge.target for edge in used if edge.kind == "toolset"})
     for number, name in enumerate(toolsets):
         yield f"t{number}", name, "toolset"
 
 
-def _arrows(drawn: Drawing) -> Iterator[tuple[str, str, Decision]]:
-    """Origin, target and decision of every edge, by identifier."""
+def _arrows(drawn: Drawing) -> Iterator[tuple[str, str, Edge]]:
+    """Origin and target of every edge, by identifier, and the edge."""
     by_name = {(kind, label): node for node, label, kind in _nodes(drawn)}
-    for number, entry in enumerate(drawn.entries):
-        for start in entry.starts:
-            if ("worker", start.name) in by_name:
-                yield f"e{number}", by_name["worker", start.name], "allowed"
-        if own := drawn.own.get(entry.name):
-            yield f"e{number}", by_name["toolset", own.target], own.decision
-    for name, edges in drawn.edges.items():
+    origins = [(f"e{number}", edges) for number, (_, edges) in enumerate(drawn.entries)]
+    origins += [(by_name["worker", name], edges) for name, edges in drawn.workers.items()]
+    for origin, edges in origins:
         for edge in edges:
             if (edge.kind, edge.target) in by_name:
-                yield by_name["worker", name], by_name[edge.kind, edge.target], edge.decision
+                yield origin, by_name[edge.kind, edge.target], edge
+
+
+def _label(edge: Edge) -> list[str]:
+    """What is written at an edge, line by line; nothing where it is simply allowed."""
+    described = list(edge.described())
+    is_told = edge.decision == "allowed" or (edge.kind == "toolset" and described)
+    return described if is_told else [_WORDS[edge.decision], *described]
 
 
 def mermaid(drawn: Drawing) -> str:
     """A Mermaid flowchart."""
     shapes: dict[Kind, str] = {"entry": '(["{}"])', "worker": '["{}"]', "toolset": '[("{}")]'}
-    arrows: dict[Decision, str] = {
-        "allowed": "-->",
-        "needs_approval": "-->|asks|",
-        "blocked": "-.->|blocked|",
-    }
     lines = [*_heading(drawn, "%% "), "flowchart LR"]
     lines += [f"    {node}{shapes[kind].format(_quoted(label))}" for node, label, kind in _nodes(drawn)]
-    lines += [f"    {origin} {arrows[decision]} {target}" for origin, target, decision in _arrows(drawn)]
+    for origin, target, edge in _arrows(drawn):
+        label = "<br>".join(map(_quoted, _label(edge)))
+        arrow = "-.->" if edge.decision == "blocked" else "-->"
+        told = f'|"{label}"|' if label else ""
+        lines.append(f"    {origin} {arrow}{told} {target}")
     return "".join(f"{line}\n" for line in lines)
 
 
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", '"': "&quot;", "<": "&lt;", **{mark: f"#{ord(mark)};" for mark in "#*_`"}}
+)
+"""Mermaid has its own way to write a character by its number, and takes labels for Markdown."""
+
+
 def _quoted(label: str) -> str:
-    return shown(label).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return shown(label).translate(_ENTITIES)
 
 
 def dot(drawn: Drawing) -> str:
     """A Graphviz digraph."""
     shapes: dict[Kind, str] = {"entry": "oval", "worker": "box", "toolset": "cylinder"}
-    styles: dict[Decision, str] = {
-        "allowed": "", "needs_approval": ' [label="asks"]', "blocked": ' [label="blocked", style=dashed]',
-    }  # fmt: skip
     lines = [*_heading(drawn, "// "), "digraph llmdo {", "    rankdir=LR;"]
     lines += [
         f"    {node} [label={json.dumps(shown(label))}, shape={shapes[kind]}];"
         for node, label, kind in _nodes(drawn)
     ]
-    lines += [f"    {origin} -> {target}{styles[decision]};" for origin, target, decision in _arrows(drawn)]
+    for origin, target, edge in _arrows(drawn):
+        label = "\n".join(map(shown, _label(edge)))
+        details = [f"label={json.dumps(label)}"] if label else []
+        details += ["style=dashed"] if edge.decision == "blocked" else []
+        told = f" [{', '.join(details)}]" if details else ""
+        lines.append(f"    {origin} -> {target}{told};")
     return "".join(f"{line}\n" for line in [*lines, "}"])
 
 
@@ -202,19 +223,23 @@ def to_json(drawn: Drawing) -> str:
         "entries": [
             {
                 "name": entry.name,
-                "starts": [start.name for start in entry.starts],
+                "starts": [edge.target for edge in edges if edge.kind == "worker"],
                 **({"tool": entry.tool.name} if entry.tool else {}),
+                "uses": list(map(_edge_data, edges)),
             }
-            for entry in drawn.entries
+            for entry, edges in drawn.entries
         ],
         "workers": [
-            {
-                "name": name,
-                "uses": [
-                    {"name": edge.target, "kind": edge.kind, "decision": edge.decision} for edge in edges
-                ],
-            }
-            for name, edges in drawn.edges.items()
+            {"name": name, "uses": list(map(_edge_data, edges))} for name, edges in drawn.workers.items()
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _edge_data(edge: Edge) -> dict[str, object]:
+    return {
+        "name": edge.target,
+        "kind": edge.kind,
+        "decision": edge.decision,
+        "calls": list(map(call_data, edge.calls)),
+    }

@@ -10,21 +10,29 @@ from llmdo.diagnostic import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from llmdo.authority import Decision
+    from llmdo.paths import CallPath
     from llmdo.reach import Depth, Hop, Row
     from llmdo.suggest import Suggestion
 
-HEADINGS = ("capability", "decision", "nothing asks", "assurance", "path")
+HEADINGS = ("capability", "decision", "assurance", "path")
+
+_WORDS: dict[Decision, str] = {
+    "allowed": "allowed without approval",
+    "needs_approval": "needs approval",
+    "blocked": "blocked",
+}
 
 
 def text(entry: str, depth: Depth, rows: Sequence[Row]) -> str:
-    """The reach of one entry: a line a capability, what is blocked at the end."""
+    """The reach of one entry: a line a capability, the gravest first."""
     return f"{shown(entry)}: depth {depth}\n{table(rows)}"
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A line a capability, what is blocked at the end."""
+    """A line a capability, the gravest first."""
     lines = []
-    cells_of = [HEADINGS, *(_cells(row) for row in sorted(rows, key=lambda row: row.decision == "blocked"))]
+    cells_of = [HEADINGS, *map(_cells, rows)]
     widths = [max(len(cells[column]) for cells in cells_of) for column in range(len(HEADINGS) - 1)]
     for cells in cells_of:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
@@ -35,8 +43,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    free = "yes" if row.free is not None else "" if row.decision == "blocked" else "no"
-    return (capability(row), row.decision, free, row.assurance, path(row))
+    return (capability(row), row.decision, row.assurance, path(row))
 
 
 def capability(row: Row) -> str:
@@ -46,8 +53,14 @@ def capability(row: Row) -> str:
 
 def path(row: Row) -> str:
     """The path of a row in words, the tool at its end."""
-    names = " > ".join(shown(hop.name) for hop in row.path)
-    return names if row.tool in (row.path[-1].name, "*", "(start)") else f"{names} ({shown(row.tool)})"
+    return " > ".join(shown(hop.name) for hop in row.path) + _tool(row)
+
+
+def _tool(row: Row) -> str:
+    """What of the last thing on its path raises it, in words that follow its name."""
+    if row.is_attachment:
+        return " (attachment)"
+    return "" if row.tool in (row.path[-1].name, "*", "(start)") else f" ({shown(row.tool)})"
 
 
 def markdown(entry: str, depth: Depth, rows: Sequence[Row]) -> str:
@@ -61,8 +74,8 @@ def markdown(entry: str, depth: Depth, rows: Sequence[Row]) -> str:
         "|" + " --- |" * len(HEADINGS),
     ]
     for row in rows:
-        first, decision, free, assurance, last = _cells(row)
-        lines.append(f"| `{first}` | {decision} | {free} | {assurance} | {_escaped(last)} |")
+        first, decision, assurance, last = _cells(row)
+        lines.append(f"| `{first}` | {decision} | {assurance} | {_escaped(last)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -86,16 +99,22 @@ def to_json(entries: Iterable[tuple[str, Depth, Sequence[Row]]], read_from: str 
 def row_data(row: Row) -> dict[str, Any]:
     """A row as JSON data."""
     return {
+        **call_data(row),
+        "path": [hop_data(hop) for hop in row.path],
+        "reasons": [str(reason) for reason in row.reasons],
+    }
+
+
+def call_data(row: Row) -> dict[str, Any]:
+    """What a row raises as JSON data, without the way to it."""
+    return {
         "capability": row.capability.name,
         "scope": row.capability.scope,
         "elsewhere": row.elsewhere,
         "decision": row.decision,
-        "nothing_asks": row.free is not None,
         "assurance": row.assurance,
         "tool": row.tool,
-        "path": [hop_data(hop) for hop in row.path],
-        "free_path": None if row.free is None else [hop_data(hop) for hop in row.free],
-        "reasons": [str(reason) for reason in row.reasons],
+        "attachment": row.is_attachment,
     }
 
 
@@ -114,30 +133,54 @@ def hop_data(hop: Hop) -> dict[str, Any]:
 
 def why(row: Row) -> str:
     """Why a row is as it is: its path with the place of each edge, its gates, and what decided."""
-    lines = [f"{capability(row)}: {row.decision}, {row.assurance}", *steps(row.path)]
-    lines += [f"    {shown(str(reason))}" for reason in row.reasons]
-    if row.free is not None and row.free != row.path:
-        lines += ["  nothing asks on", *steps(row.free)]
+    lines = [f"{capability(row)}: {_WORDS[row.decision]}; assurance: {row.assurance}"]
+    lines += [*_steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]
     return "\n".join(lines) + "\n"
 
 
-def steps(hops: Sequence[Hop]) -> list[str]:
-    """A line for each step of a path, with file and line of what allows it."""
-    lines = []
+def all_paths(paths: Sequence[CallPath]) -> str:
+    """Every path to a capability, each with its decision, and with file and line of what allows each step."""
+    heading = f"all {len(paths)} paths, shortest first" if len(paths) != 1 else "the only path"
+    blocks = [
+        "\n".join(
+            [f"{_WORDS[one.decision]}:", *_steps(one.hops, " (attachment)" if one.is_attachment else "")]
+        )
+        for one in paths
+    ]
+    return f"{heading}:\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def _steps(hops: Sequence[Hop], end: str) -> list[str]:
+    """A line for each step of a path, with file and line of what allows it; `end` follows the last name."""
+    names = []
     for number, hop in enumerate(hops):
-        at = hop.use.at.location if hop.use else None
-        place = f"  {at.path}:{at.span.line}:{at.span.column}" if at and at.span else ""
-        gate = {"allowed": "", "needs_approval": "  (asks)", "blocked": "  (blocked)"}[hop.decision]
-        lines.append(f"  {'> ' if number else ''}{shown(hop.name)}{gate}{place}")
-    return lines
+        gate = "" if hop.decision == "allowed" else f" ({_WORDS[hop.decision]})"
+        last = end if number == len(hops) - 1 else ""
+        names.append(f"  {'> ' if number else ''}{shown(hop.name)}{last}{gate}")
+    width = max(map(len, names), default=0)
+    return [
+        f"{name.ljust(width)}  {place}" if (place := _place(hop)) else name
+        for name, hop in zip(names, hops, strict=True)
+    ]
+
+
+def _place(hop: Hop) -> str:
+    at = hop.use.at.location if hop.use else None
+    return f"{at.path}:{at.span.line}:{at.span.column}" if at and at.span else ""
 
 
 def suggestion(one: Suggestion) -> str:
     """A suggestion as lines of a manifest."""
-    lines = [f"[entries.{one.entry}]", f"may = [{', '.join(json.dumps(str(each)) for each in one.may)}]"]
+    lines = [f"[entries.{one.entry}]", f"may = [{', '.join(_quoted(str(each)) for each in one.may)}]"]
     if one.cut:
-        lines.append(f"# left out, for it needs its full name: {', '.join(map(str, one.cut))}")
+        names = ", ".join(_quoted(str(each)) for each in one.cut)
+        lines.append(f"# blocked by this ceiling, unless it names them: {names}")
     if one.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
-        lines += [f'"{each}" = "allowed"' for each in one.rules]
+        lines += [f'{_quoted(str(each))} = "allowed"' for each in one.rules]
     return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """`text` as a string of TOML, which forbids one character that JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,0 +1,77 @@
+"""What can be called along each edge of the graph, and what is decided about that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import inventory
+from llmdo.authority import gravity
+from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from llmdo.graph import Entry, Graph, Use
+    from llmdo.reach.analysis import Analysis
+    from llmdo.reach.rulings import Ruling
+    from llmdo.reach.walk import Walk
+    from llmdo.shapes import Group
+
+
+def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Mapping[str, tuple[Row, ...]]:
+    """What the worker `name` can call by each line of its `toolsets`, the gravest first.
+
+    A row says the mildest decision over the calls of this edge in any of the `walks`; what is asked on the way to
+    the worker is said at the edges of that way. What no walk comes to is blocked.
+    """
+    graph = analysis.graph
+    place = graph.places[name]
+    numbers = analysis.shapes.by_place[place]
+    found: dict[str, tuple[Row, ...]] = {}
+    for use in graph.workers[name].uses:
+        way = Along((Hop(name, None), Hop(use.name, use)))
+        rows: dict[int, Row] = {}
+        for number in numbers:
+            if not _is_offered(graph, name, use, analysis.shapes.groups[number]):
+                continue
+            for walk in walks:
+                for ruling in walk.rulings.of(number):
+                    row = _row(walk, place, ruling, way)
+                    known = rows.get(ruling.line)
+                    rows[ruling.line] = _either(known, row) if known else row
+        found[use.name] = _arranged(list(rows.values()))
+    return found
+
+
+def calls_by_entry(analysis: Analysis, entry: Entry) -> Mapping[str, tuple[Row, ...]]:
+    """What `entry` calls without a worker: by the name of the toolset or of the worker, the gravest first."""
+    walk = analysis.walk(entry)
+    found: dict[str, list[Row]] = {}
+    for shape, called in analysis.calls_of(entry):
+        found.setdefault(called.name, []).append(walk.row_of_call(shape, called))
+    return {name: arranged(with_rows(rows, ())) for name, rows in found.items()}
+
+
+def _row(walk: Walk, place: int, ruling: Ruling, way: Along) -> Row:
+    shape = ruling.shape
+    is_reached = ruling.cut is not None and place in walk.search(ruling.cut, free=False).parent
+    decision = ruling.verdict.decision if is_reached else "blocked"
+    return Row(shape, ruling.verdict, decision, way, way, shape.assurance, implied=shape.implied)
+
+
+def _either(one: Row, other: Row) -> Row:
+    return joined(one, other)._replace(implied=one.implied and other.implied)
+
+
+def _arranged(rows: list[Row]) -> tuple[Row, ...]:
+    return arranged(sorted(telling(rows), key=lambda row: gravity(row.capability)))
+
+
+def _is_offered(graph: Graph, worker: str, use: Use, group: Group) -> bool:
+    """Whether the calls of `group` are those by this line of the worker."""
+    if use.name not in graph.workers:
+        return group.toolset == use.name
+    if group.toolset or not group.shapes:
+        return False
+    delegate = inventory.delegation(graph, graph.workers[worker], graph.workers[use.name])
+    return group.shapes[0].declared == frozenset(delegate.capabilities)
