@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from llmdo import foreign
-from llmdo.cli.console import FINDINGS, FINE, has_colour, say
+from llmdo.cli.console import FINDINGS, FINE, has_colour, put, say
 from llmdo.cli.sources import repository_folder, source_lines
 from llmdo.diagnostic import LlmdoError
 from llmdo.foreign import findings
@@ -76,7 +76,7 @@ def check(options: Options) -> int:
     sys.stdout.write(rendered(report, options.format))
     said = foreign.not_enforced(read.team.format)
     if options.format in FOR_PEOPLE:
-        sys.stdout.write(f"{said}\n")
+        put(said)
     else:
         say(said)
     return FINDINGS if any(map(report.fails, report.findings)) else FINE
@@ -147,7 +147,7 @@ def import_project(form: str, folder: Path, target: Path) -> int:
 
     read = opened((form, str(folder)))
     done = importing.import_project(read, target)
-    sys.stdout.write(report(done, target.as_posix()))
+    put(report(done, target.as_posix()), end="")
     say(
         f"next: read {target.as_posix()}/llmdo.toml, write what {importing.MODULE} stands for, then `llmdo lock`"
     )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo import topology
-from llmdo.authority import OUTSIDE_CEILINGS, Capability
+from llmdo.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, gravity
 from llmdo.diagnostic import Related, finding
 from llmdo.foreign.building import named
 from llmdo.values import replace
@@ -27,9 +27,6 @@ UNTRUSTED = ("data.untrusted",)
 WAY_OUT = ("net", "mcp.call", "proc.exec")
 """As in LDO510: what returns what others should not see, what may be an attacker's, and what carries data away."""
 
-_GRAVE = ("proc.exec", "fs.write", "net", "fs.delete", "mcp.call")
-"""Which of several capabilities an example is about."""
-
 
 def foreign_guess(project: Foreign) -> Iterator[Diagnostic]:
     """A file of another format had to be guessed at.
@@ -44,7 +41,7 @@ def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
     """A key or a mode that the format does not know.
 
     Its tool skips such a key, so what it was meant to forbid is not forbidden: an agent of Claude Code with
-    `allowed-tools` in place of `tools` has every tool.
+    `allowed-tools` in place of `tools` has every tool. Correct the key, or remove it.
     """
     yield from _with_code(project, "LDO151")
 
@@ -53,7 +50,7 @@ def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
     """A file stands among the agents and is none.
 
     It has no header, or does not hold what the format calls an agent. Nothing is wrong with notes beside agents; but an
-    agent that lost its header looks the same, so it is said.
+    agent that lost its header looks the same, so it is said. Give it its header back, or move notes elsewhere.
     """
     yield from _with_code(project, "LDO152")
 
@@ -61,8 +58,8 @@ def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
     """Part of a file could not be read, so agents or tools may be missing.
 
-    It is not valid YAML or JSON, or uses what llmdo does not read in them, such as aliases. What could be read was; do
-    not rely on the rest of the answer before this is mended.
+    It is not valid YAML or JSON, or uses what llmdo does not read in them, such as aliases. What could be read
+    was; the rest of the answer cannot be relied on. Correct the file.
     """
     yield from _with_code(project, "LDO153")
 
@@ -71,7 +68,8 @@ def foreign_unknown_name(project: Foreign) -> Iterator[Diagnostic]:
     """A name that exists nowhere: a tool, an agent or an MCP server.
 
     The tool that runs the project fails there, or goes on without it. A server may also come from a person's own
-    configuration, which llmdo does not read: then the agent has it on that machine only.
+    configuration, which llmdo does not read: then the agent has it on that machine only. Correct the name, or add what
+    it names to the project.
     """
     yield from _with_code(project, "LDO250")
 
@@ -80,7 +78,7 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     """Two agents have one name.
 
     Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
-    `NAME (2)`.
+    `NAME (2)`. Rename one of them.
     """
     first: dict[str, int] = {}
     for number, agent in enumerate(project.team.agents):
@@ -99,7 +97,7 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     """Agents call each other in a circle.
 
     Such a run ends only when somebody stops it, and each of them has in effect what all of them have. Agents that may
-    call every agent are left out: with them everything is a circle.
+    call every agent are left out: with them everything is a circle. Remove the call that leads back.
     """
     workers = project.graph.workers
     uses = {
@@ -129,6 +127,7 @@ def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     """No agent calls an agent, and it is not what the format starts first.
 
     It runs only where a person starts it by its name, or code does; or somebody forgot to name it, or to remove it.
+    Name it where it is to be called, or remove its file.
     """
     for entry in project.graph.entries.values():
         if not entry.declared:
@@ -144,40 +143,35 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     """An agent gains a capability only through another agent.
 
     Its own tools do not have the capability; an agent that it calls does. Whoever talks the first one into a call uses
-    the second one's power, and nobody who reads the first file sees it.
+    the second one's power, and nobody who reads the first file sees it. Remove the call, give the second agent fewer
+    tools, or let a person confirm what it does.
     """
     agents = named(project.team.agents)
     for entry in project.graph.entries.values():
         if agents[entry.name].inherits:
             continue
         rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
-        own = [row.capability for row in rows if len(row.path) <= 2]
+        own = [row.capability for row in rows if not row.takes_delegation]
         for first, gained in _by_first_edge(_gained(rows, own)):
             if first.use is None:
                 continue
+            gained.sort(key=lambda row: gravity(row.capability))
             names = ", ".join(f"`{row.capability}`" for row in gained)
-            asked = "" if any(row.free for row in gained) else ", after a question"
-            worst = min(gained, key=_gravity)
+            asked = "" if any(row.decision == "allowed" for row in gained) else ", after a question"
             yield finding(
                 "LDO550",
                 first.use.at.location,
-                f"`{entry.name}` gains {names} only through `{first.name}`{asked}: `{_words(worst.path)}`",
-                related=_edges(worst.path)[1:],
+                f"`{entry.name}` gains {names} only through `{first.name}`{asked}: `{_words(gained[0].path)}`",
+                related=_edges(gained[0].path)[1:],
                 subject=entry.name,
-                gated=all(row.free is None for row in gained),
+                gated=all(row.decision != "allowed" for row in gained),
             )
-
-
-def _gravity(row: Row) -> tuple[int, bool]:
-    """A sort key by which the row that an example should be about comes first."""
-    name = row.capability.name
-    return next((at for at, one in enumerate(_GRAVE) if name.startswith(one)), len(_GRAVE)), row.free is None
 
 
 def _gained(rows: Iterable[Row], own: Sequence[Capability]) -> Iterator[Row]:
     for row in rows:
         known = any(one.contains(row.capability) for one in own)
-        if len(row.path) > 2 and not known and row.capability.name not in OUTSIDE_CEILINGS:
+        if row.takes_delegation and not known and row.capability.name not in OUTSIDE_CEILINGS:
             yield row
 
 
@@ -222,7 +216,8 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """Private data, untrusted input and a way out come together below one agent.
 
     Whoever writes the untrusted input can ask for the private data to be sent away; it does not help that the three are
-    with different agents. An agent with every tool has them all and is not named again here.
+    with different agents. Take one of the three away below this agent, or let a person confirm what is sent. An
+    agent with every tool has them all and is not named again here.
     """
     agents = named(project.team.agents)
     analysis = project.analysis
@@ -239,7 +234,7 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
         if private is None or untrusted is None or out is None:
             continue
         said = zip(("private data", "untrusted input", "a way out"), (private, untrusted, out), strict=True)
-        asked = "" if out.free else ", the last after a question"
+        asked = "" if out.decision == "allowed" else ", the last after a question"
         yield finding(
             "LDO552",
             entry.at.location,
@@ -250,13 +245,15 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
                 if (use := row.path[-1].use)
             ],
             subject=entry.name,
-            gated=out.free is None,
+            gated=out.decision != "allowed",
         )
 
 
 def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
     found = [row for row in rows if _is_one_of(row.capability, names)]
-    return min(found, key=lambda row: (row.free is None, len(row.path), str(row.capability)), default=None)
+    return min(
+        found, key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)), default=None
+    )
 
 
 def _is_one_of(capability: Capability, names: Sequence[str]) -> bool:
@@ -285,7 +282,7 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
     """A file of the project switches the questions off.
 
-    Whoever clones the project runs it so. That belongs into a person's own settings.
+    Whoever clones the project runs it so. Move the line to a person's own settings, or remove it.
     """
     yield from _with_code(project, "LDO554")
 

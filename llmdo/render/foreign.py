@@ -6,6 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from llmdo.authority import STRICTNESS, gravity
 from llmdo.diagnostic import CODES, shown
 from llmdo.foreign import not_enforced
 from llmdo.render import reach
@@ -55,7 +56,7 @@ def alike(found: Iterable[tuple[str, tuple[Row, ...]]]) -> list[Alike]:
 
 def _key(row: Row) -> object:
     hops = tuple(hop.name for hop in row.path[1:])
-    return row.capability, row.elsewhere, row.decision, row.free is None, row.assurance, row.tool, hops
+    return row.capability, row.elsewhere, row.decision, row.assurance, row.tool, hops
 
 
 def text(form: str, groups: Iterable[Alike]) -> str:
@@ -92,12 +93,12 @@ def page(project: Foreign, groups: Sequence[Alike], findings: Sequence[Diagnosti
 
 def _capabilities(groups: Sequence[Alike]) -> Iterable[str]:
     rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
-    rows.sort(key=lambda pair: reach.capability(pair[0]))
+    rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))
     for name, found in groupby(rows, key=lambda pair: reach.capability(pair[0])):
         pairs = list(found)
         every = sum(number for _, number in pairs)
-        free = sum(number for row, number in pairs if row.free is not None)
-        best = min((row for row, _ in pairs), key=lambda row: (row.free is None, len(row.path)))
+        free = sum(number for row, number in pairs if row.decision == "allowed")
+        best = min((row for row, _ in pairs), key=lambda row: (STRICTNESS[row.decision], len(row.path)))
         yield f"| `{name}` | {every} | {free} | {_code(reach.path(best))} |"
 
 
@@ -118,7 +119,7 @@ def _groups(groups: Sequence[Alike]) -> Iterable[str]:
     yield from ("| agents | reach |", "| --- | --- |")
     for group in groups:
         told = ", ".join(
-            f"`{reach.capability(row)}`{'' if row.free else ' (asks)'}"
+            f"`{reach.capability(row)}`{'' if row.decision == 'allowed' else ' (asks)'}"
             for row in group.rows
             if row.decision != "blocked"
         )
