@@ -93,7 +93,7 @@ def team(limits: Limits) -> Graph:
         tools={"step": Tool(name="step", capabilities=())},
     )
     return Graph(
-        settings=Settings(name="bench", built_in=1, default="needs_approval", max_depth=5),
+        settings=Settings(name="bench", built_in=2, default="needs_approval", max_depth=5),
         entries={
             "go": Entry(name="go", at=NOWHERE, worker=Reference("main", NOWHERE), input="go", limits=limits)
         },

@@ -1,7 +1,8 @@
 """Kills a run with SIGKILL at random moments until it is complete, and compares it with one that nobody disturbed.
 
 The run: four unequal delegates at a time, effects that must happen once each, and a question in each delegate that
-somebody answers after the run has stopped for it. `python -m bench.crash --kills 200`
+somebody answers after the run has stopped for it. After a kill the power may be lost as well, so that what was not
+forced to disk is gone, and bits of copies of the journal are flipped. `python -m bench.crash --kills 200`
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import llmdo.runtime  # so that no child has to import it
+from bench import damage
 from llmdo import audit
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs
 from llmdo.journal.agreement import disagreements
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.summary import unfinished as unfinished_calls
+
+FLIPS = 3  # of one bit each, after every kill
 
 STEPS = (1, 3, 5, 8)
 """How many effects each of the four delegates has, so that none ends when another does."""
@@ -156,6 +160,7 @@ def start(root: Path, words: list[str]) -> int:
         for name, number in (("out.txt", 1), ("err.txt", 2)):
             os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        damage.note_forced(root)
         sys.argv = ["llmdo", *words]
         code = llmdo()
         sys.stdout.flush()
@@ -184,16 +189,20 @@ def undisturbed(root: Path) -> tuple[str, int, float]:
     return said["output"], said["usage"]["requests"], time.monotonic() - began
 
 
-def trial(root: Path, chance: random.Random, expected: tuple[str, int, float]) -> Trial:
+def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], tally: damage.Tally) -> Trial:
     """Runs once in `root`, killed at random moments until it is complete."""
     kills = processes = unfinished = 0
     audited: list[str] = []
     words = ["run", "--approvals", "later"]
     while True:
         processes += 1
+        if not list((root / ".llmdo" / "runs").glob(f"*{damage.LOG}")):
+            (root / damage.FORCED).unlink(missing_ok=True)  # it was of a log that is gone
         child = start(root, [*words, "--format", "json"])
         code = finished(child, chance.uniform(0.0, expected[2]) if chance.random() < 0.8 else None)
-        kills += code == -signal.SIGKILL
+        if code == -signal.SIGKILL:
+            kills += 1
+            _damage(root, chance, tally)
         audited += _faults(root)
         if code == 0:
             said = json.loads((root / "out.txt").read_text())
@@ -208,6 +217,18 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float]) -
             unfinished += len(again)
             words += [word for path in again for word in ("--again", path)]
     return _judged(root, said, expected, kills, processes, unfinished, audited)
+
+
+def _damage(root: Path, chance: random.Random, tally: damage.Tally) -> None:
+    """Flips bits in copies of the journal that a killed process left, and perhaps takes what was not forced to disk."""
+    names = Runs(root).names()
+    if not names or not _has_begun(root, names[-1]):
+        return
+    journal = Runs(root).path(names[-1])
+    for _ in range(FLIPS):
+        damage.flip(journal, root / "flipped", chance, tally)
+    if chance.random() < 0.5:
+        damage.cut_power(root, journal, chance, tally)
 
 
 def _faults(root: Path) -> list[str]:
@@ -300,17 +321,22 @@ def main() -> int:
     chance = random.Random(options.seed)  # moments, not secrets
     kills = trials = open_calls = 0
     wrong: list[Trial] = []
+    tally = damage.Tally()
     while kills < options.kills:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             write_workspace(root)
-            found = trial(root, chance, undisturbed(root))
+            found = trial(root, chance, undisturbed(root), tally)
         kills, trials, open_calls = kills + found.kills, trials + 1, open_calls + found.unfinished
         if found.lost or found.repeated or found.swapped or found.audit or not found.same_result:
             wrong.append(found)
             print(found)
     print(f"{kills} kills in {trials} runs, {open_calls} tools killed within: {len(wrong)} runs differ")
-    return 1 if wrong else 0
+    print(
+        f"{tally.power_losses} power losses, {tally.refused_wrongly} refused wrongly; {tally.flips} flipped bits,"
+        f" {tally.refused} refused, {tally.accepted_damage} accepted damage"
+    )
+    return 1 if wrong or tally.refused_wrongly or tally.accepted_damage else 0
 
 
 if __name__ == "__main__":

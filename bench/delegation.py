@@ -21,11 +21,13 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RunUsage, UsageLimits
 
+from llmdo import digest
 from llmdo.authority import Capability, Rule
 from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Use, Worker
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.source import Source
 from llmdo.syntax.document import Document, Place
+from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -122,8 +124,9 @@ def governed(shape: Shape, root: Path) -> Callable[[], Awaitable[int]]:
     lines = [
         f"{name(level)} = bench.delegation.{shape!r}.model_of({level})" for level in range(shape.depth + 1)
     ]
-    (root / "models.py").write_text("\n".join(["import bench.delegation", *lines]), encoding="utf-8")
-    graph = team(shape)
+    text = "\n".join(["import bench.delegation", *lines])
+    (root / "models.py").write_text(text, encoding="utf-8")
+    graph = replace(team(shape), code={"models.py": digest.of_text(text)})
     prompts = {worker: f"You are {worker}." for worker in graph.workers}
 
     async def work() -> int:
@@ -171,7 +174,7 @@ def team(shape: Shape) -> Graph:
         "proc.exec": "blocked",
     }
     return Graph(
-        settings=Settings(name="bench", built_in=1, default="needs_approval", max_depth=shape.depth),
+        settings=Settings(name="bench", built_in=2, default="needs_approval", max_depth=shape.depth),
         rules=tuple(
             Rule(Capability.parse(one), decision, "llmdo.toml")  # type: ignore[arg-type]
             for one, decision in rules.items()

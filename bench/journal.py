@@ -101,14 +101,37 @@ def write_large(root: Path, entries: int) -> None:
         journal.commit()
 
 
+def many_runs(runs: int, steps: int) -> dict[str, object]:
+    """What the journal costs the whole command where it is started many times, for few steps each."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_workspace(root, steps)
+        pairs = []
+        for number in range(runs):
+            orders = [("run",), ("run", "--no-journal")]
+            taken = {words: cpu_of(root, *words) for words in (orders if number % 2 else orders[::-1])}
+            pairs.append((taken["run",], taken["run", "--no-journal"]))
+    kept, bare = (sum(one) for one in zip(*pairs, strict=True))
+    return {
+        "runs": runs,
+        "steps": steps,
+        "cpu_with_s": kept,
+        "cpu_without_s": bare,
+        "ratio": round(kept / bare, 3),
+    }
+
+
 def main() -> None:
     """Prints the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--steps-each", type=int, default=25)
     parser.add_argument("--entries", type=int, default=100_000)
     options = parser.parse_args()
     found: dict[str, object] = {"steps": options.steps}
+    found["many_runs"] = many_runs(options.runs, options.steps_each)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_workspace(root, options.steps)

@@ -54,6 +54,16 @@ class Audit:
     """Where a record that is added goes on."""
     faults: tuple[Fault, ...]
     """Where the chain does not hold; empty where it does."""
+    entries: Link | None = None
+    """The last entry of the journal that was held against its own chain; None where none was looked at."""
+    redacted: int = 0
+    """How many entries an export took a secret out of: the chain holds, and cannot vouch for what they say."""
+
+    @property
+    def after(self) -> int:
+        """How many entries came after the last record, which the head does not cover."""
+        covered = self.records[-1].get("entries") if self.records else 0
+        return self.entries.number - covered if self.entries and isinstance(covered, int) else 0
 
 
 def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:

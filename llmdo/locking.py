@@ -11,10 +11,12 @@ from llmdo import lock, servers
 from llmdo.diagnostic import LlmdoError
 from llmdo.facts import ToolsetFacts
 from llmdo.inventory import governing_files
+from llmdo.reach import Analysis
 from llmdo.resolve import resolve
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
+from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +43,7 @@ def derive(project: Project, *, anew: bool = False) -> Graph:
     Raises:
         LlmdoError: a toolset module cannot be imported; all such modules are named.
     """
-    return resolve(project.workspace, {**_of_servers(project), **_of_python(project, anew=anew)})
+    return resolve(project.workspace, {**_of_servers(project), **_of_python(project, anew=anew)[0]})
 
 
 def derive_with_servers(
@@ -55,17 +57,35 @@ def derive_with_servers(
     Raises:
         LlmdoError: As above, or a server cannot be asked; of several, all are told.
     """
-    known = {**_of_servers(project), **_of_python(project, anew=anew)}
+    in_python, unsealed = _of_python(project, anew=anew)
+    known = {**_of_servers(project), **in_python}
+    notes = _unsealed(unsealed)
     toolsets = [one for one in project.graph.toolsets.values() if one.server]
     if not toolsets:
-        return Derived(graph=resolve(project.workspace, known))
+        return Derived(graph=resolve(project.workspace, known), notes=notes)
     if offline:
-        return Derived(graph=resolve(project.workspace, known), notes=tuple(_kept(toolsets, known)))
+        return Derived(graph=resolve(project.workspace, known), notes=(*notes, *_kept(toolsets, known)))
     found, problems = _asked(project, toolsets, os.environ if environ is None else environ)
     if problems:
         raise Problems(problems)
     graph = resolve(project.workspace, {**known, **found})
-    return Derived(graph=graph, notes=tuple(proposals(graph)))
+    return Derived(graph=graph, notes=(*notes, *proposals(graph)))
+
+
+def _unsealed(reason: str) -> tuple[str, ...]:
+    if not reason:
+        return ()
+    return (f"the toolset modules were imported without isolation ({reason}): they could do what you can",)
+
+
+def read_by_importing(project: Project, *, anew: bool = False) -> Project:
+    """`project` with the toolsets that only importing its modules shows.
+
+    Raises:
+        LlmdoError: A toolset module cannot be imported.
+    """
+    graph = derive(project, anew=anew)
+    return replace(project, graph=graph, analysis=Analysis(graph))
 
 
 def _asked(
@@ -125,7 +145,8 @@ def _of_servers(project: Project) -> Facts:
     return {key: facts for key, facts in known.items() if facts.identity}
 
 
-def _of_python(project: Project, *, anew: bool) -> Facts:
+def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
+    """What is known, and why the code was not kept apart while it was found out; empty where it was."""
     workspace = project.workspace
     before = None if anew else project.locked.graph
     known = {key: facts for key, facts in lock.facts(before, project.graph).items() if not facts.identity}
@@ -137,5 +158,6 @@ def _of_python(project: Project, *, anew: bool) -> Facts:
     unchanged = before.modules if before else {}
     modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
     if not references and not modules:
-        return known
-    return {**known, **inspect_toolsets(workspace.root, modules, references)}
+        return known, ""
+    found = inspect_toolsets(workspace.root, modules, references, code=project.graph.code)
+    return {**known, **found.facts}, found.unsealed

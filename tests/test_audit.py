@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
-from shutil import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +20,7 @@ from llmdo.runtime import Answer, ApproveAll, Question, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.commands import llmdo
+from tests.forging import forging
 
 from .runtime.building import go, graph, script, toolset, use, worker
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Graph
 
-OLD = Path(__file__).parent / "data" / "journals"
 NOTHING = Redaction.of({})
 END = {"kind": "run_finished"}
 
@@ -271,28 +270,24 @@ def test_a_chain_that_does_not_hold_is_not_continued(tmp_path: Path) -> None:
     with sqlite3.connect(Runs(tmp_path).path("r")) as connection:
         connection.execute("UPDATE audit SET line = replace(line, 'completed', 'failed')")
     connection.close()
-    with (
-        Runs(tmp_path).open("r") as journal,
-        pytest.raises(LlmdoError, match="does not hold, so nothing is added to it"),
-    ):
-        go(made, tmp_path, run="r", recorder=Recorder(journal, NOTHING))
+    with pytest.raises(LlmdoError, match="does not hold, so nothing is added to it"):
+        Runs(tmp_path).open("r")
 
 
 def test_what_only_the_journal_or_only_the_audit_says_is_found(tmp_path: Path) -> None:
     script(tmp_path, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])
     made = graph(worker("main", use("filesystem", write=["**"])))
     start(made, tmp_path)
-    with sqlite3.connect(Runs(tmp_path).path("r")) as connection:
+    with forging(Runs(tmp_path).path("r")) as connection:
         connection.execute(
             "UPDATE entry SET body = replace(body, '\"allowed\":false', '\"allowed\":true') "
             "WHERE kind = 'decision'"
         )
-    connection.close()
     with Runs(tmp_path).read("r") as journal:
         [found] = disagreements(journal, read(journal.lines()).records)
     assert found == (
-        "main/write_file#1: the audit does not hold the decision tool write_file, decision needs_approval, "
-        "by reject-all, allowed True, which the journal does"
+        "main/write_file#1: the audit does not hold the decision raises ['fs.write:a.txt'], tool write_file, "
+        "decision needs_approval, by reject-all, allowed True, which the journal does"
     )
 
 
@@ -317,23 +312,6 @@ def test_nothing_runs_once_the_audit_cannot_be_written(tmp_path: Path) -> None:
         connection.execute("DROP TRIGGER t")
     connection.close()
     assert [one["kind"] for one in audit_of(tmp_path).records] == ["run_started", "decided", "tool_finished"]
-
-
-def test_the_audit_of_a_journal_of_version_1_is_read_and_continued(tmp_path: Path) -> None:
-    runs = Runs(tmp_path)
-    for name in ("version-1.sqlite", "version-1.audit.jsonl"):
-        copy(OLD / name, runs.prepare() / name.replace("version-1", "r"))
-    with runs.read("r") as journal:
-        old = list(journal.lines())
-    assert len(old) == 5
-    with runs.open("r") as journal:
-        journal.chain({"kind": "run_finished"})
-        journal.commit()
-    (runs.folder / "r.audit.jsonl").unlink()
-    with runs.read("r") as journal:
-        new = list(journal.lines())
-    assert (new[:5], read(new).faults) == (old, ())
-    assert len(new) == 6
 
 
 MANIFEST = """
@@ -369,18 +347,23 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     assert "denied  main/write_file#2 by reject-all, raises fs.write:b.txt" in shown.stdout
     assert "\u202e" not in shown.stdout
 
+    entries = "the journal holds: 14 entries\n"
     good = llmdo(workspace, "audit", "last", "--verify", "--head", head)
-    assert (good.returncode, good.stdout) == (0, f"the chain holds: 6 records, head {head}\n")
+    assert (good.returncode, good.stdout) == (0, f"the chain holds: 6 records, head {head}\n{entries}")
     document = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)
     assert (document["schema"], document["status"], document["head"]) == ("llmdo.audit/1", "holds", head)
 
     copied = workspace / "copy.jsonl"
     copied.write_text(llmdo(workspace, "audit", "last", "--format", "jsonl").stdout)
     same = llmdo(workspace, "audit", "copy.jsonl", "--verify", "--head", head)
-    assert (same.returncode, same.stdout) == (0, good.stdout)
+    assert (same.returncode, same.stdout + entries) == (0, good.stdout)
     exported = workspace / "copy.sqlite"
     llmdo(workspace, "runs", "export", "last", exported.name)
-    assert llmdo(workspace, "audit", exported.name, "--head", head).stdout == good.stdout
+    held = llmdo(workspace, "audit", exported.name, "--head", head)
+    assert held.returncode == 0
+    assert held.stdout.endswith("the journal holds: 15 entries, 1 of them after the last record\n"), (
+        "its sources"
+    )
 
     with sqlite3.connect(next((workspace / ".llmdo/runs").glob("*.sqlite"))) as connection:
         connection.execute("UPDATE audit SET line = replace(line, '\"allowed\":false', '\"allowed\":true')")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from llmdo import audit
-from llmdo.cli.console import FINDINGS, FINE, root_folder, say
+from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
 from llmdo.journal.agreement import disagreements
@@ -54,12 +53,13 @@ def show(options: Options) -> int:
     verifies = options.verify or options.head is not None
     run, lines, found = _read(options, verifies=verifies)
     if options.format == "jsonl":
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        for line in lines:
+            put(line, as_json=True)
     if options.format == "json":
-        print(json.dumps(render.document(run, found), indent=2))
+        put(json.dumps(render.document(run, found), indent=2), as_json=True)
     elif options.format == "text":
         for line in render.verdict(found) if verifies else render.decisions(found):
-            sys.stdout.write(f"{line}\n")
+            put(line)
     if found.faults and not verifies:
         say("warning: the chain does not hold; `--verify` says where")
     return FINDINGS if verifies and found.faults else FINE
@@ -83,6 +83,11 @@ def _read(options: Options, *, verifies: bool) -> tuple[str, Sequence[str], audi
         lines = list(journal.lines())
         found = audit.read(lines, options.head)
         if verifies:
-            odd = [audit.Fault(0, message) for message in disagreements(journal, found.records)]
-            found = replace(found, faults=(*found.faults, *odd))
+            odd = list(journal.faults()) or list(disagreements(journal, found.records))
+            found = replace(
+                found,
+                faults=(*found.faults, *(audit.Fault(0, message) for message in odd)),
+                entries=journal.entry_link,
+                redacted=journal.redacted(),
+            )
     return run, lines, found

@@ -5,8 +5,8 @@ by time or by the order in which things happened to run, for parallel delegates 
 knows files and entries; `runtime/` knows what a model's message looks like.
 
 History of the format, newest first:
-  version 2: the table `audit`, which was a file beside the journal before.
-  version 1: the tables `entry` and `content`.
+  version 3: a chain over entries (`seq`, `head`), `original` for what an export redacts, an anchor beside the file.
+    Earlier versions, which no release wrote, are refused.
 """
 
 from llmdo.journal.claim import Claim

@@ -46,4 +46,5 @@ def _recorded(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]
 
 def _decision(said: Mapping[str, Any]) -> str:
     """A decision in words, with whether the call was allowed last."""
-    return "the decision " + ", ".join(f"{name} {said.get(name)}" for name in _DECISION)
+    raised = said.get("raised", said.get("capabilities"))
+    return f"the decision raises {raised}, " + ", ".join(f"{name} {said.get(name)}" for name in _DECISION)

@@ -123,7 +123,7 @@ def binding_of(journal: Journal) -> Binding:
     entry = next(journal.entries("run"), None)
     if entry is None:
         raise JournalError(f"`{journal.path}` holds no run")
-    if entry.outcome == "redacted":
+    if entry.outcome == "redacted" or entry.is_redacted:
         raise JournalError(
             f"run `{journal.run}` cannot go on: its input or a prompt held a secret, which the journal does not keep"
         )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
-from llmdo.journal.questions import waiting
+from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_of
-from llmdo.journal.store import SUFFIX, open_journal, read_journal
+from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.journal.summary import summary, tree, unfinished
 from llmdo.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from llmdo.journal.folder import Runs
@@ -36,8 +36,12 @@ class Taken:
     """What it ran with, by name."""
 
 
-def export(journal: Journal, target: Path, sources: Sources | None) -> None:
+def export(
+    journal: Journal, target: Path, sources: Sources | None, without_secrets: Callable[[bytes], bytes]
+) -> None:
     """Writes the run of `journal` to `target`, where no file may be, with `sources` where it has none of its own yet.
+
+    `without_secrets` gives back what it is given, but for the secrets in it.
 
     Raises:
         JournalError: It cannot be read or written.
@@ -46,9 +50,10 @@ def export(journal: Journal, target: Path, sources: Sources | None) -> None:
         raise JournalError(f"`{target}` does not end in `{SUFFIX}`", hint="`replay` knows a run by that")
     first = next(journal.entries("run"), None)
     if sources is None or first is None or next(journal.entries("sources"), None):
-        journal.copy_to(target)
+        journal.copy_to(target, without_secrets=without_secrets)
     else:
-        journal.copy_to(target, sources.entry(first.path), sources.contents)
+        entry = sources.entry(first.path)
+        journal.copy_to(target, entry, sources.contents, without_secrets=without_secrets)
 
 
 def take_in(runs: Runs, source: Path) -> Taken:
@@ -67,13 +72,15 @@ def take_in(runs: Runs, source: Path) -> Taken:
         temporary = target.with_suffix(".part")
         with suppress(FileNotFoundError):
             temporary.unlink()
-        journal.copy_to(temporary)
+        journal.copy_to(temporary, imported(journal))
     try:
-        with open_journal(temporary) as copy:
+        with read_journal(temporary, whole=True) as copy:
             taken = _examined(copy)
         os.link(temporary, target)  # never over a file that has come there meanwhile
     except OSError as error:
         raise JournalError(f"cannot write `{target}`: {error.strerror}") from error
+    else:
+        runs.note(taken.run)
     finally:
         for path in target.parent.glob(f"{temporary.name}*"):
             path.unlink(missing_ok=True)
@@ -102,7 +109,7 @@ def _examined(journal: Journal) -> Taken:
         sessions = list(journal.entries("session"))
         versions = {str(name): str(said) for name, said in sessions[-1].data.items() if name != "run"}
         first = next(journal.entries("run"), None)
-        if first is None or first.outcome == "redacted":
+        if first is None or first.outcome == "redacted" or first.is_redacted:
             return Taken(run=run, binding=None, sources=None, versions=versions)
         binding = binding_of(journal)
         found = sources_of(journal, binding)

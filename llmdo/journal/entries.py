@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end", "sources", "attempt",
+    "return", "end", "sources", "attempt", "imported", "sent",
 ]  # fmt: skip
 """What an entry is about.
 
@@ -22,6 +22,7 @@ work on the run. `call`: a worker begins. `request`: a model answered. `invalid`
 `decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
 execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended. `sources`: the
 Python files that an exported run brings, by path, as contents. `attempt`: a request that a model did not answer.
+`imported`: the run came from a file, and which answers came with it. `sent`: a request leaves.
 """
 
 
@@ -46,6 +47,8 @@ class Entry:
     """All else, as JSON."""
     at: float = 0.0
     """Seconds since 1970."""
+    is_redacted: bool = False
+    """Whether an export took a secret out of its body."""
 
     @property
     def data(self) -> dict[str, Any]:

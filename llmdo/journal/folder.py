@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.journal.claim import Claim, is_claimed
+from llmdo.journal.connection import force_folder
 from llmdo.journal.entries import JournalError
 from llmdo.journal.store import SUFFIX, create_journal, open_journal, read_journal
 from llmdo.values import dataclass
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"
+ORDER = "order"
+"""The file that lists the runs in the order in which they came into the folder."""
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -57,18 +60,38 @@ class Runs:
         return self.path(run).with_suffix(SOURCES_SUFFIX)
 
     def names(self) -> list[str]:
-        """The ids of the runs, which sort by time."""
+        """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
         try:
-            return sorted(
-                one.name.removesuffix(SUFFIX) for one in self.folder.iterdir() if one.name.endswith(SUFFIX)
-            )
+            names = {one.stem for one in self.folder.iterdir() if one.suffix == SUFFIX}
         except FileNotFoundError:
             return []
         except OSError as error:
             raise JournalError(f"cannot read `{self.folder}`: {error.strerror}") from error
+        noted = [name for name in self._noted() if name in names]
+        return [*noted, *sorted(names.difference(noted))]
+
+    def _noted(self) -> dict[str, None]:
+        """The ids in the list of runs, which may name some that are gone, and lack some that a copy brought."""
+        try:
+            return dict.fromkeys((self.folder / ORDER).read_text("ascii", "replace").splitlines())
+        except OSError:
+            return {}
+
+    def note(self, run: str) -> None:
+        """Puts the run of that id at the end of the list of runs.
+
+        Raises:
+            JournalError: The list cannot be written.
+        """
+        lacking = [name for name in self.names() if name not in self._noted() and name != run]
+        try:
+            with (self.folder / ORDER).open("a", encoding="ascii") as file:
+                file.write("".join(f"{name}\n" for name in (*lacking, run)))
+        except OSError as error:
+            raise JournalError(f"cannot write `{self.folder / ORDER}`: {error.strerror}") from error
 
     def find(self, said: str) -> str:
-        """The id that `said` is, ends with or begins, where only one does; `last` is the last run.
+        """The id that `said` is, ends with or begins, where only one does; `last` is the last run that began.
 
         Raises:
             LlmdoError: None is, or several are.
@@ -77,7 +100,7 @@ class Runs:
         if said in names:
             return said
         if said == "last" and names:
-            return names[-1]
+            return next((name for name in reversed(names) if self._has_begun(name)), names[-1])
         found = [name for name in names if name.startswith(said) or name.endswith(said)] if said else []
         if len(found) == 1:
             return found[0]
@@ -88,6 +111,18 @@ class Runs:
         )
         raise LlmdoError(f"there is no run `{said}`", hint=hint)
 
+    def _has_begun(self, run: str) -> bool:
+        """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""
+        try:
+            with self.read(run) as journal:
+                return journal.last("run") is not None
+        except JournalError:
+            return True
+
+    def unbegun(self) -> list[str]:
+        """The journals that hold no run: the process that made each was killed before it began."""
+        return [name for name in self.names() if not self._has_begun(name) and not self.is_claimed(name)]
+
     def prepare(self) -> Path:
         """The folder, made where it is not there, with a `.gitignore` that keeps all of it out of git.
 
@@ -97,8 +132,8 @@ class Runs:
         folder = self.root
         try:
             for name in PLACE:
-                folder = folder / name
-                folder.mkdir(mode=0o700, exist_ok=True)
+                above, folder = folder, folder / name
+                _make(folder, above)
                 if not stat.S_ISDIR(folder.lstat().st_mode):
                     raise JournalError(f"`{folder}` is a link, which llmdo does not follow")
                 if name == PLACE[0]:
@@ -119,15 +154,17 @@ class Runs:
             JournalError: It cannot be made.
         """
         self.prepare()
-        return create_journal(self.path(run))
+        path = self.path(run)
+        self.note(run)
+        return create_journal(path)
 
     def open(self, run: str) -> Journal:
         """The journal of that run, to read and to add to."""
         return open_journal(self.path(run))
 
-    def read(self, run: str) -> Journal:
-        """The journal of that run, to read."""
-        return read_journal(self.path(run))
+    def read(self, run: str, *, whole: bool = False) -> Journal:
+        """The journal of that run, to read; `whole` holds all of it against its chains first."""
+        return read_journal(self.path(run), whole=whole)
 
     def each(self) -> Iterator[Journal]:
         """The journals of all runs, one after the other, each open until the next one is asked for."""
@@ -158,20 +195,41 @@ class Runs:
         Raises:
             JournalError: A process works on it, or it cannot be removed.
         """
+        with self.claim(run):
+            self.discard(run)
+
+    def discard(self, run: str) -> None:
+        """Removes the same for the process that works on that run.
+
+        Raises:
+            JournalError: It cannot be removed.
+        """
         import shutil  # loads what compresses, which lists have no use for
 
-        with self.claim(run):
-            try:
-                for path in self.folder.iterdir():
-                    if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
-                        shutil.rmtree(path)
-                    elif path.name.startswith(f"{run}."):
-                        path.unlink(missing_ok=True)
-            except OSError as error:
-                raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
+        try:
+            for path in self.folder.iterdir():
+                if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name.startswith(f"{run}."):
+                    path.unlink(missing_ok=True)
+            if not self.names():
+                (self.folder / ORDER).unlink(missing_ok=True)
+        except OSError as error:
+            raise JournalError(f"cannot remove run `{run}`: {error.strerror}") from error
 
     def _lock(self, run: str) -> Path:
         return self.path(run).with_suffix(".lock")
+
+
+def _make(folder: Path, above: Path) -> None:
+    """Makes `folder` in the folder `above`, where it is not there."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        force_folder(above)
 
 
 def _write_new(path: Path, content: bytes) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from llmdo import digest
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry, pack
 from llmdo.values import dataclass
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from llmdo.journal.store import Journal
 
 VALID_SECONDS = 7 * 24 * 60 * 60  # how long an answer counts where nobody says: a week
+
+
+_SHOWN = ("worker", "toolset", "tool", "arguments", "capabilities")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,26 +42,50 @@ def waiting(journal: Journal) -> dict[str, Waiting]:
     """The questions of a run that wait, by call path and in its order: in which they came is chance."""
     if next(journal.entries("asked"), None) is None:
         return {}  # the decisions of a long run are many
-    now = time.time()
+    now, foreign = time.time(), foreign_answers(journal)
     found: dict[str, Waiting] = {}
     for entry in journal.entries("asked", "answered", "decision"):
         if entry.kind == "asked":
             found[entry.path] = Waiting(path=entry.path, key=entry.digest, said=entry.data)
-        elif entry.kind == "decision" or is_valid(entry, now):
+        elif entry.kind == "decision" or (is_valid(entry, now) and counts(entry, foreign)):
             found.pop(entry.path, None)
     return dict(sorted(found.items(), key=lambda item: _position(item[0])))
 
 
 def _position(path: str) -> list[tuple[str, int]]:
     """What sorts call paths as a person would: the second call of a worker before the tenth."""
-    steps = (step.partition("#") for step in path.split("/"))
-    return [(name, int(number) if number.isdecimal() else 0) for name, _, number in steps]
+    return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]+)([0-9]*)", f"/{path}")]
 
 
 def is_valid(answer: Entry, now: float) -> bool:
     """Whether an answer still counts at the time `now`."""
     expires = answer.data["expires"]
     return expires is None or bool(expires > now)
+
+
+def foreign_answers(journal: Journal) -> frozenset[tuple[str, int]]:
+    """The answers by call path and number that came with an imported run: whoever made its file wrote them."""
+    return frozenset(
+        (str(path), step) for entry in journal.entries("imported") for path, step in entry.data["answered"]
+    )
+
+
+def counts(answer: Entry, foreign: frozenset[tuple[str, int]]) -> bool:
+    """Whether an answer was given here, or is a no."""
+    return (answer.path, answer.step) not in foreign or not answer.data["allowed"]
+
+
+def imported(journal: Journal) -> Entry:
+    """The entry which says that the run of `journal` comes from a file."""
+    first = next(journal.entries("session"))
+    said = {"answered": [[entry.path, entry.step] for entry in journal.entries("answered")]}
+    step = 1 + sum(1 for _ in journal.entries("imported"))
+    return Entry(path=first.path, kind="imported", step=step, body=pack(said))
+
+
+def digest_of(question: Mapping[str, Any]) -> str:
+    """The digest of what a person is shown of a call: an answer is for that, whatever its journal says of its key."""
+    return digest.of_text(digest.canonical({name: question[name] for name in _SHOWN}))
 
 
 def add_answer(journal: Journal, question: Waiting, said: Mapping[str, Any], *, at_terminal: bool) -> None:
@@ -71,9 +100,15 @@ def add_answer(journal: Journal, question: Waiting, said: Mapping[str, Any], *, 
             hint=f"`llmdo approve {journal.run}` at a terminal",
         )
     body = pack(
-        {**said, "key": question.key, "by_tool": question.said["by_tool"], "at_terminal": at_terminal}
+        {
+            **said,
+            "key": question.key,
+            "question": digest_of(question.said),
+            "by_tool": question.said["by_tool"],
+            "at_terminal": at_terminal,
+        }
     )
-    step = 1 + sum(entry.path == question.path for entry in journal.entries("answered"))
+    step = 1 + journal.count(question.path, "answered")
     outcome = "allowed" if said["allowed"] else "denied"
     journal.add(
         Entry(path=question.path, kind="answered", step=step, outcome=outcome, digest=question.key, body=body)

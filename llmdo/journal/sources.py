@@ -16,11 +16,12 @@ from llmdo.journal.entries import Entry, JournalError, pack
 from llmdo.journal.store import digest_of
 from llmdo.models import python_reference, recording_file
 from llmdo.modules import imports_of, source_digests
+from llmdo.references import module_files, package_files, python_file
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.refusal import normalise
 from llmdo.values import dataclass
-from llmdo.workspace import Module, package_files, python_file
+from llmdo.workspace import Module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -117,7 +118,14 @@ def sources_of(journal: Journal, binding: Binding) -> Sources | None:
         raise JournalError(f"`{journal.path}` is damaged: what it says of its sources cannot be read")
     _require_paths(files)
     read = dict(_read(journal, files))
-    found = sources_in({path: Module(one, outline(one)) for path, one in read.items()}, binding)
+    beyond = {
+        path: toolset.sources
+        for toolset in binding.graph.toolsets.values()
+        if toolset.sources and toolset.python
+        for path in module_files(toolset.python)
+    }
+    modules = {path: Module(one, outline(one), beyond.get(path, ())) for path, one in read.items()}
+    found = sources_in(modules, binding)
     if beside := sorted(read.keys() - found.texts.keys()):
         raise JournalError(f"`{journal.path}` brings `{beside[0]}`, which is no part of what its run loads")
     return found

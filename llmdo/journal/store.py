@@ -4,75 +4,82 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 import time
-from contextlib import contextmanager, suppress
-from hashlib import sha256
-from typing import TYPE_CHECKING, Self
+from contextlib import closing, suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
 
 from llmdo import audit
-from llmdo.journal.entries import Entry, JournalError, Kind
-from llmdo.journal.layout import VERSION, bring_up, lay_out, lines_beside, version_of
-from llmdo.journal.wal import least, readable
+from llmdo.journal.anchor import Anchor, anchored, force
+from llmdo.journal.chain import Heads, digest_of_body, linked
+from llmdo.journal.committed import SUFFIX, Committed, digest_of
+from llmdo.journal.connection import MAX_ENTRY, Translated, connect, force_folder, require_file
+from llmdo.journal.entries import JournalError
+from llmdo.journal.layout import lay_out, require_layout
+from llmdo.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from llmdo.audit import Link
+    from llmdo.journal.entries import Entry, Kind
 
-MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
-MAX_FILE = 2 * 1024 * 1024 * 1024  # bytes of one journal
+__all__ = ["SUFFIX", "Hold", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
-_PAGE = 4096
+Hold = Literal["written", "forced", "anchored"]
+"""How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
 
-_ADD = "INSERT INTO entry (path, kind, step, outcome, digest, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_GET = (
-    "SELECT path, kind, step, outcome, digest, body, at FROM entry WHERE path = ? AND kind = ? AND step = ?"
-)
-_LAST = (
-    "SELECT path, kind, step, outcome, digest, body, at FROM entry WHERE kind = ? ORDER BY seq DESC LIMIT 1"
-)
-_LIST = "SELECT path, kind, step, outcome, digest, body, at FROM entry{} ORDER BY seq"
-_SOME = " WHERE seq IN (SELECT seq FROM entry WHERE {})"  # which an index answers, that holds no bodies
+LONG = 500  # commits, of about four pages each: then the log is moved to the file
+
+_ADD = "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)"
 
 
-class Journal:
+class Journal(Committed):
     """The entries of one run. Nothing in it is ever changed; what is added waits for `commit`."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, version: int = VERSION, *, is_new: bool = False
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        anchor: Anchor | None = None,
+        heads: Heads | None = None,
     ) -> None:
-        """`open_journal`, `create_journal` and `read_journal` make it; `version` is that of its file."""
-        self.path = path
-        self._connection = connection
-        self._version = version
-        self._link: Link | None = None
+        """`open_journal`, `create_journal` and `read_journal` make it; one without `anchor` is one file.
+
+        `heads` says what is in it, where that is known.
+        """
+        super().__init__(path, connection)
+        self._anchor = anchor
+        self._entries: Link | None = heads.entries if heads else None
+        self._records: Link | None = heads.records if heads else None
+        self.written = heads or Heads()
+        """What is written to the file, whether it is forced to disk or not."""
+        self._forcing = Lock()
+        self._commits = 0
+        """How many there were since the log was begun."""
+        self._forced = anchor.heads if anchor else Heads()
         self.head: Link | None = None
         """The last record of the audit that is on disk; None where no record was added to it."""
+        self._added: list[tuple[Link, Entry]] = []
         self._lines: list[tuple[int, str]] = []
-        self._added: list[Entry] = []
-        self._keys: set[tuple[str, str, int]] = set()
-        self._known: set[tuple[str, str, int]] | None = set() if is_new else None
-        """The keys of all entries, where all were added here: most that is looked for is not there."""
         self._contents: dict[str, bytes] = {}
+        self._pending: dict[tuple[str, str, int], Entry] = {}
+        self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
+        """The keys of all entries, where all were added here: most that is looked for is not there."""
         self._inode: int | None = None
-
-    @property
-    def run(self) -> str:
-        """The run's id."""
-        return self.path.name.removesuffix(SUFFIX)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self._log: int | None = None
 
     def close(self) -> None:
         """Closes the file; what was not committed is lost."""
-        with suppress(sqlite3.Error):
-            self._connection.close()
+        with self._forcing:
+            if self._anchor is not None:
+                self._anchor.close()
+                self._anchor = None
+            if self._log is not None:
+                os.close(self._log)
+                self._log = None
+        super().close()
 
     def add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         """Keeps `entry` for the next commit, with the binary contents that its body names by their digests.
@@ -86,9 +93,12 @@ class Journal:
                 f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
                 hint="`--no-journal` runs without one",
             )
-        self._added.append(entry)
+        if not entry.at:
+            entry = replace(entry, at=time.time())
+        self._entries = linked(entry, digest_of_body(entry.body), self.entry_link)
+        self._added.append((self._entries, entry))
         key = (entry.path, entry.kind, entry.step)
-        self._keys.add(key)
+        self._pending[key] = entry
         if self._known is not None:
             self._known.add(key)
         self._contents.update(contents or {})
@@ -98,77 +108,106 @@ class Journal:
         self._contents[digest] = content
 
     def chain(self, record: Mapping[str, object]) -> None:
-        """Adds `record` to the audit with the next commit.
+        """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
 
         Raises:
             JournalError: The audit that is there does not hold.
         """
-        line, link = audit.chained(record, self.link)
-        self._link = link
-        self._lines.append((link.number, line))
+        follows = {"entries": self.entry_link.number, "entries_head": self.entry_link.head}
+        line, self._records = audit.chained({**record, **follows}, self.link)
+        self._lines.append((self._records.number, line))
+
+    @property
+    def entry_link(self) -> Link:
+        """The last entry, whether committed or not."""
+        if self._entries is None:
+            row = next(self._read("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1"), None)
+            self._entries = audit.Link(*row) if row else audit.Link()
+        return self._entries
 
     @property
     def link(self) -> Link:
-        """The last record of the audit, whether committed or not.
+        """The last record of the audit, whether committed or not."""
+        if self._records is None:
+            self._records = audit.read(self.lines()).last
+        return self._records
 
-        Raises:
-            JournalError: The audit that is there does not hold.
-        """
-        if self._link is None:
-            found = audit.read(self.lines())
-            if not all(fault.is_end for fault in found.faults):
-                raise JournalError(
-                    f"the audit in `{self.path}` does not hold, so nothing is added to it",
-                    hint=f"`llmdo audit {self.run} --verify` says where",
-                )
-            self._link = found.last
-        return self._link
-
-    def lines(self) -> Iterator[str]:
-        """The committed lines of the audit."""
-        if self._version == 1:
-            yield from lines_beside(self.path)
-            return
-        with Translated(self.path, "read"):
-            for (line,) in self._connection.execute("SELECT line FROM audit ORDER BY n"):
-                yield line
-
-    def commit(self, *, forced: bool = True) -> None:
-        """Returns when all that was added is on disk.
-
-        Where it is not `forced`, it outlives this process, and the machine from the next commit on that is.
+    def commit(self, hold: Hold = "anchored") -> None:
+        """Returns when all that was added is on disk and is kept so well.
 
         Raises:
             JournalError: It cannot be written; nothing of it is, and what was there before still is.
         """
-        if not self._added and not self._contents and not self._lines:
-            return
+        if self._added or self._contents or self._lines:
+            self._write()
+        if hold != "written":
+            self.force(hold)
+
+    def needs_force(self, wanted: Heads, hold: Hold) -> bool:
+        """Whether `wanted`, which was written, is not kept so well yet."""
+        if self._anchor is None:
+            return False
+        if hold == "written":
+            return self._commits > LONG
+        return not _covers(self._anchor.heads if hold == "anchored" else self._forced, wanted)
+
+    def force(self, hold: Hold) -> None:
+        """Returns when all that was written is kept so well. Another thread may do it while this one writes.
+
+        Raises:
+            JournalError: It cannot be forced to disk.
+        """
+        with self._forcing:
+            if self._anchor is None:
+                return
+            try:
+                if self._forced != self.written:
+                    self._force()
+                if hold == "anchored" and self._anchor.heads != self._forced:
+                    self._anchor.put_down(self._forced)
+            except OSError as error:
+                raise JournalError(
+                    f"the journal `{self.path}` cannot be written: {error.strerror}"
+                ) from error
+            if self._commits > LONG:
+                self._shorten()
+
+    def _shorten(self) -> None:
+        """Moves what is in the log to the file, so that the log begins anew."""
+        self._commits = 0
+        with Translated(self.path, "written"), closing(connect(self.path, "rw")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _write(self) -> None:
         self._require_place()
-        now = time.time()
-        with Translated(self.path, "written"), self._forcing(forced=forced):
+        with Translated(self.path, "written"):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany(
                     "INSERT OR IGNORE INTO content VALUES (?, ?)", self._contents.items()
                 )
-                self._connection.executemany(
-                    _ADD,
-                    [
-                        (one.path, one.kind, one.step, one.outcome, one.digest, one.body, one.at or now)
-                        for one in self._added
-                    ],
-                )
+                self._connection.executemany(_ADD, map(_row, self._added))
                 self._connection.executemany("INSERT INTO audit VALUES (?, ?)", self._lines)
                 self._connection.execute("COMMIT")
             except sqlite3.Error:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
-        self._added.clear()
-        self._keys.clear()
-        self._contents.clear()
-        self._lines.clear()
-        self.head = self._link
+        if self._lines:
+            self.head = self.link
+        self.written = Heads(self.entry_link, self.link)
+        self._commits += 1
+        for committed in (self._added, self._lines, self._contents, self._pending):
+            committed.clear()
+
+    def _force(self) -> None:
+        """Returns when all that was written is on disk, and the names of the files too."""
+        there = self.written
+        if self._log is None:
+            self._log = os.open(self.path.with_name(f"{self.path.name}-wal"), os.O_RDWR)
+            force_folder(self.path.parent)
+        force(self._log)
+        self._forced = there
 
     def _require_place(self) -> None:
         """Raises where the file is not there any more: what is written to it then, nobody can read."""
@@ -183,87 +222,70 @@ class Journal:
                 hint="the run stops here: nothing of what follows would be recorded",
             )
 
-    @contextmanager
-    def _forcing(self, *, forced: bool) -> Iterator[None]:
-        if not forced:
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-        try:
-            yield
-        finally:
-            if not forced:
-                self._connection.execute("PRAGMA synchronous = FULL")
-
     def get(self, path: str, kind: Kind, step: int = 1) -> Entry | None:
         """The entry at this place, whether committed or not."""
         if self._known is not None and (path, kind, step) not in self._known:
             return None
-        if (path, kind, step) in self._keys:
-            return next(one for one in self._added if (one.path, one.kind, one.step) == (path, kind, step))
-        with Translated(self.path, "read"):
-            row = self._connection.execute(_GET, (path, kind, step)).fetchone()
-        return _entry(row) if row else None
-
-    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[Entry]:
-        """The committed entries in the order in which they were added: of these kinds, or all; below a path, or all."""
-        wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
-        wanted += ["path >= ? AND path < ?"] if below is not None else []
-        bounds = (f"{below}/", f"{below}0") if below is not None else ()  # "0" follows "/"
-        chosen = _SOME.format(" AND ".join(wanted)) if wanted else ""
-        with Translated(self.path, "read"):
-            yield from map(_entry, self._connection.execute(_LIST.format(chosen), (*kinds, *bounds)))
-
-    def last(self, kind: Kind) -> Entry | None:
-        """The last committed entry of that kind."""
-        with Translated(self.path, "read"):
-            row = self._connection.execute(_LAST, (kind,)).fetchone()
-        return _entry(row) if row else None
-
-    def counted(self) -> dict[str, int]:
-        """How many entries there are of each kind."""
-        with Translated(self.path, "read"):
-            rows = self._connection.execute("SELECT kind, count(*) FROM entry GROUP BY kind").fetchall()
-        return dict(rows)
+        return self._pending.get((path, kind, step)) or super().get(path, kind, step)
 
     def content(self, digest: str) -> bytes:
-        """The binary content with that digest.
-
-        Raises:
-            JournalError: It is not there, or is not what it was.
-        """
-        if digest in self._contents:
-            return self._contents[digest]
-        with Translated(self.path, "read"):
-            row = self._connection.execute("SELECT bytes FROM content WHERE digest = ?", (digest,)).fetchone()
-        if row is None or not isinstance(row[0], bytes) or digest_of(row[0]) != digest:
-            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
-        found: bytes = row[0]
-        return found
+        """The binary content with that digest, whether committed or not."""
+        return self._contents[digest] if digest in self._contents else super().content(digest)
 
     def copy_to(
-        self, path: Path, added: Entry | None = None, contents: Mapping[str, bytes] | None = None
+        self,
+        path: Path,
+        added: Entry | None = None,
+        contents: Mapping[str, bytes] | None = None,
+        *,
+        without_secrets: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """Writes a copy of what is committed to `path`, where no file may be, with one more entry where one is given.
 
+        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
+        not in the copy.
+
         Raises:
-            JournalError: It cannot be written.
+            JournalError: The journal is damaged, or the copy cannot be written.
         """
+        self.require_whole()
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except OSError as error:
             raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
-        with Translated(path, "written"):
-            target = sqlite3.connect(path, isolation_level=None)
-            with Journal(path, target) as copy:
-                self._connection.backup(target)
-                target.execute("PRAGMA journal_mode = DELETE")
-                if self._version < VERSION:
-                    bring_up(self.path, target)
-                if added is not None:
-                    copy.add(added, contents)
+        with Translated(path, "written"), closing(sqlite3.connect(path, isolation_level=None)) as target:
+            self._connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+            if without_secrets is not None:
+                _redact(target, without_secrets)
+            if added is not None:
+                copy = Journal(path, target)
+                copy.add(added, contents)
                 copy.commit()
 
 
-SUFFIX = ".sqlite"
+def _covers(heads: Heads, wanted: Heads) -> bool:
+    return heads.entries.number >= wanted.entries.number and heads.records.number >= wanted.records.number
+
+
+def _row(added: tuple[Link, Entry]) -> tuple[object, ...]:
+    link, one = added
+    return (link.number, link.head, one.path, one.kind, one.step, one.outcome, one.digest, one.at, one.body)
+
+
+def _redact(connection: sqlite3.Connection, without_secrets: Callable[[bytes], bytes]) -> None:
+    """Takes out what is secret, so that nothing of it is left in the file."""
+    connection.execute("BEGIN")
+    for number, original, body in connection.execute("SELECT seq, original, body FROM entry").fetchall():
+        if (clean := without_secrets(body)) != body:
+            values = (clean, original or digest_of_body(body), number)
+            connection.execute("UPDATE entry SET body = ?, original = ? WHERE seq = ?", values)
+    for (digest,) in connection.execute("SELECT digest FROM content WHERE bytes IS NOT NULL").fetchall():
+        (content,) = connection.execute("SELECT bytes FROM content WHERE digest = ?", (digest,)).fetchone()
+        if without_secrets(content) != content:
+            connection.execute("UPDATE content SET bytes = NULL WHERE digest = ?", (digest,))
+    connection.execute("COMMIT")
+    connection.execute("VACUUM")
 
 
 def create_journal(path: Path) -> Journal:
@@ -274,15 +296,17 @@ def create_journal(path: Path) -> Journal:
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        anchor = Anchor.create(path, Heads())
     except OSError as error:
         raise JournalError(
             f"cannot write `{path}`: {error.strerror}", hint="`--no-journal` runs without a journal"
         ) from error
     with Translated(path, "written"):
-        connection = _connect(path, "rw")
+        connection = connect(path, "rw")
+        lay_out(connection)  # before there is a log, so that it is in the file itself whatever happens
         connection.execute("PRAGMA journal_mode = WAL")
-        lay_out(connection)
-    return Journal(path, connection, is_new=True)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+    return Journal(path, connection, anchor, Heads())
 
 
 def open_journal(path: Path) -> Journal:
@@ -291,114 +315,47 @@ def open_journal(path: Path) -> Journal:
     Raises:
         JournalError: It is no journal, is damaged or cannot be written.
     """
-    _require_file(path)
-    expected = least(path)
-    if expected is None:
-        raise JournalError(f"`{path}-wal` is damaged: it is not a log", hint=DAMAGED)
+    with read_journal(path, whole=True) as seen:  # which leaves a log as it is, whatever is wrong with it
+        heads = Heads(seen.entry_link, seen.link)
+        keeps_log = seen.keeps_log
+    try:
+        anchor = Anchor.open(path) if keeps_log else Anchor.create(path, heads)
+    except OSError as error:
+        raise JournalError(f"the anchor of `{path}` cannot be opened: {error.strerror}") from error
     with Translated(path, "opened"):
-        connection = _connect(path, "rw")
-        version = version_of(path, connection)
-        if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            connection.close()
-            raise JournalError(f"`{path}` is damaged: {found}", hint=DAMAGED)
-        if expected and readable(connection) < expected:
-            connection.close()
-            raise JournalError(
-                f"`{path}-wal` is damaged: it held more of the run than can be read of it", hint=DAMAGED
-            )
+        connection = connect(path, "rw")
         connection.execute("PRAGMA journal_mode = WAL")
-        if version < VERSION:
-            bring_up(path, connection)
-    return Journal(path, connection)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+    return Journal(path, connection, anchor, heads)
 
 
-def read_journal(path: Path) -> Journal:
+def read_journal(path: Path, *, whole: bool = False) -> Journal:
     """The journal at `path`, to read; works in a folder that cannot be written as well.
 
+    That nothing of it is missing is seen to in any case; `whole` holds all of it against its chains first.
+
     Raises:
-        JournalError: It is no journal, or is damaged.
+        JournalError: It is no journal, or has lost what was on disk before something was done because of it, or is
+            damaged.
     """
-    _require_file(path)
+    require_file(path)
+    heads = anchored(path)  # first: a process that goes on adds to the journal before it says so
     with Translated(path, "opened"):
         try:
-            connection = _connect(path, "ro")
-            version = version_of(path, connection)
+            connection = connect(path, "ro")
+            require_layout(path, connection)
         except sqlite3.OperationalError:
             # Reading makes SQLite write a file beside it, unless it is told that nothing will change.
             if os.access(path.parent, os.W_OK) or path.with_name(f"{path.name}-wal").exists():
                 raise
-            connection = _connect(path, "ro&immutable=1")
-            version = version_of(path, connection)
-    return Journal(path, connection, version)
-
-
-DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=5,
-        isolation_level=None,
-        check_same_thread=False,  # a run stays in one thread, which need not be the one that opened it
-    )
-    connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ENTRY + 1024 * 1024)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute(f"PRAGMA max_page_count = {MAX_FILE // _PAGE}")
-    return connection
-
-
-def _require_file(path: Path) -> None:
+            connection = connect(path, "ro&immutable=1")
+            require_layout(path, connection)
+    journal = Journal(path, connection)
     try:
-        mode = path.lstat().st_mode
-    except OSError as error:
-        raise JournalError(f"cannot read `{path}`: {error.strerror}") from error
-    if not stat.S_ISREG(mode):
-        raise JournalError(f"cannot read `{path}`: it is not a file")
-
-
-class Translated:
-    """Says of an error of SQLite's what it means for whoever reads it."""
-
-    __slots__ = ("_path", "_work")
-
-    def __init__(self, path: Path, work: str) -> None:
-        self._path = path
-        self._work = work
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, sqlite3.Error):
-            return
-        path, work, text = self._path, self._work, str(error)
-        if "full" in text:
-            raise JournalError(
-                f"the journal `{path}` cannot be {work}: {_what_is_full(path)}",
-                hint="nothing that was recorded is lost: make room, then `llmdo resume`",
-            ) from error
-        if "malformed" in text or "not a database" in text:
-            raise JournalError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
-        if "locked" in text:
-            raise JournalError(f"the journal `{path}` cannot be {work}: another process uses it") from error
-        raise JournalError(f"the journal `{path}` cannot be {work}: {text}") from error
-
-
-def _what_is_full(path: Path) -> str:
-    with suppress(OSError):
-        if path.stat().st_size > MAX_FILE * 0.99:
-            return f"it has reached its limit of {MAX_FILE // 1024**3} GiB"
-    return "the disk is full"
-
-
-def digest_of(content: bytes) -> str:
-    """The digest that names `content`."""
-    return f"sha256:{sha256(content).hexdigest()}"
-
-
-def _entry(row: tuple[str, Kind, int, str, str, bytes, float]) -> Entry:
-    path, kind, step, outcome, digest, body, at = row
-    return Entry(path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at)
+        journal.require_anchored(heads)
+        if whole:
+            journal.require_whole()
+    except JournalError:
+        journal.close()
+        raise
+    return journal

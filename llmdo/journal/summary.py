@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from llmdo.backtrace import Frame
 from llmdo.journal.entries import JournalError
 from llmdo.journal.questions import waiting
 from llmdo.values import dataclass, field
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from llmdo.journal.entries import Entry
     from llmdo.journal.folder import Runs
     from llmdo.journal.store import Journal
+
+
+STARTS = "(start)"
+"""What the path of a decision on starting an MCP server ends with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +34,15 @@ class Summary:
     """Seconds since 1970."""
     ended: float | None
     error: str | None
+    hint: str | None
+    """What can be done about the error."""
+    frames: tuple[Frame, ...]
+    """Where code of the workspace failed, if that ended the run."""
     requests: int
     tool_calls: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
+    """None where no request was measured."""
     cost_usd: Decimal | None
     denied: int
     questions: int
@@ -53,15 +63,22 @@ class Node:
     """Empty where it did not end."""
     told: str = ""
     """What its caller was told, in one text."""
+    frames: tuple[Frame, ...] = ()
+    """Where code of the workspace failed."""
     requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
     cost_usd: Decimal | None = None
     models: list[str] = field(default_factory=list)
     attempts: list[dict[str, Any]] = field(default_factory=list)
     """The requests that were not answered: of which number, by which model, how it failed and why."""
     decisions: list[dict[str, Any]] = field(default_factory=list)
     children: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def only_decided(self) -> bool:
+        """Whether it is no call but a decision alone, as on the start of a server."""
+        return bool(self.decisions) and self.name.endswith(STARTS)
 
     @property
     def name(self) -> str:
@@ -89,6 +106,8 @@ def summary(journal: Journal, *, is_running: bool) -> Summary | None:
         began=first.at,
         ended=last.at if last is not None and is_over and not is_running else None,
         error=said.get("error"),
+        hint=said.get("hint"),
+        frames=_frames(said),
         requests=used["requests"],
         tool_calls=used["tool_calls"],
         input_tokens=used["input_tokens"],
@@ -124,8 +143,9 @@ def _used(journal: Journal) -> dict[str, Any]:
     for entry in journal.entries("request"):
         usage = entry.data["response"]["usage"]
         used["requests"] += 1
-        used["input_tokens"] += usage.get("input_tokens", 0)
-        used["output_tokens"] += usage.get("output_tokens", 0)
+        used["input_tokens"], used["output_tokens"] = _with(
+            usage, used["input_tokens"], used["output_tokens"]
+        )
         if usage.get("cost") is not None:
             used["cost_usd"] = (used["cost_usd"] or Decimal(0)) + Decimal(usage["cost"])
     used["tool_calls"] = sum(entry.outcome == "success" for entry in journal.entries("finished"))
@@ -137,7 +157,7 @@ def tree(journal: Journal) -> dict[str, Node]:
     roots: dict[str, Node] = {}
     known: dict[str, Node] = {}
     for entry in journal.entries():
-        if entry.kind in ("run", "session", "end", "sources"):
+        if entry.kind in ("run", "session", "end", "sources", "imported"):
             continue
         node = known.get(entry.path)
         if node is None:
@@ -166,21 +186,33 @@ def _take(node: Node, entry: Entry) -> None:
         case "finished" | "invalid":
             node.outcome = entry.outcome
             node.told = _text(said)
+            node.frames = _frames(said)
         case "return":
             node.outcome = entry.outcome
             node.told = said["output"] if said["error"] is None else said["error"]
+            node.frames = _frames(said)
 
 
 def _take_request(node: Node, said: Mapping[str, Any]) -> None:
     usage = said["response"]["usage"]
     node.requests += 1
-    node.input_tokens += usage.get("input_tokens", 0)
-    node.output_tokens += usage.get("output_tokens", 0)
+    node.input_tokens, node.output_tokens = _with(usage, node.input_tokens, node.output_tokens)
     if usage.get("cost") is not None:
         node.cost_usd = (node.cost_usd or Decimal(0)) + Decimal(usage["cost"])
     model = said["asked"]["model"]
     if model not in node.models:
         node.models.append(model)
+
+
+def _with(usage: Mapping[str, Any], sent: int | None, received: int | None) -> tuple[int | None, int | None]:
+    """The tokens sent and received with those of one more request; None where none was measured."""
+    sent = (sent or 0) + usage.get("input_tokens", 0)
+    received = (received or 0) + usage.get("output_tokens", 0)
+    return (None, None) if usage.get("unmeasured_requests") and not sent + received else (sent, received)
+
+
+def _frames(said: Mapping[str, Any]) -> tuple[Frame, ...]:
+    return tuple(Frame(**one) for one in said.get("frames") or ())
 
 
 def _text(said: Mapping[str, Any]) -> str:

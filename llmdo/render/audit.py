@@ -20,6 +20,8 @@ def document(run: str, audit: Audit) -> dict[str, Any]:
         "run": run,
         "status": "broken" if audit.faults else "holds",
         "head": audit.last.head,
+        "entries": audit.entries.number if audit.entries else None,
+        "redacted": audit.redacted,
         "faults": [{"line": fault.line, "message": fault.message} for fault in audit.faults],
         "records": list(audit.records),
     }
@@ -29,6 +31,11 @@ def verdict(audit: Audit) -> Iterator[str]:
     """Whether the chain holds, and where it does not."""
     if not audit.faults:
         yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
+        if audit.entries:
+            later = f", {audit.after} of them after the last record" if audit.after else ""
+            yield f"the journal holds: {audit.entries.number} entries{later}"
+        if audit.redacted:
+            yield f"redacted: {audit.redacted}, which an export took a secret out of"
     for fault in audit.faults:
         yield shown(f"line {fault.line}: {fault.message}" if fault.line else fault.message)
 
@@ -48,6 +55,8 @@ def _lines(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"{at} run {said.get('run')}: entry {said.get('entry')}, approvals {said.get('mode')}"
             if record.get("isolation"):
                 yield f"         {said['isolation']}"
+            if record.get("limits"):
+                yield f"         limits set anew: {json.dumps(record['limits'])}"
         case "decided":
             raised = said.get("capabilities") or "nothing"
             yield f"{at} {_word(record):<7} {said.get('path')} by {said.get('by')}, raises {raised}"

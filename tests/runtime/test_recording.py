@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -16,15 +15,18 @@ import pytest
 from llmdo.authority import Capability
 from llmdo.graph import Graph, Retry, Tool
 from llmdo.journal import Runs
-from llmdo.journal.questions import VALID_SECONDS
+from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
+from llmdo.journal.store import Hold
 from llmdo.journal.summary import summary, tree
 from llmdo.render.runs import as_json, as_text
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
+from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.terms import Terms
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests.forging import forging
 
-from .building import graph, prompts, rules, script, toolset, use, worker
+from .building import graph, prompts, rules, script, toolset, use, with_code, worker
 
 TOOLS = """
 import asyncio
@@ -128,7 +130,7 @@ def start(made: Graph, root: Path, run: str = "r", **options: Any) -> RunOutcome
     with Runs(root).create(run) as journal:
         recorder = Recorder(journal, Redaction.of({}))
         return run_sync(
-            made,
+            with_code(made, root),
             root=root,
             prompts=prompts(made),
             entry="go",
@@ -140,7 +142,7 @@ def go_on(made: Graph, root: Path, run: str = "r", terms: Terms | None = None, *
     with Runs(root).open(run) as journal:
         recorder = Recorder(journal, Redaction.of({}), terms)
         return run_sync(
-            made,
+            with_code(made, root),
             root=root,
             prompts=prompts(made),
             entry="go",
@@ -306,11 +308,11 @@ def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None
     with Runs(root).open("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({})))
         said = {**prompts(made), "helper": "Other."}
-        outcome = run_sync(made, root=root, prompts=said, entry="go", options=options)
+        outcome = run_sync(with_code(made, root), root=root, prompts=said, entry="go", options=options)
     assert outcome.error == "main/helper#1: request 1 is not the recorded one: its prompt changed"
     with Runs(root).open("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), Terms(drifted=True)))
-        outcome = run_sync(made, root=root, prompts=said, entry="go", options=options)
+        outcome = run_sync(with_code(made, root), root=root, prompts=said, entry="go", options=options)
     assert outcome.status == "completed"
 
 
@@ -329,7 +331,7 @@ def test_a_delegate_that_failed_has_failed_for_good(root: Path) -> None:
     script(root, main=[], helper=["better now"])
     again = go_on(made, root)
     assert (again.status, again.output, again.denied) == (first.status, first.output, first.denied)
-    assert (first.usage.requests, again.usage.requests) == (3, 2)  # the one that failed was not recorded
+    assert (first.usage.requests, again.usage.requests) == (3, 3)  # the one that failed counts as well
 
 
 def test_a_request_that_failed_is_asked_again(root: Path) -> None:
@@ -349,7 +351,7 @@ def test_a_budget_counts_what_was_used_before_a_run_went_on(root: Path) -> None:
     script(root, main=[*steps, "done"])
     outcome = go_on(made, root)
     assert "limit of 4 requests is reached" in (outcome.error or "")
-    assert effects(root) == ["a", "b", "c", "d"]
+    assert effects(root) == ["a", "b", "c"]  # the third request failed, and was sent all the same
     assert go_on(made, root).usage.requests == 4
 
 
@@ -362,15 +364,19 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
         commit = journal.commit
         left = [12]
 
-        def fill(**how: bool) -> None:
+        def fill(hold: Hold = "anchored") -> None:
             left[0] -= 1
             if left[0] < 0:
                 journal._connection.execute("PRAGMA max_page_count = 1")
-            commit(**how)
+            commit(hold)
 
         monkeypatch.setattr(journal, "commit", fill)
         outcome = run_sync(
-            made, root=root, prompts=prompts(made), entry="go", options=RunOptions(run="r", recorder=recorder)
+            with_code(made, root),
+            root=root,
+            prompts=prompts(made),
+            entry="go",
+            options=RunOptions(run="r", recorder=recorder),
         )
     assert outcome.status == "failed"
     assert "cannot be written: the disk is full" in (outcome.error or "")
@@ -461,13 +467,10 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, t
     made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "allowed"})
     assert start(made, root).status == "completed"
     (root / "a.txt").unlink()
-    with sqlite3.connect(
-        Runs(root).path("r")
-    ) as journal:  # as if it had been killed before the tool was done
+    with forging(Runs(root).path("r")) as journal:  # as if it had been killed before the tool was done
         journal.execute(
             "DELETE FROM entry WHERE kind IN ('finished', 'return', 'end') OR kind = 'request' AND step = 2"
         )
-    journal.close()
     mine = rules({"fs.write:a.txt": today}, "your policy.toml")
     outcome = go_on(made, root, terms=Terms(again=frozenset({"main/write_file#1"})), tightening=mine)
     assert f"`write_file` {said}" in (outcome.output or "")
@@ -482,7 +485,7 @@ def test_a_journal_cannot_say_that_a_call_raises_something_else(root: Path) -> N
     blocking: Any = {"fs.write": "allowed", "fs.write:a.txt": "blocked"}
     made = graph(worker("main", use("filesystem", write=["**"])), approvals=blocking)
     assert "is blocked" in (start(made, root).output or "")
-    with sqlite3.connect(Runs(root).path("r")) as journal:  # by whoever sent it
+    with forging(Runs(root).path("r")) as journal:  # by whoever sent it
         ((body,),) = journal.execute("SELECT body FROM entry WHERE kind = 'decision'").fetchall()
         said = json.loads(body)
         assert (said["raised"], said["allowed"]) == (["fs.write:a.txt"], False)
@@ -497,7 +500,6 @@ def test_a_journal_cannot_say_that_a_call_raises_something_else(root: Path) -> N
         journal.execute(
             "DELETE FROM entry WHERE kind IN ('finished', 'return', 'end') OR kind = 'request' AND step = 2"
         )
-    journal.close()
     outcome = go_on(made, root)
     assert "`write_file` is blocked" in (outcome.output or "")
     assert not (root / "a.txt").exists()
@@ -535,13 +537,15 @@ def test_a_request_that_was_not_answered_is_kept_without_what_the_provider_sent(
     made = graph(worker("main", model="fast"), aliases=chain)
     with Runs(root).create("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({"A_KEY": "canary-of-a-key"})))
-        outcome = run_sync(made, root=root, prompts=prompts(made), entry="go", options=options)
+        outcome = run_sync(
+            with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options
+        )
     assert outcome.output == "done"
     assert b"canary" not in Runs(root).path("r").read_bytes()
     with Runs(root).read("r") as journal:
         attempts = [(one.path, one.outcome, one.data) for one in journal.entries("attempt")]
         shown = as_text(summary(journal, is_running=False), tree(journal))
-    said = {"request": 1, "model": "function:first", "message": "the status was 503"}
+    said = {"request": 1, "model": "function:first", "message": "the status was 503", "sent": True}
     assert attempts == [("main", "ModelHTTPError", said)]
     assert "    request 1 to function:first failed, ModelHTTPError: the status was 503\n" in shown
 
@@ -551,7 +555,9 @@ def test_attempts_at_a_model_that_stays_down_are_all_kept(root: Path) -> None:
     made = graph(worker("main", model="python:chain.py:first", model_settings={"max_retries": 2}))
     with Runs(root).create("r") as journal:
         options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({"A_KEY": "canary-of-a-key"})))
-        outcome = run_sync(made, root=root, prompts=prompts(made), entry="go", options=options)
+        outcome = run_sync(
+            with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options
+        )
     assert outcome.status == "failed"
     assert b"canary" not in Runs(root).path("r").read_bytes()
     assert go_on(made, root).status == "failed"
@@ -564,3 +570,39 @@ def test_attempts_at_a_model_that_stays_down_are_all_kept(root: Path) -> None:
         (3, "ModelAPIError", "gone"),
     ]
     assert [step for step, _, _ in attempts] == list(range(1, len(attempts) + 1))
+
+
+PAYING = """
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from pydantic import BaseModel
+from pydantic_ai.toolsets import FunctionToolset
+
+tools = FunctionToolset(id="tools")
+
+class Order(BaseModel):
+    on: date
+    amount: Decimal
+
+@tools.tool_plain
+def pay(order: Order, reasons: set[str]) -> str:
+    with Path(__file__).with_name("effects.log").open("a") as log:
+        log.write(f"{order.amount} on {order.on:%d.%m.}\\n")
+    return "paid"
+"""
+
+
+def test_a_question_about_typed_arguments_is_answered_later(root: Path) -> None:
+    (root / "tools.py").write_text(PAYING)
+    order = {"order": {"on": "2026-03-01", "amount": "12.50"}, "reasons": ["b", "a"]}
+    script(root, main=[[("pay", order)], "{results}"])
+    made = graph(worker("main", "tools"), toolset("tools", "tools.py:tools", pay=["x.tools.pay"]))
+    assert start(made, root, approver=AskLater()).status == "waiting"
+    with Runs(root).open("r") as journal:
+        [question] = waiting(journal).values()
+        assert question.said["arguments"]["order"] == {"on": "2026-03-01", "amount": "12.50"}
+        said = {"allowed": True, "by": "ada", "reason": "", "told": None, "expires": None}
+        add_answer(journal, question, said, at_terminal=False)
+    assert go_on(made, root, approver=AskLater()).output == "[success: paid]"
+    assert effects(root) == ["12.50 on 01.03."]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
-from pydantic_ai.messages import ModelResponse, ToolReturn, ToolReturnPart, UserContent
+from pydantic_ai.messages import BinaryContent, ModelResponse, ToolReturn, ToolReturnPart, UserContent
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from llmdo.digest import canonical
@@ -26,6 +27,10 @@ _HANDED: TypeAdapter[list[UserContent]] = TypeAdapter(list[UserContent])
 
 _BINARY = b'"kind":"binary"'
 """What JSON holds where pydantic-ai has written binary content into it."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
+_URL_SAFE = str.maketrans("+/", "-_", "\r\n=")
+_REDACTED = "[redacted]"
 
 KEPT = "llmdo:content"
 """The key of an object that stands for binary content kept beside the entry."""
@@ -76,20 +81,67 @@ class Encoding:
 
     def digest(self, value: object) -> str:
         """The digest of a value: the same before and after it was in a journal."""
-        text = _json(value)
+        text = _json(_named(value))
+        if _BINARY in text:
+            text = _compact(_without_binary(json.loads(text), {}))
         if self.redaction.suspects(text.decode()):
             text = canonical(self.redaction.plain(json.loads(text))).encode("utf-8", "surrogatepass")
         return digest_of(text)
 
+    def without_secrets(self, content: bytes) -> bytes:
+        """Content, JSON or not, without the secrets that can be read in it, also as UTF-16 and as base64."""
+        text = content.decode("utf-8", "replace")
+        if "\0" in text and self._holds_secret(content.replace(b"\0", b"")):
+            return _REDACTED.encode()
+        if not self.redaction.suspects(text) and not _BASE64.search(text):
+            return content
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            clean = self.redaction.text(_BASE64.sub(self._unhidden, text))
+            return content if clean == text else clean.encode()
+        clean_value = self.redaction.plain(self._all_unhidden(value))
+        return content if clean_value == value else _compact(clean_value)
+
+    def _all_unhidden(self, value: Any) -> Any:
+        """Data without the secrets that its texts hold as base64."""
+        match value:
+            case str():
+                return _BASE64.sub(self._unhidden, value)
+            case list():
+                return [self._all_unhidden(item) for item in value]
+            case dict():
+                return {self._all_unhidden(key): self._all_unhidden(item) for key, item in value.items()}
+        return value
+
+    def _unhidden(self, match: re.Match[str]) -> str:
+        return _REDACTED if self._hides_secret(match) else match[0]
+
+    def _hides_secret(self, match: re.Match[str]) -> bool:
+        """Whether base64 stands for content with a secret, wherever in the match it begins."""
+        coded = match[0].translate(_URL_SAFE)
+        return any(
+            self._holds_secret(base64.urlsafe_b64decode(coded[start : start + (len(coded) - start) // 4 * 4]))
+            for start in range(4)
+        )
+
+    def _holds_secret(self, content: bytes) -> bool:
+        text = content.replace(b"\0", b"").decode("utf-8", "replace")
+        return self.redaction.suspects(text) and self.redaction.text(text) != text
+
     def _packed(self, text: bytes) -> Packed:
-        suspect = self.redaction.suspects(text.decode())
-        if not suspect and _BINARY not in text:
-            return Packed(text)
         contents: dict[str, bytes] = {}
-        value = _without_binary(json.loads(text), contents)
-        clean = self.redaction.plain(value) if suspect else value
-        body = json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-        return Packed(body, contents, clean != value)
+        if _BINARY in text:  # first: base64 is long, and no text
+            text = _compact(_without_binary(json.loads(text), contents))
+        if not self.redaction.suspects(text.decode("utf-8", "surrogatepass")):
+            return Packed(text, contents)
+        value = json.loads(text)
+        clean = self.redaction.plain(value)
+        return Packed(_compact(clean), contents, clean != value)
+
+
+def _compact(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def _json(value: object) -> bytes:
@@ -121,6 +173,14 @@ class Decoding:
     def handed(self, value: object) -> list[UserContent]:
         """The files that a worker is handed."""
         return _HANDED.validate_python(_with_binary(value, self.content))
+
+
+def _named(value: Any) -> Any:
+    """`value`, with the digest of its bytes in place of binary content in lists, where a prompt has it."""
+    if isinstance(value, BinaryContent):
+        named = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
+        return {**named, "data": {KEPT: digest_of(value.data)}}
+    return [_named(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _without_binary(value: Any, contents: dict[str, bytes]) -> Any:

@@ -38,10 +38,10 @@ def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Record
             is_empty = next(journal.entries(), None) is None
             journal.close()
             if is_empty:
-                journal.path.unlink(missing_ok=True)
+                runs.discard(run)
 
 
-def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
+async def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
     """Keeps that the run begins, or goes on, with this input and these options.
 
     Raises:
@@ -62,14 +62,14 @@ def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
     isolation = config.resolver.isolation
-    config.recorder.begin(binding, options.mode, str(isolation) if isolation else None)
+    await config.recorder.begin(binding, options.mode, str(isolation) if isolation else None, options.limits)
 
 
-def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
+async def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, which its journal holds now; where that failed, the outcome says so."""
     try:
         if recorder:
-            recorder.end(outcome.entry, outcome.status, asdict(outcome))
+            await recorder.end(outcome.entry, outcome.status, asdict(outcome))
     except JournalError as error:
         return replace(outcome, error=outcome.error or f"how the run ended is not recorded: {error}")
     return outcome

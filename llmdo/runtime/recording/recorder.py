@@ -17,6 +17,7 @@ from llmdo.journal.store import digest_of
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body
+from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference, excerpt
 from llmdo.runtime.recording.encoding import Decoding, Encoding
@@ -24,7 +25,7 @@ from llmdo.runtime.recording.retold import end_again, ending_of, told_of
 from llmdo.runtime.recording.secrets import require_whole
 from llmdo.runtime.recording.sessions import run_entry, session_entry
 from llmdo.runtime.recording.terms import (
-    READ_ONLY,
+    AnotherInputError,
     DivergenceError,
     Execution,
     ReachedError,
@@ -41,10 +42,11 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, UserContent
 
     from llmdo.authority import Capability
-    from llmdo.graph import Retry
+    from llmdo.backtrace import Frame
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
+    from llmdo.journal.store import Hold
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.redaction import Redaction
@@ -60,11 +62,11 @@ class Recorder:
         self.decoding = Decoding(journal.content)
         self.brake = Brake()
         self._certain = Certain(self.brake)
+        self._commits = Commits(journal)
         self.trail = Trail(journal, redaction, is_live=self.terms.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._steps: Counter[tuple[str, Kind]] = Counter()
-        self._failures: dict[str, str | None] = {}
-        self._raised: dict[str, frozenset[str]] = {}
+        self._returns: dict[str, Entry | None] = {}
         self._session = 1
         self.differences: list[str] = []
         """What tools returned that ran again and what they returned then, a sentence each."""
@@ -74,22 +76,25 @@ class Recorder:
         """Whether neither models nor the run need the tools of the workspace."""
         return not (self.terms.live or self.terms.reruns or self.terms.shows_tools)
 
-    def begin(self, binding: Binding, mode: str, isolation: str | None) -> None:
+    async def begin(
+        self, binding: Binding, mode: str, isolation: str | None, limits: Mapping[str, float]
+    ) -> None:
         """Keeps that a process works on the run; the first one also keeps what the run is bound to.
 
-        `mode` says who answers questions, `isolation` what isolates commands, in words.
+        `mode` says who answers questions, `isolation` what isolates commands, in words; `limits` are those that a
+        person has set for the rest of the run.
 
         Raises:
             JournalError: It cannot be written.
         """
-        self.trail.begin(self.journal.run, binding.entry, mode, isolation)
+        self.trail.begin(self.journal.run, binding.entry, mode, isolation, limits)
         self._session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             self._add(run_entry(binding, self.encoding))
-        self._add(session_entry(binding.entry, self._session, self.journal.run, self.encoding))
-        self.journal.commit()
+        self._add(session_entry(binding.entry, self._session, self.journal.run, limits, self.encoding))
+        await self._commits.commit()
 
-    def end(self, entry: str, status: str, said: Mapping[str, Any]) -> None:
+    async def end(self, entry: str, status: str, said: Mapping[str, Any]) -> None:
         """Keeps how the work of this process on the run ended.
 
         Raises:
@@ -98,7 +103,7 @@ class Recorder:
         body = self.encoding.plain(said).body
         self._add(Entry(path=entry, kind="end", step=self._session, outcome=status, body=body))
         self.trail.end(self.journal.run, status, said["error"])
-        self.journal.commit()
+        await self._commits.commit()
 
     async def response(
         self, path: str, asked: Mapping[str, Any], work: Callable[[], Awaitable[ModelResponse]]
@@ -125,16 +130,24 @@ class Recorder:
         await self._record(
             Entry(path=path, kind="request", step=step, outcome=outcome, digest=digest, body=body),
             packed.contents,
-            forced=False,  # whatever is done because of it is recorded first, and that takes it along
+            hold="written",  # whatever is done because of it is recorded first, and that takes it along
         )
         return response
 
-    def attempted(self, path: str, model: str, error: Exception) -> None:
+    async def sent(self, path: str) -> None:
+        """Keeps that a request of the call at `path` leaves: it counts, also where nobody hears its answer."""
+        self._add(Entry(path=path, kind="sent", step=self._new(path, "sent")))
+        await self.settled(forced=False)
+
+    def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
         """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
-        step = self._next(path, "attempt")
-        while self.journal.get(path, "attempt", step):
-            step = self._next(path, "attempt")
-        said = {"request": self._steps[path, "request"], "model": model, "message": without_body(error)}
+        step = self._new(path, "attempt")
+        said = {
+            "request": self._steps[path, "request"],
+            "model": model,
+            "message": without_body(error),
+            "sent": was_sent,
+        }
         body = self.encoding.plain(said).body
         self._add(Entry(path=path, kind="attempt", step=step, outcome=type(error).__name__, body=body))
 
@@ -144,16 +157,6 @@ class Recorder:
         if self.terms.live:
             self.journal.keep(digest, content)
         return digest
-
-    def is_safe(self, path: str, retry: Retry | None, metadata: Mapping[str, object] | None) -> bool:
-        """Whether the call at `path`, which is decided on, does no harm when it runs twice.
-
-        What the manifest says in `retry` counts; else the tool's own metadata says so, or it only reads, as far as it
-        raised anything.
-        """
-        if retry or (metadata or {}).get("retry") == "safe":
-            return retry != "ask"
-        return self._raised.get(path, frozenset({""})) <= READ_ONLY
 
     async def execution(
         self, execution: Execution, work: Callable[[], Coroutine[Any, Any, object]], ledger: Ledger
@@ -176,13 +179,15 @@ class Recorder:
                     )
                 self.trail.knows(path, entry.outcome)
                 count_below(self.journal, self.decoding, path, ledger)
-                if self.terms.reruns and execution.is_safe:
+                if self.terms.reruns and await execution.may_rerun():
                     await self._compare(execution, entry, work)
                 if entry.outcome == "success":
                     return self.decoding.result(entry.data)
                 end_again(entry.outcome, entry.data)
             await self._require_live(path, f"calls `{execution.tool}`")
             require_whole(execution, self.journal, self.encoding)
+            if not execution.is_live:
+                await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
             await self._start(execution, step, digest)
         work_and_record = self._executed(execution, step, digest, work)
         with self._postponed.busy(path):
@@ -216,11 +221,13 @@ class Recorder:
     async def _start(self, execution: Execution, step: int, digest: str) -> None:
         """Puts on disk that the tool runs from now on, if it may not run twice anyway, and what was decided on it."""
         path = execution.path
-        if execution.is_safe:
-            await self.settled(forced=False)
-            return
         if self.journal.get(path, "started", step) is None:
-            await self._record(Entry(path=path, kind="started", step=step, digest=digest))
+            if execution.is_safe:
+                await self.settled(forced=False)
+            else:
+                await self._record(Entry(path=path, kind="started", step=step, digest=digest))
+        elif path in self.terms.again:
+            await self.settled()
         elif path in self.terms.given_up:
             failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
             body = self.encoding.plain(failure).body
@@ -229,7 +236,7 @@ class Recorder:
                 Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
             )
             end_again("failed", failure)
-        elif path not in self.terms.again:
+        else:
             await self.brake.pull(
                 UnfinishedError(
                     f"`{execution.tool}` at {path} was started and did not finish: it may have taken effect",
@@ -261,7 +268,10 @@ class Recorder:
                 path, execution.tool, *(("success", result) if failure is None else told_of(failure))
             )
         await self._record(
-            Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body), contents
+            Entry(path=path, kind="finished", step=step, outcome=outcome, digest=digest, body=body),
+            contents,
+            # A call that may not run twice does not, without it: that it was started is on disk.
+            hold="forced" if execution.is_safe else "written",
         )
         if failure is not None:
             raise failure
@@ -270,7 +280,7 @@ class Recorder:
     async def settled(self, *, forced: bool = True) -> None:
         """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
         async with self._certain:
-            self.journal.commit(forced=forced)
+            await self._commits.commit("anchored" if forced else "written")
 
     async def files(
         self, path: str, asked: Sequence[str], work: Callable[[], Awaitable[list[UserContent]]]
@@ -325,14 +335,14 @@ class Recorder:
             if asked := self._postponed.asked(question):
                 self._add(asked)
             self._add(self._postponed.answered(question, answer))
-            self.journal.commit()
+            await self._commits.commit()
 
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
         async with self._certain:
             if asked := self._postponed.asked(question):
                 self._add(asked)
-            self.journal.commit()
+            await self._commits.commit()
         await self._postponed.wait(question.path)
 
     def found_fault(self, path: str, error: Exception) -> None:
@@ -353,17 +363,26 @@ class Recorder:
             if entry is None or (self.terms.live and entry.digest != self.encoding.digest(arguments)):
                 return None
             self._next(path, "decision")
-            told = told_in(path, entry.data)
-            self._raised[path] = frozenset(one.name for one in told.decided.raised)
-            return told
+            return told_in(path, entry.data)
 
-    def is_over(self, path: str) -> bool:
-        """Whether what the call at `path` came to is recorded, so that it will not run."""
-        step = self._steps[path, "finished"] + 1
-        return (
-            self.journal.get(path, "finished", step) is not None
-            or self.journal.get(path, "return") is not None
-        )
+    def has_called(self, path: str) -> bool:
+        """Whether the journal holds that code called a worker at `path`."""
+        return self.journal.get(path, "decision") is not None
+
+    async def require_same(self, path: str, worker: str, arguments: Mapping[str, object]) -> None:
+        """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
+        async with self._certain:
+            entry = self.journal.get(path, "decision")
+            if entry is None or self.terms.drifted or entry.digest == self.encoding.digest(arguments):
+                return
+            await self.brake.pull(AnotherInputError(path, worker))
+
+    def is_over(self, path: str, ends: Kind | None) -> bool:
+        """Whether it is recorded what the next execution of the call at `path` came to, so that nothing will run.
+
+        `ends` is the kind of the entry that says so; of nothing but a call that has such entries it can be told.
+        """
+        return ends is not None and self.journal.get(path, ends, self._steps[path, ends] + 1) is not None
 
     def decided(self, told: Told, declared: Sequence[Capability], *, asks: bool) -> None:
         """Keeps a decision; it is on disk before anything is done because of it.
@@ -373,7 +392,6 @@ class Recorder:
         decided = told.decided
         while self.journal.get(decided.path, "decision", self._steps[decided.path, "decision"] + 1):
             self._next(decided.path, "decision")
-        self._raised[decided.path] = frozenset(one.name for one in decided.raised)
         self._add(
             Entry(
                 path=decided.path,
@@ -392,28 +410,36 @@ class Recorder:
             body = self.encoding.plain({"worker": worker, "input": input, "depth": depth}).body
             self._add(Entry(path=path, kind="call", step=1, digest=self.encoding.digest(input), body=body))
 
-    def returned(self, path: str, output: str | None, error: str | None) -> str | None:
-        """Keeps how a delegate's call ended, for its caller depends on it; the error that its caller is told."""
+    def returned(
+        self, path: str, output: str | None, error: str | None, frames: Sequence[Frame] = ()
+    ) -> str | None:
+        """Keeps how a delegate's call ended, for its caller depends on it; the error that its caller is told.
+
+        `frames` are where code of the workspace failed.
+        """
         if entry := self.journal.get(path, "return"):
             recorded: str | None = entry.data["error"]
             return recorded
-        body = self.encoding.plain({"output": output, "error": error}).body
+        ending = {"output": output, "error": error, **({"frames": frames} if frames else {})}
+        body = self.encoding.plain(ending).body
         outcome = "failed" if error is not None else "success"
         self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
         return error
 
     async def _require_live(self, path: str, what: str) -> None:
-        """Returns where what is not recorded may happen at `path`.
+        """Returns where what is not recorded may happen at `path`: nowhere within a delegate that is over.
 
         Raises:
-            LlmdoError: The call, or one that it is part of, failed at this place and is over.
+            LlmdoError: The call, or one that it is part of, failed at this place.
         """
         for above in lineage(path):
-            if above not in self._failures:
-                entry = self.journal.get(above, "return")
-                self._failures[above] = entry.data["error"] if entry else None
-            if (failure := self._failures[above]) is not None:
-                raise LlmdoError(failure)
+            if above not in self._returns:
+                self._returns[above] = self.journal.get(above, "return")
+            if (returned := self._returns[above]) is not None:
+                if (failure := returned.data["error"]) is not None:
+                    raise LlmdoError(failure)
+                over = f"{path} {what}, which the journal does not hold, although {above} returned"
+                await self.brake.pull(DivergenceError(over))
         if self.terms.live:
             return
         last = None
@@ -428,14 +454,20 @@ class Recorder:
         self._steps[path, kind] += 1
         return self._steps[path, kind]
 
+    def _new(self, path: str, kind: Kind) -> int:
+        """The next step that no earlier process has recorded."""
+        while self.journal.get(path, kind, self._next(path, kind)):
+            pass
+        return self._steps[path, kind]
+
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         if self.terms.live:
             self.journal.add(entry, contents)
 
     async def _record(
-        self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, forced: bool = True
+        self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"
     ) -> None:
         """Returns when `entry` is on disk, and all that was added before it; otherwise the run stops."""
         async with self._certain:
             self._add(entry, contents)
-            self.journal.commit(forced=forced)
+            await self._commits.commit(hold)

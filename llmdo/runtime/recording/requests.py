@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import ToolDefinition
 
 from llmdo.digest import canonical
-from llmdo.runtime.gate.toolset import call_path
+from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.models.reporting import Report
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from pydantic_ai.exceptions import ApprovalRequired, ModelRetry, ToolFailed
 from pydantic_core import PydanticCustomError
 
+from llmdo.backtrace import CrashError, Frame, frames_of
 from llmdo.diagnostic import LlmdoError
 from llmdo.runtime.gate.call import Refused
 
@@ -46,7 +47,7 @@ def ending_of(error: Exception) -> tuple[str, dict[str, Any]]:
             details = error.errors(include_url=False, include_context=False)
             return "invalid", {"title": error.title, "errors": details}
         case LlmdoError():
-            return "error", {"message": error.message, "hint": error.hint}
+            return "error", {"message": error.message, "hint": error.hint, "frames": frames_of(error)}
     return "error", {"message": str(error)}
 
 
@@ -67,6 +68,8 @@ def end_again(outcome: str, said: Mapping[str, Any]) -> NoReturn:
             raise ModelRetry(said["message"])
         case "invalid":
             raise ValidationError.from_exception_data(said["title"], list(map(_detail, said["errors"])))
+    if frames := said.get("frames"):
+        raise CrashError(said["message"], hint=said.get("hint"), frames=[Frame(**one) for one in frames])
     raise LlmdoError(said["message"], hint=said.get("hint"))
 
 

@@ -11,6 +11,8 @@ from llmdo.journal.entries import Entry
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from llmdo.journal.binding import Binding
     from llmdo.runtime.recording.encoding import Encoding
 
@@ -28,12 +30,13 @@ def run_entry(binding: Binding, encoding: Encoding) -> Entry:
     )
 
 
-def session_entry(path: str, number: int, run: str, encoding: Encoding) -> Entry:
-    """That a process works on the run of that id, the one of that number."""
+def session_entry(path: str, number: int, run: str, limits: Mapping[str, float], encoding: Encoding) -> Entry:
+    """That a process works on the run of that id, the one of that number, and which limits a person set with it."""
     said = {
         "run": run,
         "llmdo": __version__,
         "pydantic-ai": pydantic_ai.__version__,
         "python": platform.python_version(),
+        "limits": dict(limits),
     }
     return Entry(path=path, kind="session", step=number, body=encoding.plain(said).body)

@@ -8,8 +8,10 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from llmdo.authority import Capability
+    from llmdo.graph import Retry
     from llmdo.runtime.telemetry.events import Decided
 
 READ_ONLY = frozenset(
@@ -27,8 +29,30 @@ READ_ONLY = frozenset(
 """What a tool can raise and still run twice with no harm done."""
 
 
+def is_safe(raised: Iterable[Capability], retry: Retry | None, metadata: Mapping[str, object] | None) -> bool:
+    """Whether a call that raises `raised` does no harm when it runs twice.
+
+    What the manifest says in `retry` counts; else the tool's own metadata says so, or it only reads, as far as it
+    raises anything.
+    """
+    if retry or (metadata or {}).get("retry") == "safe":
+        return retry != "ask"
+    return all(one.name in READ_ONLY for one in raised)
+
+
 class DivergenceError(LlmdoError):
     """The run did something else than the journal says: nothing after that can be relied on."""
+
+
+class AnotherInputError(DivergenceError):
+    """Code calls a worker at a place where it called it with another input."""
+
+    def __init__(self, path: str, worker: str) -> None:
+        super().__init__(
+            f"{path}: `{worker}` is called with another input than recorded",
+            hint="code that calls workers makes the same calls again only where nothing but their answers and its "
+            "input decides about them; `call_agent(..., key=...)` names a call",
+        )
 
 
 class ReachedError(LlmdoError):
@@ -52,7 +76,7 @@ class Terms:
     drifted: bool = False
     """Whether other prompts, tools and models than the recorded ones were accepted."""
     reruns: bool = False
-    """Whether tools that only read run again, so that what they return now can be compared."""
+    """Whether calls that only read run again, so that what they return now can be compared."""
     shows_tools: bool = False
     """Whether models are shown the tools of today, though none of them is executed."""
     until: str | None = None
@@ -65,15 +89,19 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One execution of a tool, decided on already."""
+    """One execution of a tool, which the gate has given leave for."""
 
     path: str
     tool: str
     arguments: Mapping[str, object]
+    is_live: bool
+    """Whether the gate let it through just now; otherwise it is only told how it ended."""
     is_safe: bool
     """Whether no harm is done when it runs twice."""
     is_thread: bool
     """Whether it goes on in a thread when its caller is cancelled."""
+    may_rerun: Callable[[], Awaitable[bool]]
+    """Whether it may run once more in a replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

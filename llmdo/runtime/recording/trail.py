@@ -31,8 +31,10 @@ class Trail:
         self._finished: set[tuple[str, str]] = set()
         """The call paths of which it is recorded what came of them, each with that."""
 
-    def begin(self, run: str, entry: str, mode: str, isolation: str | None) -> None:
-        """Records that a process works on the run.
+    def begin(
+        self, run: str, entry: str, mode: str, isolation: str | None, limits: Mapping[str, float]
+    ) -> None:
+        """Records that a process works on the run, and which limits a person set with it.
 
         Raises:
             JournalError: The audit that is there does not hold.
@@ -51,6 +53,7 @@ class Trail:
                 "entry": entry,
                 "mode": mode,
                 "isolation": isolation,
+                **({"limits": dict(limits)} if limits else {}),
                 "llmdo": __version__,
             }
         )

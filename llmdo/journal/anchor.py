@@ -1,0 +1,133 @@
+"""The anchor beside a journal: how much of it was on disk before something was done because of it.
+
+SQLite takes the first frame of its log that is not whole for the end of the log. What came after it is as if it had
+never been, and a run that went on from there would do again what it has done. The anchor says how much there has to be.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Self
+
+from llmdo.audit import Link
+from llmdo.journal.chain import Heads
+from llmdo.journal.entries import JournalError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUFFIX = ".anchor"
+
+_SLOT = 512  # bytes, which a disk writes as a whole
+_SLOTS = 2  # written in turn: one that was cut off leaves the one before
+
+force = getattr(os, "fdatasync", os.fsync)
+"""Returns when what was written to an open file is on disk."""
+
+
+class Anchor:
+    """The file of one journal, to be written."""
+
+    __slots__ = ("_descriptor", "_number", "heads")
+
+    def __init__(self, descriptor: int, number: int, heads: Heads) -> None:
+        """`create` and `open_anchor` make it."""
+        self._descriptor = descriptor
+        self._number = number
+        self.heads = heads
+        """The last ones that were put down."""
+
+    @classmethod
+    def create(cls, journal: Path, heads: Heads) -> Self:
+        """A new one for the journal at that path, which says that so much of it is there.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        descriptor = os.open(path_of(journal), os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
+        made = cls(descriptor, 0, heads)
+        os.write(descriptor, _slot(0, heads) * _SLOTS)
+        force(descriptor)
+        return made
+
+    @classmethod
+    def open(cls, journal: Path) -> Self:
+        """That of the journal at that path.
+
+        Raises:
+            OSError: It is not there, or cannot be written.
+            JournalError: It is damaged.
+        """
+        number, heads = _read(journal)
+        return cls(os.open(path_of(journal), os.O_RDWR), number, heads)
+
+    def put_down(self, heads: Heads) -> None:
+        """Returns when it is on disk that so much of the journal is."""
+        self._number += 1
+        os.lseek(self._descriptor, self._number % _SLOTS * _SLOT, os.SEEK_SET)
+        os.write(self._descriptor, _slot(self._number, heads))
+        force(self._descriptor)
+        self.heads = heads
+
+    def close(self) -> None:
+        """Closes the file."""
+        with suppress(OSError):
+            os.close(self._descriptor)
+
+
+def path_of(journal: Path) -> Path:
+    """Where the anchor of the journal at that path is."""
+    return journal.with_name(f"{journal.name}{SUFFIX}")
+
+
+def anchored(journal: Path) -> Heads | None:
+    """How much of the journal at that path has to be there; None where it has no anchor.
+
+    Raises:
+        JournalError: The anchor is damaged, or cannot be read.
+    """
+    try:
+        return _read(journal)[1]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise JournalError(f"cannot read `{path_of(journal)}`: {error.strerror}") from error
+
+
+def _read(journal: Path) -> tuple[int, Heads]:
+    path = path_of(journal)
+    with path.open("rb") as file:
+        content = file.read(_SLOT * _SLOTS)
+    slots = [_understood(content[at : at + _SLOT]) for at in range(0, _SLOT * _SLOTS, _SLOT)]
+    whole = [slot for slot in slots if slot is not None]
+    if not whole:
+        raise JournalError(f"`{path}` is damaged", hint="without it nobody can tell how much is missing")
+    return max(whole, key=lambda slot: slot[0])
+
+
+def _slot(number: int, heads: Heads) -> bytes:
+    said = {"n": number, "entries": _plain(heads.entries), "records": _plain(heads.records)}
+    text = json.dumps({**said, "sha256": _sum(said)}).encode("ascii")
+    return text.ljust(_SLOT - 1) + b"\n"
+
+
+def _understood(slot: bytes) -> tuple[int, Heads] | None:
+    try:
+        said = json.loads(slot)
+        noted = said.pop("sha256")
+        if noted != _sum(said):
+            return None
+        return said["n"], Heads(Link(*said["entries"]), Link(*said["records"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _plain(link: Link) -> list[object]:
+    return [link.number, link.head]
+
+
+def _sum(said: object) -> str:
+    return sha256(json.dumps(said).encode("ascii")).hexdigest()

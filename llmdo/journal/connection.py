@@ -1,0 +1,101 @@
+"""Connections to the file of a journal, and what SQLite's errors mean for whoever reads them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from llmdo.journal.entries import JournalError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
+MAX_FILE = 2 * 1024 * 1024 * 1024  # bytes of one journal
+
+DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
+
+_PAGE = 4096
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection to the file at `path`, as a URI says with `mode`."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=5,
+        isolation_level=None,
+        check_same_thread=False,  # a run stays in one thread, which need not be the one that opened it
+    )
+    connection.execute("PRAGMA trusted_schema = OFF")  # the file may be a stranger's
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ENTRY + 1024 * 1024)
+    connection.execute("PRAGMA synchronous = NORMAL")  # what has to be on disk, the journal forces there
+    connection.execute(f"PRAGMA max_page_count = {MAX_FILE // _PAGE}")
+    return connection
+
+
+def require_file(path: Path) -> None:
+    """Nothing, where `path` is a file, and no link to one.
+
+    Raises:
+        JournalError: It is not.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        raise JournalError(f"cannot read `{path}`: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
+        raise JournalError(f"cannot read `{path}`: it is not a file")
+
+
+def force_folder(path: Path) -> None:
+    """Returns when the names in the folder are on disk, where the system can say that.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Translated:
+    """Says of an error of SQLite's what it means for whoever reads it."""
+
+    __slots__ = ("_path", "_work")
+
+    def __init__(self, path: Path, work: str) -> None:
+        self._path = path
+        self._work = work
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, sqlite3.Error):
+            return
+        path, work, text = self._path, self._work, str(error)
+        if "full" in text:
+            raise JournalError(
+                f"the journal `{path}` cannot be {work}: {_what_is_full(path)}",
+                hint="nothing that was recorded is lost: make room, then `llmdo resume`",
+            ) from error
+        if any(sign in text for sign in ("malformed", "not a database", "decode")):
+            raise JournalError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
+        if "locked" in text:
+            raise JournalError(f"the journal `{path}` cannot be {work}: another process uses it") from error
+        raise JournalError(f"the journal `{path}` cannot be {work}: {text}") from error
+
+
+def _what_is_full(path: Path) -> str:
+    with suppress(OSError):
+        if path.stat().st_size > MAX_FILE * 0.99:
+            return f"it has reached its limit of {MAX_FILE // 1024**3} GiB"
+    return "the disk is full"

@@ -1,0 +1,86 @@
+"""The numbers of a worker's calls: in the order of its model's responses, whichever of them starts first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from llmdo.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+
+    from llmdo.runtime.frame import CallFrame
+
+MOST_CALLS = 256  # of one response: a model that makes more is told so, instead of carrying them all out
+ENDLESS = (
+    2_048  # calls of one response: to tell a model of each that it is not carried out would take its time
+)
+
+
+@dataclass(slots=True)
+class CallNumbers:
+    """The numbers of the calls of one agent's run, each response looked at once."""
+
+    _seen: int = 0
+    """How many of the run's messages were looked at."""
+    _made: Counter[str] = field(default_factory=Counter)
+    _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By tool and id; where an id comes again, that of the later call."""
+    _beyond: set[tuple[str, str]] = field(default_factory=set)
+
+    def look_at(self, messages: list[ModelMessage]) -> None:
+        """Numbers the calls of the responses that are new."""
+        if len(messages) < self._seen:  # something took messages out: the numbers are those of what is left
+            self._seen = 0
+            self._made.clear()
+        for message in messages[self._seen :]:
+            if message.kind == "response":
+                self._number(message.tool_calls)
+        self._seen = len(messages)
+
+    def _number(self, calls: list[Any]) -> None:
+        for place, call in enumerate(calls):
+            key = (call.tool_name, call.tool_call_id)
+            self._made[call.tool_name] += 1
+            self._numbers[key] = self._made[call.tool_name]
+            (self._beyond.add if place >= MOST_CALLS else self._beyond.discard)(key)
+
+    def number(self, tool: str, call: str) -> int | None:
+        """The number of the call with that id among those of `tool`; None where no response holds it."""
+        return self._numbers.get((tool, call))
+
+    def is_beyond(self, tool: str, call: str) -> bool:
+        """Whether its response made `MOST_CALLS` before it."""
+        return (tool, call) in self._beyond
+
+
+def numbers_of(ctx: RunContext[Any]) -> CallNumbers:
+    """The numbers of the calls of the agent's run that `ctx` belongs to."""
+    known: dict[str | None, CallNumbers] = ctx.deps.config.ledger.numbers
+    numbers = known.setdefault(ctx.run_id, CallNumbers())
+    numbers.look_at(ctx.messages)
+    return numbers
+
+
+def require_bounded(response: ModelResponse) -> None:
+    """Returns where the calls of a response may be looked at one by one.
+
+    Raises:
+        LlmdoError: There are too many of them.
+    """
+    number = len(response.tool_calls)
+    if number > ENDLESS:
+        raise LlmdoError(f"the model made {number:,} calls in one response; {ENDLESS:,} are taken at most")
+
+
+def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:
+    """The call path of the tool call that `ctx` is about.
+
+    Numbered over the responses of this frame, for each tool, so that a run which starts the calls in another order
+    gives them the same numbers. A call that no response holds goes by its id.
+    """
+    tool, call = str(ctx.tool_name), str(ctx.tool_call_id)
+    return f"{frame.path}/{tool}#{numbers_of(ctx).number(tool, call) or call}"

@@ -1,0 +1,221 @@
+"""Where in code a call of a worker stands: the same place whenever that code runs again, whatever ends first.
+
+The order in which parallel tasks come to their calls is chance, so it numbers nothing. A task is numbered by its
+creation among those that the same task created from the same function; a call, in its task, among those of the same
+worker. `second#screen-3.1` is the first call of `second` in the third task of `screen`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from llmdo.diagnostic import LlmdoError
+from llmdo.runtime.recording.terms import DivergenceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator, Iterator
+
+    from llmdo.runtime.frame import CallFrame
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Scope:
+    """Code of an entry or of a tool, as far as it runs in one task: there its calls come one after the other."""
+
+    frame: CallFrame
+    """Of the worker that has the tool, or of the entry."""
+    path: str
+    """The call path of that code."""
+    prefix: str = ""
+    """What numbers its calls: the tasks between the code's own one and this one."""
+    task: asyncio.Task[Any] | None = None
+    """None as long as the loop is still making it, which may run its first steps at once."""
+    _calls: Counter[str] = field(default_factory=Counter)
+    _tasks: Counter[str] = field(default_factory=Counter)
+    _keys: set[tuple[str, str]] = field(default_factory=set)
+    """The names that callers gave to calls, of the code as a whole."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether what runs now is this very task, and no thread or task that only inherited its context."""
+        return self.task is None or self.task is _current_task()
+
+    def next_call(self, worker: str) -> str:
+        """What tells the next call of `worker` from the others."""
+        self._calls[worker] += 1
+        return f"{self.prefix}{self._calls[worker]}"
+
+    def named_call(self, worker: str, key: str) -> str:
+        """The same for a call that its caller names.
+
+        Raises:
+            LlmdoError: The code has named another call of the worker so, or the name is empty.
+        """
+        if not key or (worker, key) in self._keys:
+            raise LlmdoError(
+                f"`key={key!r}` does not name one call of `{worker}`", hint="give each call its own"
+            )
+        self._keys.add((worker, key))
+        return f"={quote(key, safe=' ')}"
+
+    def of_task(self, function: str) -> Scope:
+        """The scope of the next task that this one creates from `function`."""
+        self._tasks[function] += 1
+        prefix = f"{self.prefix}{function}-{self._tasks[function]}."
+        return Scope(frame=self.frame, path=self.path, prefix=prefix, _keys=self._keys)
+
+
+@dataclass(slots=True, eq=False)
+class UnorderedCalls:
+    """The calls of a run that no order of its code tells apart, as threads make them: they go by their input."""
+
+    _counted: Counter[str] = field(default_factory=Counter)
+    _recorded: set[str] = field(default_factory=set)
+    """Those that an earlier process made as well."""
+
+    def path(self, unnumbered: str, digest: str, is_recorded: Callable[[str], bool]) -> str:
+        """The call path of the next call with the input that `digest` stands for.
+
+        Raises:
+            DivergenceError: There are several, of which one is recorded: nobody can know which of them it was.
+        """
+        equal = f"{unnumbered}#~{digest.rpartition(':')[2][:16]}"
+        self._counted[equal] += 1
+        number = self._counted[equal]
+        if number == 1 and is_recorded(f"{equal}.1"):
+            self._recorded.add(equal)
+        if equal in self._recorded and (number > 1 or is_recorded(f"{equal}.2")):
+            raise DivergenceError(
+                f"{unnumbered}: several calls with the same input are made where only time puts them in order",
+                hint="name each by `call_agent(..., key=...)`, so that a run which goes on can tell them apart",
+            )
+        return f"{equal}.{number}"
+
+
+_SCOPE: ContextVar[Scope | None] = ContextVar("llmdo_scope", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call stands."""
+
+    above: str
+    """The call path of the code that makes it."""
+    number: str | None
+    """What tells it from other calls of the same worker there; None where only its input does."""
+
+
+def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None = None) -> Place:
+    """The place of the call of `worker` that is made now by code of `frame`.
+
+    `above` is the call path of that code where its caller knows it.
+
+    Raises:
+        LlmdoError: `key` does not name the call.
+    """
+    scope = _SCOPE.get()
+    is_ours = scope is not None and scope.frame is frame and above in (None, scope.path)
+    if scope is None or not is_ours:
+        scope = Scope(frame=frame, path=above or frame.path) if key is not None else None
+    above = scope.path if scope else above or frame.path
+    if scope and key is not None:
+        return Place(above, scope.named_call(worker, key))
+    return Place(above, scope.next_call(worker) if scope and scope.is_here else None)
+
+
+@contextmanager
+def calling(frame: CallFrame, path: str, *, again: bool = False) -> Iterator[None]:
+    """Around code of `frame` that may call workers; `again` where it is run once more at the same `path`."""
+    prefix = "again." if again else ""
+    with _within(Scope(frame=frame, path=path, prefix=prefix, task=asyncio.current_task())):
+        yield
+
+
+@contextmanager
+def not_calling() -> Iterator[None]:
+    """Around what is not the workspace's code: tasks that it creates do not count."""
+    with _within(None):
+        yield
+
+
+@contextmanager
+def _within(scope: Scope | None) -> Iterator[None]:
+    token = _SCOPE.set(scope)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # a coroutine that its loop gave up is closed in another context
+            _SCOPE.reset(token)
+
+
+class NumberedTasks:
+    """A task factory that gives the tasks of code their scopes, and leaves making them to the loop's own."""
+
+    def __init__(self, host: Callable[..., Any] | None) -> None:
+        self.host = host
+        """The factory that the loop had; None for asyncio's."""
+        self.runs = 0
+        """How many runs need it."""
+
+    def __call__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        coro: Coroutine[Any, Any, Result] | Generator[Any, None, Result],
+        **options: Any,
+    ) -> asyncio.Future[Result]:
+        """The task that runs `coro`."""
+        scope = _SCOPE.get()
+        inner = None
+        # A context that is given belongs to its giver: what runs in it is not told from what else does.
+        if scope is not None and scope.is_here and options.get("context") is None:
+            inner = scope.of_task(_function_of(coro))
+            options["context"] = copy_context()
+            options["context"].run(_SCOPE.set, inner)
+        make: Callable[..., asyncio.Task[Result]] = self.host or _make
+        task = make(loop, coro, **options)
+        if inner is not None:
+            inner.task = task
+        return task
+
+
+@contextmanager
+def numbered_tasks() -> Iterator[None]:
+    """Around a run: the running loop numbers the tasks of code. Afterwards it makes tasks as it did before."""
+    loop = asyncio.get_running_loop()
+    factory = loop.get_task_factory()
+    if not isinstance(factory, NumberedTasks):
+        factory = NumberedTasks(factory)
+        loop.set_task_factory(factory)
+    factory.runs += 1
+    try:
+        yield
+    finally:
+        factory.runs -= 1
+        if not factory.runs and loop.get_task_factory() is factory:
+            loop.set_task_factory(factory.host)
+
+
+def _make(
+    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Result], **options: Any
+) -> asyncio.Task[Result]:
+    return asyncio.Task(coro, loop=loop, **options)
+
+
+def _function_of(coro: object) -> str:
+    return re.sub(r"\W", "", getattr(coro, "__name__", "")) or "task"
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # a thread without a loop
+        return None

@@ -1,0 +1,132 @@
+"""Commits of runs that go on beside each other: forced to disk off the event loop, and together where they can be."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo.journal import Entry, JournalError, Runs, anchor, store
+from llmdo.journal.store import open_journal
+from llmdo.runtime.recording.commits import Commits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SLOW = 0.05  # seconds that a forced write takes here
+
+
+@pytest.fixture
+def forced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The threads in which something was forced to disk, by a disk that is slow."""
+    threads: list[str] = []
+    real = anchor.force
+
+    def force(descriptor: int) -> None:
+        threads.append(threading.current_thread().name)
+        time.sleep(SLOW)
+        real(descriptor)
+
+    monkeypatch.setattr(store, "force", force)
+    monkeypatch.setattr(anchor, "force", force)
+    return threads
+
+
+def entry(number: int) -> Entry:
+    return Entry(path=f"main/tool#{number}", kind="started", step=1)
+
+
+def test_one_forced_write_serves_all_calls_that_wait_for_it(tmp_path: Path, forced: list[str]) -> None:
+    async def work() -> None:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+            forced.clear()
+
+            async def call(number: int) -> None:
+                journal.add(entry(number))
+                await commits.commit()
+                kept = anchor.anchored(journal.path)
+                assert kept is not None
+                assert journal.get(f"main/tool#{number}", "started") is not None
+                numbers.append(kept.entries.number)
+
+            await asyncio.gather(*map(call, range(1, 21)))
+
+    numbers: list[int] = []
+    asyncio.run(work())
+    assert all(kept >= call for call, kept in enumerate(numbers, 1))
+    assert len(forced) <= 4, "two for the first, two for all that came meanwhile"
+
+
+def test_the_event_loop_does_not_wait_for_the_disk(tmp_path: Path, forced: list[str]) -> None:
+    async def work() -> float:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+            journal.add(entry(1))
+            going = asyncio.create_task(commits.commit())
+            rounds = 0
+            while not going.done():
+                await asyncio.sleep(0)
+                rounds += 1
+            return rounds
+
+    assert asyncio.run(work()) > 100
+    assert "MainThread" not in forced[1:], "the first made the anchor"
+
+
+def test_a_run_that_is_cancelled_while_it_waits_for_the_disk_leaves_a_whole_journal(
+    tmp_path: Path, forced: list[str]
+) -> None:
+    async def work() -> None:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+            journal.add(entry(1))
+            going = asyncio.create_task(commits.commit())
+            await asyncio.sleep(SLOW / 5)
+            going.cancel()
+            journal.add(entry(2))
+            await commits.commit()
+
+    asyncio.run(work())
+    with open_journal(Runs(tmp_path).path("r")) as journal:
+        assert len(list(journal.entries())) == 2
+    assert forced
+
+
+def test_a_disk_that_fails_is_told_to_all_that_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    async def work() -> list[object]:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+            monkeypatch.setattr(store, "force", fail)
+
+            async def call(number: int) -> None:
+                journal.add(entry(number))
+                await commits.commit()
+
+            return list(await asyncio.gather(*map(call, range(3)), return_exceptions=True))
+
+    outcomes = asyncio.run(work())
+    assert [type(one) for one in outcomes] == [JournalError] * 3
+    assert "Input/output error" in str(outcomes[0])
+
+
+def test_a_log_begins_anew_when_it_is_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LONG", 20)
+    with Runs(tmp_path).create("r") as journal:
+        commits = Commits(journal)
+
+        async def work() -> None:
+            for number in range(300):
+                journal.add(entry(number))
+                await commits.commit("written")
+
+        asyncio.run(work())
+        log = journal.path.with_name("r.sqlite-wal").stat().st_size
+        assert log < 150 * 4096
+        assert len(list(journal.entries())) == 300

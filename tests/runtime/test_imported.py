@@ -1,0 +1,73 @@
+"""What a run that came from elsewhere may claim: no more than that something happened there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmdo import digest
+from llmdo.graph import Graph
+from llmdo.journal import Runs, bundle, questions
+from llmdo.runtime import AskLater
+from llmdo.values import replace
+
+from . import forging
+from .building import graph, script, use, worker
+from .test_recording import go_on, start
+
+DIGEST = digest.of_text("")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def waiting_run(root: Path, file: str) -> Graph:
+    """A run that waits for an answer about a write."""
+    script(root, main=[[("write_file", {"path": file, "content": "x"})], "{results}"])
+    main = replace(
+        worker("main", use("filesystem", write=["**"])), config=DIGEST, prompt=digest.of_text("You are main.")
+    )
+    made = graph(main)
+    assert start(made, root, approver=AskLater()).status == "waiting"
+    return made
+
+
+def forge_yes(root: Path) -> None:
+    """Answers the question of the run as a person at a terminal would, in the file alone."""
+    with Runs(root).open("r") as journal:
+        [question] = questions.waiting(journal).values()
+        said = {"allowed": True, "by": "ada", "reason": "", "told": "", "expires": None}
+        questions.add_answer(journal, question, said, at_terminal=True)
+
+
+@pytest.mark.parametrize("file", ["llmdo.toml", "a.txt"])
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_yes_that_came_with_an_imported_run_does_not_count(
+    root: Path, file: str, *, imported: bool
+) -> None:
+    made = waiting_run(root, file)
+    forge_yes(root)
+    if imported:
+        with Runs(root).read("r") as journal:
+            bundle.export(journal, root / "sent.sqlite", None, lambda body: body)
+        Runs(root).remove("r")
+        assert bundle.take_in(Runs(root), root / "sent.sqlite").run == "r"
+        with Runs(root).read("r") as journal:
+            assert [*questions.waiting(journal)] == ["main/write_file#1"]
+    outcome = go_on(made, root, approver=AskLater())
+    assert (outcome.status == "waiting", (root / file).exists()) == (imported, not imported), outcome
+    if imported:
+        forge_yes(root)
+    assert go_on(made, root, approver=AskLater()).status == "completed", "an answer that is given here counts"
+    assert (root / file).exists()
+
+
+def test_an_answer_is_for_the_question_that_was_shown(root: Path) -> None:
+    made = waiting_run(root, "a.txt")
+    forging.edit(root, "asked", lambda said: {**said, "arguments": {"path": "harmless.txt", "content": "x"}})
+    forge_yes(root)
+    assert go_on(made, root, approver=AskLater()).status == "waiting"
+    assert not (root / "a.txt").exists()
