@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import Agent
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import UserContent
+    from pydantic_ai.messages import ModelResponse, UserContent
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
 
@@ -22,6 +22,8 @@ class Answered:
     """What an adopted agent answered, as a worker does."""
 
     output: str
+    response: ModelResponse
+    """The model's last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +50,5 @@ class AdoptedAgent:
                 prompt, capabilities=[*self.watching, *(capabilities or ())], **more
             )
         output = result.output
-        return Answered(output if isinstance(output, str) else to_json(output, fallback=str).decode())
+        text = output if isinstance(output, str) else to_json(output, fallback=str).decode()
+        return Answered(text, result.response)

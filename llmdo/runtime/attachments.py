@@ -11,6 +11,7 @@ from pydantic_ai.messages import BinaryContent
 
 from llmdo.authority import Capability
 from llmdo.inventory import READ
+from llmdo.secret_files import protected
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.refusal import PathRefused
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from llmdo.toolsets.pathmap import PathMap
 
 DEFAULT_MAX_BYTES = 10_000_000  # a file; what the design gives as the default of `max-bytes`
+DEFAULT_MAX = 100  # files of one call, where the worker names no `max`
+MAX_TOTAL_BYTES = 50_000_000  # of one call; a worker whose `max-bytes` is more takes that much in all
 
 _DOCUMENTS = {
     ".txt": "text/plain",
@@ -35,12 +38,16 @@ _DOCUMENTS = {
 """Text that providers know as documents; all other text is handed over as part of the prompt."""
 
 
-def read_of(path: str, paths: PathMap) -> Capability:
-    """What handing over `path` raises; of unknown scope where it stands for no file of the workspace."""
+def raised_by(path: str, paths: PathMap) -> frozenset[Capability]:
+    """What handing over `path` raises; of unknown scope where it stands for no file of the workspace.
+
+    A name that mostly stands for a secret counts on both sides of the path map.
+    """
     try:
-        return Capability(READ.name, paths.resolve(path))
+        real = paths.resolve(path)
     except PathRefused:
-        return READ
+        return frozenset({READ})
+    return frozenset({Capability(READ.name, real)}) | protected(real) | protected(path, real)
 
 
 async def load(worker: Worker, given: Sequence[str], paths: PathMap, confined: Root) -> list[UserContent]:
@@ -49,12 +56,20 @@ async def load(worker: Worker, given: Sequence[str], paths: PathMap, confined: R
     Raises:
         ToolFailed: One of them cannot be handed over; says which as the caller named it, and why.
     """
-    most = worker.attachments.max
-    if most is not None and len(given) > most:
+    most = DEFAULT_MAX if worker.attachments.max is None else worker.attachments.max
+    if len(given) > most:
         raise ToolFailed(f"`{worker.name}` takes at most {most} attachments, not {len(given)}")
     content: list[UserContent] = []
+    most_bytes = max(MAX_TOTAL_BYTES, worker.attachments.max_bytes or 0)
+    left = most_bytes
     for path in given:
-        content.extend(await load_one(worker, path, paths, confined))
+        real, data = await _read(worker, path, paths, confined)
+        left -= len(data)
+        if left < 0:
+            raise ToolFailed(
+                f"`{worker.name}` was not called: with `{path}`, its attachments are more than {most_bytes:,} bytes"
+            )
+        content.extend(_content(path, real, data))
     return content
 
 
@@ -64,6 +79,11 @@ async def load_one(worker: Worker, path: str, paths: PathMap, confined: Root) ->
     Raises:
         ToolFailed: As `load`.
     """
+    return _content(path, *await _read(worker, path, paths, confined))
+
+
+async def _read(worker: Worker, path: str, paths: PathMap, confined: Root) -> tuple[str, bytes]:
+    """The real path of a file and what it holds."""
     limits = worker.attachments
     try:
         real = paths.resolve(path)
@@ -72,10 +92,9 @@ async def load_one(worker: Worker, path: str, paths: PathMap, confined: Root) ->
             accepted = ", ".join(limits.suffixes) or "none"
             raise ToolFailed(f"`{worker.name}` does not take `{path}`: it accepts {accepted}")
         most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes
-        data = await asyncio.to_thread(confined.read, real, most)
+        return real, await asyncio.to_thread(confined.read, real, most)
     except PathRefused as error:
         raise ToolFailed(f"`{path}` {error.reason}") from error
-    return _content(path, real, data)
 
 
 def _content(path: str, real: str, data: bytes) -> list[UserContent]:

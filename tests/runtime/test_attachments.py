@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from llmdo.runtime import RunOutcome
+from llmdo.authority import Capability
+from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll, RunOutcome
 
 from .building import Step, go, graph, script, use, worker
 
@@ -139,3 +140,64 @@ def test_the_read_is_judged_for_the_caller_on_the_mapped_file(tmp_path: Path, sp
 def test_a_caller_hands_over_only_what_it_may_read(tmp_path: Path) -> None:
     outcome = handed(tmp_path, "input/deck.txt", read=["input/other.txt"])
     assert "`fs.read:input/deck.txt` is not among what `helper` declares" in (outcome.output or "")
+
+
+@pytest.mark.parametrize(
+    ("path", "paths"),
+    [
+        ("input/.env", {}),
+        ("input/.ENV", {}),
+        ("notes.txt", {"notes.txt": "input/.env"}),
+        ("deck/.env", {"deck/": "input/"}),
+        ("keys/id_rsa", {"keys/id_rsa": "input/deck.txt"}),
+    ],
+)
+def test_handing_over_what_mostly_holds_secrets_asks_at_a_terminal_only(
+    tmp_path: Path, path: str, paths: dict[str, str]
+) -> None:
+    for name in (".env", ".ENV"):
+        (tmp_path / "input" / name).write_text("KEY=canary")
+    calls: list[Step] = [[("helper", {"input": "look", "attachments": [path]})], "{results}"]
+    script(tmp_path, main=calls, helper=["{prompt}"])
+    made = graph(worker("main", "helper", use("filesystem")), worker("helper"), paths=paths)
+    some = ApproveSome((Capability("fs"), Capability("fs.read.protected")), RejectAll())
+    for approver in (RejectAll(), ApproveAll(), some):
+        outcome = go(made, tmp_path, approver=approver)
+        assert "canary" not in str(outcome.output)
+        assert [one.decision for one in outcome.denied] == ["needs_approval"]
+        assert "fs.read.protected" in outcome.denied[0].reasons[0]
+    asked: list[Question] = []
+
+    class Yes:
+        async def ask(self, question: Question) -> Answer:
+            asked.append(question)
+            return Answer(allowed=True, by="test", at_terminal=True)
+
+    assert "success" in str(go(made, tmp_path, approver=Yes()).output)
+    assert asked[0].terminal_only
+
+
+def test_a_name_of_a_secret_that_only_the_path_map_gives_asks_as_well(tmp_path: Path) -> None:
+    calls: list[Step] = [[("helper", {"input": "look", "attachments": ["id_rsa"]})], "{results}"]
+    script(tmp_path, main=calls, helper=["{prompt}"])
+    made = graph(worker("main", "helper"), worker("helper"), paths={"id_rsa": "input/deck.txt"})
+    (denied,) = go(made, tmp_path, approver=RejectAll()).denied
+    assert denied.decision == "needs_approval"
+
+
+def test_the_files_of_one_call_are_bounded_in_number_and_in_all(tmp_path: Path) -> None:
+    many = handed(tmp_path, *["input/deck.txt"] * 101)
+    assert many.output == "[failed: `helper` takes at most 100 attachments, not 101]"
+    (tmp_path / "input/big.txt").write_bytes(b"x" * 9_000_000)
+    large = handed(tmp_path, *["input/big.txt"] * 6)
+    assert "with `input/big.txt`, its attachments are more than 50,000,000 bytes" in (large.output or "")
+    enough = handed(tmp_path, *["input/deck.txt"] * 100)
+    assert (enough.output or "").startswith("[success")
+
+
+def test_a_worker_that_takes_larger_files_takes_as_much_in_all(tmp_path: Path) -> None:
+    (tmp_path / "input/big.txt").write_bytes(b"x" * 51_000_000)
+    outcome = handed(tmp_path, "input/big.txt", limits={"max_bytes": 51_000_000})
+    assert "<text/plain input/big.txt 51000000>" in (outcome.output or "")
+    twice = handed(tmp_path, "input/big.txt", "input/big.txt", limits={"max_bytes": 51_000_000})
+    assert "its attachments are more than 51,000,000 bytes" in (twice.output or "")

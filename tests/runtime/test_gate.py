@@ -402,6 +402,30 @@ def test_the_entrys_ceiling_holds_three_levels_down(tmp_path: Path) -> None:
     assert done(tmp_path) == ""
 
 
+@pytest.mark.parametrize(
+    ("entry", "one", "origin"), [("reports/**", "**", "entry `go`"), ("**", "reports/**", "worker `one`")]
+)
+def test_a_ceiling_below_takes_the_place_of_none_above(
+    tmp_path: Path, entry: str, one: str, origin: str
+) -> None:
+    script(
+        tmp_path,
+        main=[[("one", {"input": "x"})], "{results}"],
+        one=[[("two", {"input": "x"})], "{results}"],
+        two=[[("write_file", WRITE)], "{results}"],
+    )
+    files = use("filesystem", write=["**"])
+    made = graph(
+        worker("main", "one"),
+        worker("one", "two", may=[f"fs.write:{one}"]),
+        worker("two", files, may=["fs.write"]),
+        approvals={"fs.write": "allowed"},
+        may=[f"fs.write:{entry}"],
+    )
+    assert f"outside the ceiling of {origin}" in (go(made, tmp_path).output or "")
+    assert done(tmp_path) == ""
+
+
 def test_a_workers_rules_hold_for_its_own_calls_only(tmp_path: Path) -> None:
     script(
         tmp_path,
@@ -437,7 +461,7 @@ def test_a_deferred_tool_brings_no_search_tool_along(tmp_path: Path) -> None:
 def test_a_tool_that_raises_ends_its_worker_with_a_sentence(tmp_path: Path) -> None:
     script(tmp_path, main=[[("broken", {})]])
     outcome = go(graph(worker("main", "calc"), CALC), tmp_path)
-    assert outcome.error == "the tool `broken` of worker `main` raised ValueError: out of order"
+    assert outcome.error == "the tool `broken` of worker `main` raised ValueError: out of order (tools.py:29)"
 
 
 def test_events_tell_of_the_call_the_decision_and_the_end(tmp_path: Path) -> None:
@@ -469,7 +493,7 @@ def test_events_tell_of_the_call_the_decision_and_the_end(tmp_path: Path) -> Non
 def test_a_cancelled_question_is_no_answer(tmp_path: Path) -> None:
     from llmdo.runtime import RunOptions, run
 
-    from .building import prompts
+    from .building import prompts, with_code
 
     script(tmp_path, main=[[("add", {"a": 1, "b": 2})], "{results}"])
     waiting = asyncio.Event()
@@ -480,15 +504,16 @@ def test_a_cancelled_question_is_no_answer(tmp_path: Path) -> None:
             await asyncio.sleep(60)
             return Answer(allowed=True, by="test")
 
-    async def scenario() -> str:
+    async def scenario() -> None:
         made = graph(worker("main", "calc"), CALC)
         options = RunOptions(approver=Slow())
         task = asyncio.create_task(
-            run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options)
+            run(with_code(made, tmp_path), root=tmp_path, prompts=prompts(made), entry="go", options=options)
         )
         await waiting.wait()
         task.cancel()
-        return (await task).status
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
-    assert asyncio.run(scenario()) == "interrupted"
+    asyncio.run(scenario())
     assert done(tmp_path) == ""

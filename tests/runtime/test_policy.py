@@ -157,13 +157,13 @@ def test_a_tool_spawns_only_delegates_of_its_worker_and_under_the_policies(tmp_p
         toolset("own", "tools.py:own", look=[], take=[]),
     )
     said = go(made, tmp_path).output or ""
-    assert "[success: main/helper#1 1 ['leaf']]" in said
+    assert "[success: main/look#1/helper#1 1 ['leaf']]" in said
     assert "[failed: `main` may not call `leaf`: it is not among its delegates]" in said
     outcome = go(made, tmp_path, max_depth=0)
     assert "[failed: `helper` is blocked: the chain of delegations may not be longer than 0" in (
         outcome.output or ""
     )
-    assert [one.path for one in outcome.denied] == ["main/helper#1"]
+    assert [one.path for one in outcome.denied] == ["main/look#1/helper#1"]
     script(tmp_path, main=[[("take", {"name": "helper"})], "never"], helper=["x"], leaf=["x"])
     assert "`main` has no toolsets of `helper`" in (go(made, tmp_path).error or "")
 

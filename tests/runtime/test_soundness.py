@@ -17,6 +17,7 @@ from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
 from llmdo.runtime.telemetry.events import Decided, Event
 from tests.graphs import NOWHERE, graphs
 from tests.laws import tried
+from tests.listed import listed
 
 TOOLS = """\
 from pydantic_ai.toolsets import FunctionToolset
@@ -39,8 +40,9 @@ import random
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
-PATHS = ["in/a", "in/b/c", "out/a", "out/x.worker", "decks/a", "elsewhere", "../up", ".", "llmdo.toml"]
-RAISED = ["fs.read:in/a", "fs.read", "fs.write:out/a", "fs.write.protected:out/a", "proc.exec", "net.connect",
+PATHS = ["in/a", "in/b/c", "out/a", "out/x.worker", "decks/a", "elsewhere", "../up", ".", "llmdo.toml",
+         "in/.env", "decks/.ENV", "in/.git", ".env", "notes"]
+RAISED = ["fs.read:in/a", "fs.read", "fs.read.protected:in/.env", "fs.write:out/a", "fs.write.protected:out/a", "proc.exec", "net.connect",
           "proc.exec.unlisted", "x.t.any", "nonsense", "fs.read:in/**"]
 
 
@@ -85,7 +87,7 @@ def runnable(graph: Graph) -> Graph:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("soundness")
-    for path in ("in/a", "in/b/c", "out/a", "elsewhere", "llmdo.toml"):
+    for path in ("in/a", "in/b/c", "out/a", "elsewhere", "llmdo.toml", "in/.env", "in/.git/x", ".git/x"):
         (found / path).parent.mkdir(parents=True, exist_ok=True)
         (found / path).write_text("x", encoding="utf-8")
     (found / "tools.py").write_text(TOOLS, encoding="utf-8")
@@ -96,7 +98,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @tried(60)
 @given(graph=graphs(), seed=st.integers(0, 1_000_000), yes=st.booleans())
 def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int, yes: bool) -> None:
-    graph = runnable(graph)
+    graph = replace(runnable(graph), code=listed(root))
     events: list[Event] = []
     options = RunOptions(
         input=f"seed {seed}", approver=ApproveAll() if yes else RejectAll(), on_event=events.append
@@ -112,7 +114,7 @@ def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int
         for raised in event.raised:
             covering = [row for row in rows if row.capability.contains(raised)]
             assert covering, (event, raised)
-            mildest = min(STRICTNESS[row.mildest] for row in covering)
+            mildest = min(STRICTNESS[row.decision] for row in covering)
             assert mildest <= decided, (event, raised)
             if not yes:
                 assert mildest == 0, (event, raised)

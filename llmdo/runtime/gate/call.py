@@ -32,5 +32,15 @@ class Call:
     """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permit:
+    """The gate's leave for one call."""
+
+    call: Call
+    """What runs: the call that was decided on, or what a person made of it."""
+    is_live: bool
+    """Whether it was decided on just now, so that it may run; otherwise only its recorded end may be told."""
+
+
 class Refused(ToolFailed):
     """The gate's own no, as the calling model is told it."""

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry
 
-from llmdo.authority import decide, strictest
+from llmdo.authority import decide
 from llmdo.diagnostic import joined
 from llmdo.runtime.approvals.approver import Answer, Question, advice_on
-from llmdo.runtime.gate.call import Call, Refused
-from llmdo.runtime.gate.identity import key_of
-from llmdo.runtime.gate.policy import objection
+from llmdo.runtime.gate.call import Call, Permit, Refused
+from llmdo.runtime.gate.identity import Unidentified, key_of
+from llmdo.runtime.gate.policy import objection, objection_to_delegation
 from llmdo.runtime.ledger import DeniedCall
-from llmdo.runtime.recording.terms import Told
+from llmdo.runtime.recording.terms import READ_ONLY, Told
 from llmdo.runtime.telemetry.events import Asked, Decided
 
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
     from llmdo.authority import Decision, Reason
+    from llmdo.journal.entries import Kind
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.recording.recorder import Recorder
 
 ASKS_ITSELF = "the tool asks for approval of its own accord"
 _WAS_CHANGED = "a person changed its arguments"
@@ -76,8 +78,13 @@ async def judge(
     call: Call,
     ctx: RunContext[Any] | None = None,
     origin: Origin | None = None,
-) -> Call:
-    """The call that may run: `call`, or what a person made of it; what is recorded is not decided on again.
+    ends: Kind | None = None,
+) -> Permit:
+    """Leave for `call`, or for what a person made of it: what stands before every execution, whatever it is of.
+
+    It is decided by what the call raises now, under the authority of its place. All that is believed of what is
+    recorded is that a call was refused, or is over: `ends` is the kind of the entries that say so of this one, None
+    where its execution is not recorded. An answer counts for the very question that it was given to.
 
     `ctx` is that of the tool which makes the call, where one does. Where there is an `origin`, it knows what the call
     raises, and takes other arguments.
@@ -87,7 +94,7 @@ async def judge(
     """
     recorder = config.recorder
     while True:
-        recorded = await _recorded(config, frame, call, origin)
+        recorded = await _recorded(recorder, call, ends) if recorder else None
         if recorded is None:
             call = await origin.derived(call) if origin else call
             told = await _decision(config, frame, call, ctx, origin)
@@ -99,7 +106,7 @@ async def judge(
         if recorder and (origin is None or not told.decided.allowed):
             await recorder.settled()  # all else is on disk when the tool starts
         if told.decided.allowed:
-            return call
+            return Permit(call=call, is_live=recorded is None)
         changed = told.decided.changed
         if changed is None or origin is None:
             raise _refused(config, told)
@@ -112,26 +119,50 @@ async def judge(
             raise _refused(config, replace(told, refusal=refusal)) from error
 
 
-async def _recorded(
-    config: RuntimeConfig, frame: CallFrame, call: Call, origin: Origin | None
-) -> Told | None:
-    """The journal's decision on a call; None where there is none, or none that stands.
+async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> Told | None:
+    """The journal's decision on a call that was refused or is over; None where it is decided on now.
 
-    One that let a call through does not stand where the call has not run yet and the rules of today are stricter, such
-    as those of a `policy.toml` that was written since; or where the call raises something else than the journal says.
+    That a call was let through means nothing by itself: whoever wrote the journal may have said so, and the rules may
+    be others by now. Where nothing is executed, it is told as it was.
     """
-    recorder = config.recorder
-    found = await recorder.decision(call.path, call.arguments) if recorder else None
-    if recorder is None or found is None or not found.decided.allowed or recorder.is_over(call.path):
-        return found
-    if overruled := await recorder.decision(call.path, call.arguments):
-        return overruled
-    if origin and recorder.terms.live:
-        call = await origin.derived(call)
-        if {*call.raised} != {*found.decided.raised}:
-            return None
-    today = decide(found.decided.raised, call.declared, frame.authority)
-    return found if strictest((found.decided.decision, today.decision)) == found.decided.decision else None
+    last = None
+    while told := await recorder.decision(call.path, call.arguments):
+        if not told.decided.allowed or recorder.is_over(call.path, ends):
+            return told
+        last = told
+    return None if recorder.terms.live else last
+
+
+def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
+    """Returns when a delegation may begin for which nobody can be asked, and which no `RunPolicy.handle_tool` sees.
+
+    Raises:
+        Refused: The rules block it or ask about it, or a policy is against it.
+    """
+    judgement = _judged(call, frame)
+    answer = Answer(allowed=judgement.decision == "allowed", by="rules")
+    if not answer.allowed and judgement.decision == "needs_approval":
+        answer = replace(answer, by="nobody", reason="nobody can be asked here")
+    if answer.allowed and (against := objection_to_delegation(frame.policies, call.tool)):
+        judgement = replace(judgement, decision="blocked", reasons=(against,))
+        answer = Answer(allowed=False, by="policy")
+    told = _told(frame, call, judgement, answer)
+    config.on_event(told.decided)
+    if config.recorder:
+        config.recorder.decided(told, call.declared, asks=False)
+        config.recorder.journal.commit()
+    if not answer.allowed:
+        raise _refused(config, told)
+
+
+async def only_reads(
+    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any], origin: Origin
+) -> bool:
+    """Whether a call may run once more in a replay: nobody has to be asked, and all that it raises now only reads."""
+    now = await origin.derived(call)
+    if not all(one.name in READ_ONLY for one in now.raised) or _judged(now, frame).decision != "allowed":
+        return False
+    return await _objection(config, frame, now, ctx) is None
 
 
 async def _decision(
@@ -141,17 +172,24 @@ async def _decision(
     judgement = _judged(call, frame)
     answer = Answer(allowed=judgement.decision == "allowed", by="rules")
     if judgement.decision == "needs_approval":
-        key = key_of(config, frame, call)
+        try:
+            key = await key_of(config, frame, call)
+        except Unidentified as unknown:
+            return _blocked(frame, call, judgement, answer, f"nobody can be asked about it: {unknown}")
         answer = await _asked(config, frame, call, judgement, key, origin)
         if answer.stops:
             await _stop(config, _told(frame, call, judgement, answer).decided)
         if answer.allowed and await _differs(config, frame, call, key, origin):
-            judgement = replace(judgement, decision="blocked", reasons=(_DIFFERS,))
-            answer = replace(answer, allowed=False, reason="")
+            return _blocked(frame, call, judgement, answer, _DIFFERS)
     if answer.allowed and (against := await _objection(config, frame, call, ctx)):
         judgement = replace(judgement, decision="blocked", reasons=(against,))
         answer = Answer(allowed=False, by="policy")
     return _told(frame, call, judgement, answer)
+
+
+def _blocked(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer, why: str) -> Told:
+    judgement = replace(judgement, decision="blocked", reasons=(why,))
+    return _told(frame, call, judgement, replace(answer, allowed=False, reason=""))
 
 
 async def _stop(config: RuntimeConfig, decided: Decided) -> None:
@@ -265,7 +303,10 @@ async def _differs(
 ) -> bool:
     """Whether the call is, by now, another one than was asked about: in what it raises, its arguments or its files."""
     now = await origin.derived(call) if origin else call
-    return now.raised != call.raised or key_of(config, frame, now) != key
+    try:
+        return now.raised != call.raised or await key_of(config, frame, now) != key
+    except Unidentified:
+        return True
 
 
 def _told(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer) -> Told:

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-from itertools import chain, islice
+import asyncio
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from itertools import chain
+from pathlib import PurePath
 from typing import TYPE_CHECKING
+from uuid import UUID
+
+from pydantic import BaseModel
 
 from llmdo import digest, lock
 from llmdo.diagnostic import LlmdoError
+from llmdo.toolsets.refusal import PathRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Call
     from llmdo.toolsets.confinement import Root
 
-MAX_WORDS = 1_000  # of a command: one with more is not told apart from others
-MAX_FILE = 16 * 1024 * 1024  # bytes
+
+_EXACT = (date, datetime, time, timedelta, Decimal, UUID)
+"""Types whose values differ where their representations do."""
+
+
+class Unidentified(Exception):  # noqa: N818  # not an error: the gate refuses the call
+    """A command cannot be told from another one, so that an answer about it could be taken for one about the other."""
 
 
 def canonical(value: object) -> str:
     """`value` as a text that no other value has: 1, 1.0, true and "1" differ, the order of keys does not matter.
 
+    Besides what JSON holds, that is what arguments are validated into: models, dates, decimals and the like.
+
     Raises:
-        TypeError: It is, or holds, something else than JSON does.
+        TypeError: It is, or holds, something else.
     """
     kind = type(value)
     if value is None or kind in (bool, int):
@@ -34,59 +51,99 @@ def canonical(value: object) -> str:
         return f"float:{value.hex()};"
     if isinstance(value, str) and kind is str:
         return f"str{len(value)}:{value};"
-    if isinstance(value, list) and kind is list:
-        return f"list{len(value)}[{''.join(map(canonical, value))}]"
-    if isinstance(value, dict) and kind is dict and all(type(key) is str for key in value):
-        items = "".join(canonical(key) + canonical(value[key]) for key in sorted(value))
+    if isinstance(value, list | tuple) and kind in (list, tuple):
+        return f"{kind.__name__}{len(value)}[{''.join(map(canonical, value))}]"
+    if isinstance(value, dict) and kind is dict:
+        items = "".join(sorted(canonical(key) + canonical(item) for key, item in value.items()))
         return f"dict{len(value)}{{{items}}}"
-    # Never its text: an object and its text would have one key.
-    raise TypeError(f"no key for {kind.__name__}")
+    return f"{kind.__module__}.{kind.__qualname__}({_content(value)})"
 
 
-def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
-    """The key of a call under this run's lock; None where its arguments have no digest.
+def _content(value: object) -> str:
+    """What tells a value of a Python type from all others of it; never its text, which its author may have written.
+
+    Raises:
+        TypeError: Nothing is known to.
+    """
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, BaseModel):
+        return canonical({**value.__dict__, **(value.__pydantic_extra__ or {})})
+    if is_dataclass(value) and not isinstance(value, type):
+        return canonical({each.name: getattr(value, each.name) for each in fields(value)})
+    if isinstance(value, set | frozenset):
+        return "".join(sorted(map(canonical, value)))
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, tuple):
+        return canonical(list(value))
+    if type(value) in _EXACT or type(value).__module__ == "pydantic.networks":
+        zone = type(getattr(value, "tzinfo", None)).__module__
+        if zone in ("builtins", "datetime", "zoneinfo", "pydantic_core._pydantic_core"):
+            return repr(value)
+    raise TypeError(f"no key for {type(value).__name__}")
+
+
+async def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
+    """The key of a call under this run's lock; None where its arguments have no digest: no answer is kept for it.
 
     Of a command the files of the workspace that it names belong to it: an interpreter runs what is in them.
+
+    Raises:
+        Unidentified: It is a command, and its arguments or the files that they name have no digest.
     """
     if config.ledger.lock is None:
         config.ledger.lock = digest.of_text(lock.dump(config.graph))
+    runs = any(one.name.startswith("proc.") for one in call.raised)
     try:
-        runs = any(one.name.startswith("proc.") for one in call.raised)
-        files = _files(config.confined, call.arguments) if runs else {}
+        names = _named(config.confined, call.arguments) if runs else ()
+        # In a thread, for a file may be large; without one, calls of one response are decided on in their order.
+        files = await asyncio.to_thread(_digests, config.confined, names) if names else {}
         parts = [
             *(config.run, config.ledger.lock, frame.name, call.toolset, {**call.config}, call.tool),
             *([str(one) for one in call.raised], call.arguments, files),
         ]
         return digest.of_text(canonical(parts))
-    except (TypeError, RecursionError, LlmdoError):
+    except (TypeError, RecursionError) as error:
+        if runs:
+            raise Unidentified("its arguments have no digest") from error
         return None
 
 
-def _files(root: Root, arguments: object) -> dict[str, object]:
-    """The digests of the files of the workspace that some word in `arguments` names.
+def _named(root: Root, arguments: object) -> list[str]:
+    """The words in `arguments` that name a file of the workspace, or what is no folder and no file."""
+    names = []
+    for word in sorted(set(_words(arguments))):
+        with suppress(LlmdoError):  # no path of the workspace
+            if root.kind(word) in ("file", "other"):
+                names.append(word)
+    return names
+
+
+def _digests(root: Root, names: Iterable[str]) -> dict[str, str]:
+    """The digests of these files.
 
     Raises:
-        LlmdoError: One of them cannot be read, or there are too many words.
+        Unidentified: One of them cannot be read.
     """
-    words = set(islice(_words(arguments), MAX_WORDS + 1))
-    if len(words) > MAX_WORDS:
-        raise LlmdoError("too many words")
-    found: dict[str, object] = {}
-    for word in sorted(words):
+    digests: dict[str, str] = {}
+    for name in names:
         try:
-            is_file = root.kind(word) == "file"
-        except LlmdoError:
-            continue  # no path of the workspace
-        if is_file:
-            found[word] = sha256(root.read(word, MAX_FILE)).hexdigest()
-    return found
+            digests[name] = root.digest(name)
+        except PathRefused as refused:
+            raise Unidentified(f"`{name}`, which it names, {refused.reason}") from refused
+    return digests
 
 
 def _words(value: object) -> Iterator[str]:
     match value:
         case str():
             yield value
-            yield from value.split()
+            for word in value.split():
+                yield word
+                yield word.partition("=")[2]
         case dict():
             yield from chain.from_iterable(map(_words, value.values()))
         case list():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from llmdo.authority import decide
 from llmdo.inventory import START
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
@@ -49,6 +50,12 @@ async def require_start(
         )
         starts[path] = asyncio.ensure_future(judge(config, frame, call, ctx))
     await asyncio.shield(starts[path])
+
+
+def may_start_unasked(config: RuntimeConfig, frame: CallFrame, use: Use) -> bool:
+    """Whether the rules let a worker use `use` as far as its start goes, without a question; nothing is decided."""
+    raised = START_TOOL.capabilities
+    return not is_server(config, use) or decide(raised, raised, frame.authority).decision == "allowed"
 
 
 def is_server(config: RuntimeConfig, use: Use) -> bool:

@@ -11,14 +11,19 @@ from pydantic_ai.toolsets import WrapperToolset
 
 from llmdo import builtin
 from llmdo.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
+from llmdo.backtrace import frames_of
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE
 from llmdo.runtime.gate.attempt import Attempt, frozen
-from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge
-from llmdo.runtime.gate.starting import refused_by_lock, require_start
+from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
+from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
+from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
+from llmdo.runtime.models.failure import told
+from llmdo.runtime.place import calling
 from llmdo.runtime.recording.retold import told_of
-from llmdo.runtime.recording.terms import Execution
+from llmdo.runtime.recording.terms import Execution, is_safe
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
+from llmdo.secret_files import PROTECTED_READ
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
@@ -29,28 +34,17 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import ToolsetTool
 
     from llmdo.authority import Authority
+    from llmdo.backtrace import CrashError
     from llmdo.graph import Tool, Use
+    from llmdo.journal.entries import Kind
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
-    from llmdo.runtime.gate.call import Call
+    from llmdo.runtime.gate.call import Permit
     from llmdo.runtime.telemetry.events import Outcome
 
 
-def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:
-    """The call path of the tool call that `ctx` is about.
-
-    Numbered over the model's responses of this frame, in their order and for each tool, so that a run which
-    starts the calls in another order gives them the same numbers. A call that no response holds goes by its id.
-    """
-    number, count = None, 0
-    for message in ctx.messages:
-        if message.kind == "response":  # by kind: this is done for every call, over all that was said before
-            for part in message.parts:
-                if part.part_kind == "tool-call" and part.tool_name == ctx.tool_name:
-                    count += 1
-                    if part.tool_call_id == ctx.tool_call_id:
-                        number = count
-    return f"{frame.path}/{ctx.tool_name}#{number or ctx.tool_call_id}"
+_ENDINGS = (ToolFailed, ModelRetry, ValidationError, AgentRunError, LlmdoError)
+"""What a tool may raise that is not a crash."""
 
 
 def _plain(tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
@@ -84,7 +78,10 @@ class Gate(WrapperToolset[Any]):
     def _least(self, tool: Tool) -> tuple[Capability, ...] | None:
         if self.use.name in self.config.graph.workers:
             return (DELEGATE,)
-        return tool.capabilities if self.use.name in builtin.NAMES else None
+        if self.use.name in builtin.NAMES:
+            # A read of a secret is never all that a call raises.
+            return tuple(one for one in tool.capabilities if one.name != PROTECTED_READ)
+        return None
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """The tools that are declared and not blocked whatever the call.
@@ -109,6 +106,10 @@ class Gate(WrapperToolset[Any]):
             ToolFailed: The call was refused, or the tool failed in a way that its model can deal with.
             LlmdoError: The tool failed in a way that ends its worker.
         """
+        if numbers_of(ctx).is_beyond(name, str(ctx.tool_call_id)):
+            raise ToolFailed(
+                f"not called: of one response, only the first {MOST_CALLS} calls are carried out"
+            )
         path = call_path(self.frame, ctx)
         arguments = frozen(name, tool_args)
         self.config.on_event(
@@ -118,10 +119,12 @@ class Gate(WrapperToolset[Any]):
         )
         outcome: Outcome = "error"
         result: object = None
+        failure: Exception | None = None
         try:
             result = await self._decided_call(name, path, arguments, ctx, tool)
         except Exception as error:
             outcome, result = told_of(error)
+            failure = error if outcome == "error" else None
             self._over(path, name, outcome, result)
             raise
         else:
@@ -130,7 +133,16 @@ class Gate(WrapperToolset[Any]):
             self.config.ledger.of_worker(self.frame.name).tool_calls += 1
             return result
         finally:
-            self.config.on_event(ToolFinished(path=path, tool=name, outcome=outcome, result=result))
+            self.config.on_event(
+                ToolFinished(
+                    path=path,
+                    tool=name,
+                    outcome=outcome,
+                    result=result,
+                    error=told(failure) if failure else None,
+                    frames=frames_of(failure) if failure else (),
+                )
+            )
 
     def _over(self, path: str, name: str, outcome: Outcome, result: object) -> None:
         """Tells the journal that the call is over; one that was interrupted is not."""
@@ -151,34 +163,43 @@ class Gate(WrapperToolset[Any]):
         )
         asks = name in self._asking
         try:
-            call = await self._judged(attempt, arguments, asks=asks)
+            permit = await self._judged(attempt, arguments, asks=asks)
             if asks:
-                ctx = replace(ctx, tool_call_approved=True)
+                attempt = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
             try:
-                return await self._executed(call, ctx, tool)
+                return await self._executed(attempt, permit)
             except ApprovalRequired:
-                call = await self._judged(attempt, call.arguments, asks=True)
-                approved = replace(ctx, tool_call_approved=True)
-                return await self._executed(call, approved, tool)
+                permit = await self._judged(attempt, permit.call.arguments, asks=True)
+                approved = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
+                return await self._executed(approved, permit, again=True)
         except (ApprovalRequired, CallDeferred) as error:
             raise ToolFailed(f"`{name}` cannot be answered within this run") from error
-        except (ToolFailed, ModelRetry, ValidationError, AgentRunError, LlmdoError):
+        except _ENDINGS:
             raise
         except Exception as error:  # from the workspace's own code: anything at all
-            raise LlmdoError(
-                f"the tool `{name}` of worker `{self.frame.name}` raised {sentence_of(error)}"
-            ) from error
+            raise self._crash(name, error) from error
 
-    async def _executed(self, call: Call, ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:
+    def _crash(self, name: str, error: Exception) -> CrashError:
+        sentence = f"the tool `{name}` of worker `{self.frame.name}` raised {sentence_of(error)}"
+        return self.config.backtrace.crash(sentence, error)
+
+    async def _executed(self, attempt: Attempt, permit: Permit, *, again: bool = False) -> Any:
         """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
-        await require_start(self.config, self.frame, self.use, ctx)
-        name, arguments, recorder = call.tool, call.arguments, self.config.recorder
+        call, ctx, tool, recorder = permit.call, attempt.ctx, attempt.tool, self.config.recorder
+        name, arguments = call.tool, call.arguments
+        if recorder is None or not recorder.is_over(call.path, self._ends):
+            await require_start(self.config, self.frame, self.use, ctx)
 
         async def work() -> Any:
             try:
-                return await self.wrapped.call_tool(name, arguments, ctx, tool)
+                with calling(self.frame, call.path, again=again):
+                    return await self.wrapped.call_tool(name, arguments, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
+            except (*_ENDINGS, ApprovalRequired, CallDeferred):
+                raise
+            except Exception as error:  # here, so that the journal keeps what the run tells
+                raise self._crash(name, error) from error
 
         if recorder is None:
             return await work()
@@ -186,18 +207,30 @@ class Gate(WrapperToolset[Any]):
             await recorder.settled(forced=False)
             return await work()
         is_own, declared = self.use.name in builtin.NAMES, self.tools.get(name)
+
+        async def may_rerun() -> bool:
+            starts = may_start_unasked(self.config, self.frame, self.use)
+            return starts and await only_reads(self.config, self.frame, call, ctx, attempt)
+
         execution = Execution(
             path=call.path,
             tool=name,
             arguments=arguments,
-            is_safe=recorder.is_safe(call.path, declared.retry if declared else None, tool.tool_def.metadata),
+            is_live=permit.is_live,
+            is_safe=is_safe(call.raised, declared.retry if declared else None, tool.tool_def.metadata),
+            may_rerun=may_rerun,
             is_thread=self.use.name != "shell" if is_own else not getattr(tool, "is_async", True),
         )
         return await recorder.execution(execution, work, self.config.ledger)
 
-    async def _judged(self, attempt: Attempt, arguments: dict[str, Any], *, asks: bool) -> Call:
+    async def _judged(self, attempt: Attempt, arguments: dict[str, Any], *, asks: bool) -> Permit:
         call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else None)
-        return await judge(self.config, self.frame, call, attempt.ctx, attempt)
+        return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
+
+    @property
+    def _ends(self) -> Kind:
+        """The kind of the entry that says how a call ended."""
+        return "return" if self.use.name in self.config.graph.workers else "finished"
 
 
 def _hopeless(tool: Tool, authority: Authority, least: tuple[Capability, ...] | None) -> bool:

@@ -1,0 +1,77 @@
+"""What is on disk when something happens: as another process finds it in the journal and in its anchor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from llmdo.journal import Runs
+from llmdo.journal.anchor import anchored
+from llmdo.journal.store import read_journal
+from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.telemetry.redaction import Redaction
+
+Places = set[tuple[str, str]]
+"""Entries by their call path and kind."""
+
+
+@dataclass
+class Observer:
+    """Watches one journal. Tools of a test call `happened`, and find it under `watching`."""
+
+    path: Path
+    seen: dict[str, tuple[Places, Places]] = field(default_factory=dict)
+    """What happened -> the entries that outlived the process then, and those whose loss would have been noticed."""
+
+    def happened(self, what: str) -> None:
+        """Notes what is on disk when `what` happens first."""
+        heads = anchored(self.path)
+        with read_journal(self.path) as journal:
+            entries = [(entry.path, entry.kind) for entry in journal.entries()]
+        kept = heads.entries.number if heads else 0
+        self.seen.setdefault(what, ({*entries}, {*entries[:kept]}))
+
+
+watching: list[Observer] = []
+
+
+def happened(what: str) -> None:
+    """For the tools of a test: tells whoever watches."""
+    for observer in watching:
+        observer.happened(what)
+
+
+ATTACHMENT = "a.txt"
+"""The file that nobody opens in a test unseen."""
+
+
+def _opening(event: str, arguments: tuple[Any, ...]) -> None:
+    if watching and event == "open" and _name(arguments[0]) == ATTACHMENT:
+        happened(f"open {ATTACHMENT}")
+
+
+def _name(opened: object) -> str:
+    """What is opened: a path, or a descriptor that a walk through folders led to."""
+    return (Path(f"/proc/self/fd/{opened}").readlink() if isinstance(opened, int) else Path(str(opened))).name
+
+
+sys.addaudithook(_opening)
+
+
+@contextmanager
+def observed(
+    root: Path, run: str = "r", *, new: bool = True, terms: Terms | None = None
+) -> Iterator[tuple[Recorder, Observer]]:
+    """A recorder of a run whose journal is watched."""
+    with (Runs(root).create if new else Runs(root).open)(run) as journal:
+        observer = Observer(journal.path)
+        watching.append(observer)
+        try:
+            yield Recorder(journal, Redaction.of({}), terms), observer
+        finally:
+            watching.remove(observer)

@@ -1,0 +1,171 @@
+"""Nothing runs before its decision is on disk: observed at the database, whatever it is that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdo import lock, locking, project
+from llmdo.runtime import RunOptions, RunOutcome, run_sync
+from llmdo.runtime.recording.terms import Terms
+from tests.mcp.workspaces import workspace
+
+from . import forging
+from .building import go, graph, script, toolset, use, worker
+from .durability import Observer, observed
+
+TOOLS = """
+from pathlib import Path
+from pydantic_ai import RunContext
+from pydantic_ai.toolsets import FunctionToolset
+from tests.runtime.durability import happened
+
+tools = FunctionToolset(id="tools")
+
+@tools.tool_plain
+def effect() -> str:
+    happened("effect")
+    return "did"
+
+@tools.tool_plain
+def look() -> str:
+    happened("look")
+    return "looked"
+
+@tools.tool
+async def calls(ctx: RunContext) -> str:
+    return await ctx.deps.call_agent("helper", "from code", ctx)
+
+@tools.tool
+async def loads(ctx: RunContext) -> str:
+    return str(await ctx.deps.load_attachment("a.txt"))
+
+@tools.tool
+async def spawns(ctx: RunContext) -> str:
+    ctx.deps.spawn("helper")
+    happened("spawned")
+    return "spawned"
+"""
+
+MODEL = """
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+from tests.runtime.durability import happened
+
+def answer(messages, info):
+    happened("delegate")
+    return ModelResponse(parts=[TextPart("helped")])
+
+helper = FunctionModel(answer)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
+    (tmp_path / "helping.py").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "a.txt").write_text("a")
+    return tmp_path
+
+
+def run(
+    root: Path, call: str, arguments: dict[str, Any] | None = None, **more: Any
+) -> tuple[RunOutcome, Observer]:
+    """A run whose model makes one call, and what was seen of its journal."""
+    script(root, main=[[(call, arguments or {})], "{results}"])
+    names = {name: ["x.tools.effect"] for name in ("effect", "calls", "loads", "spawns")}
+    made = graph(
+        worker("main", "tools", "helper", use("filesystem", read=["**"])),
+        worker("helper", model="python:helping.py:helper"),
+        toolset("tools", "tools.py:tools", look=[], **names),
+        approvals={"x.tools": "allowed"},
+    )
+    with observed(root, **more) as (recorder, observer):
+        return go(made, root, run="r", recorder=recorder), observer
+
+
+def test_a_tool_runs_when_its_decision_and_its_start_are_forced_to_the_disk(root: Path) -> None:
+    outcome, observer = run(root, "effect")
+    assert outcome.output == "[success: did]", outcome
+    _, forced = observer.seen["effect"]
+    assert {("main/effect#1", "decision"), ("main/effect#1", "started")} <= forced
+
+
+def test_a_tool_that_may_run_twice_runs_when_its_decision_outlives_the_process(root: Path) -> None:
+    outcome, observer = run(root, "look")
+    assert outcome.output == "[success: looked]", outcome
+    committed, _ = observer.seen["look"]
+    assert ("main/look#1", "decision") in committed
+
+
+def test_what_follows_a_commit_that_was_not_forced_is_forced_again(root: Path) -> None:
+    script(root, main=[[("look", {})], [("effect", {})], "done"])
+    made = graph(
+        worker("main", "tools"),
+        toolset("tools", "tools.py:tools", look=[], effect=["x.tools.effect"]),
+        approvals={"x.tools": "allowed"},
+    )
+    with observed(root) as (recorder, observer):
+        go(made, root, run="r", recorder=recorder)
+    _, forced = observer.seen["effect"]
+    assert {("main/look#1", "finished"), ("main/effect#1", "started")} <= forced
+
+
+def test_a_delegate_starts_when_its_decision_outlives_the_process(root: Path) -> None:
+    outcome, observer = run(root, "helper", {"input": "x"})
+    assert outcome.output == "[success: helped]", outcome
+    committed, _ = observer.seen["delegate"]
+    assert ("main/helper#1", "decision") in committed
+
+
+@pytest.mark.parametrize(
+    ("call", "what", "path"),
+    [("calls", "delegate", "main/calls#1/helper#1"), ("spawns", "spawned", "main/spawns#1/helper#1")],
+)
+def test_a_delegate_that_code_calls_starts_when_its_decision_is_forced_to_the_disk(
+    root: Path, call: str, what: str, path: str
+) -> None:
+    outcome, observer = run(root, call)
+    assert outcome.status == "completed", outcome
+    _, forced = observer.seen[what]
+    assert (path, "decision") in forced
+
+
+def test_an_attachment_is_read_when_its_decision_is_forced_to_the_disk(root: Path) -> None:
+    outcome, observer = run(root, "loads")
+    assert "a.txt" in (outcome.output or ""), outcome
+    _, forced = observer.seen["open a.txt"]
+    assert ("main/load_attachment", "decision") in forced
+
+
+def test_a_tool_runs_again_when_the_new_decision_is_forced_to_the_disk(root: Path) -> None:
+    run(root, "effect")
+    forging.cut(root, "finished", "decision")
+    outcome, observer = run(root, "effect", new=False, terms=Terms(again=frozenset({"main/effect#1"})))
+    assert outcome.output == "[success: did]", outcome
+    _, forced = observer.seen["effect"]
+    assert ("main/effect#1", "decision") in forced
+
+
+LOOKS = """import sqlite3
+with sqlite3.connect("file:.llmdo/runs/r.sqlite?mode=ro", uri=True) as journal:
+    found = journal.execute("SELECT path FROM entry WHERE kind = 'decision'").fetchall()
+open("seen.txt", "a").write(repr(found))
+"""
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_server_starts_when_its_decision_is_on_disk(tmp_path: Path, *, locked: bool) -> None:
+    root = workspace(tmp_path, table='isolation = "off"')
+    lock.write(root, locking.derive_with_servers(project.read(root)).graph)
+    text = (root / "server.py").read_text()
+    (root / "server.py").write_text(text.replace("import json\n", f"import json\n{LOOKS}", 1))
+    script(root, main=["done"] if locked else [[("echo", {"text": "a"})], "{results}"])
+    read = project.read(root)
+    with observed(root) as (recorder, _):
+        said = RunOptions(run="r", input="go", recorder=recorder, locked=locked)
+        outcome = run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=said)
+    assert outcome.status == "completed", outcome
+    assert "'main/raw(start)'" in (root / "seen.txt").read_text()
