@@ -34,6 +34,8 @@ class Say:
     """How many pieces of a stream are sent before it breaks; None is half of them."""
     beside: int = 0
     """How many requests of the same worker have to be there before one is answered."""
+    refusal: str = ""
+    """What the model says instead of an answer, where it does not want to give one."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,16 @@ class Fail:
     status: int
     headers: Mapping[str, str] = field(default_factory=lambda: {"retry-after-ms": "10"})
     code: str = "scripted"
+    message: str = NAME
 
 
 @dataclass(frozen=True)
 class Raw:
-    """A success whose body is not what the format says."""
+    """An answer whose body is not what the format says."""
 
     body: str
+    status: int = 200
+    media_type: str = "application/json"
 
 
 Answer = Say | Fail | Raw
@@ -149,21 +154,29 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: dict[str, Any], answer: Answer) -> None:
         match answer:
-            case Fail(status, headers, code):
-                error = {"message": f"{NAME}: {status}", "type": code, "code": code}
+            case Fail(status, headers, code, message):
+                error = {"message": message, "type": code, "code": code}
                 self._send(status, json.dumps({"type": "error", "error": error}), headers)
-            case Raw(text):
-                self._send(200, text, {})
+            case Raw(text, status, media_type):
+                self._send(status, text, {"retry-after-ms": "10"}, media_type=media_type)
             case Say() as say if body.get("stream"):
                 self._stream(say, FORMATS[self.path].pieces(body, say))
             case Say() as say:
                 self.server_of_answers.pause(say.delay)
                 self._send(200, json.dumps(FORMATS[self.path].whole(body, say)), {}, cut=say.cut)
 
-    def _send(self, status: int, text: str, headers: Mapping[str, str], *, cut: bool = False) -> None:
+    def _send(
+        self,
+        status: int,
+        text: str,
+        headers: Mapping[str, str],
+        *,
+        cut: bool = False,
+        media_type: str = "application/json",
+    ) -> None:
         content = text.encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", media_type)
         self.send_header("content-length", str(len(content)))
         for name, value in headers.items():
             self.send_header(name, value)
@@ -230,6 +243,8 @@ class Chat:
     @staticmethod
     def _message(say: Say) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": say.text or None}
+        if say.refusal:
+            message["refusal"] = say.refusal
         if say.calls:
             message["tool_calls"] = [
                 {
@@ -272,7 +287,11 @@ class Responses:
 
     @staticmethod
     def _items(say: Say) -> list[dict[str, Any]]:
-        text = [{"type": "output_text", "text": say.text, "annotations": [], "logprobs": []}]
+        text: list[dict[str, Any]] = [
+            {"type": "refusal", "refusal": say.refusal}
+            if say.refusal
+            else {"type": "output_text", "text": say.text, "annotations": [], "logprobs": []}
+        ]
         message = {
             "id": "m-1",
             "type": "message",
@@ -287,21 +306,30 @@ class Responses:
             }
             for at, (name, given) in enumerate(say.calls)
         ]  # fmt: skip
-        return [*([message] if say.text else []), *calls]
+        return [*([message] if say.text or say.refusal else []), *calls]
 
     @staticmethod
     def _item_events(at: int, item: dict[str, Any]) -> list[dict[str, Any]]:
         place = {"output_index": at, "item_id": item["id"]}
         if item["type"] == "message":
-            part, text = item["content"][0], item["content"][0]["text"]
+            part = item["content"][0]
             place["content_index"] = 0
             begun = {**item, "content": [], "status": "in_progress"}
-            inner = [
-                {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
-                {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []},
-                {"type": "response.output_text.done", **place, "text": text, "logprobs": []},
-                {"type": "response.content_part.done", **place, "part": part},
-            ]
+            inner = (
+                [
+                    {"type": "response.content_part.added", **place, "part": {**part, "refusal": ""}},
+                    {"type": "response.refusal.delta", **place, "delta": part["refusal"]},
+                    {"type": "response.refusal.done", **place, "refusal": part["refusal"]},
+                    {"type": "response.content_part.done", **place, "part": part},
+                ]
+                if part["type"] == "refusal"
+                else [
+                    {"type": "response.content_part.added", **place, "part": {**part, "text": ""}},
+                    {"type": "response.output_text.delta", **place, "delta": part["text"], "logprobs": []},
+                    {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []},
+                    {"type": "response.content_part.done", **place, "part": part},
+                ]
+            )
         else:
             given = item["arguments"]
             begun = {**item, "arguments": "", "status": "in_progress"}
@@ -328,7 +356,7 @@ class Messages:
     def whole(body: Mapping[str, Any], say: Say) -> dict[str, Any]:
         return {
             "id": "msg-1", "type": "message", "role": "assistant", "model": body["model"],
-            "content": Messages._blocks(say), "stop_reason": "tool_use" if say.calls else "end_turn",
+            "content": Messages._blocks(say), "stop_reason": Messages._end(say), "stop_details": Messages._details(say),
             "stop_sequence": None, "usage": {"input_tokens": 100, "output_tokens": 10},
         }  # fmt: skip
 
@@ -353,12 +381,20 @@ class Messages:
                 {"type": "content_block_delta", "index": at, "delta": delta},
                 {"type": "content_block_stop", "index": at},
             ]
-        ended = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+        ended = {name: whole[name] for name in ("stop_reason", "stop_details", "stop_sequence")}
         events += [
             {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 10}},
             {"type": "message_stop"},
         ]
         return [_sse(event, named=True) for event in events]
+
+    @staticmethod
+    def _end(say: Say) -> str:
+        return "refusal" if say.refusal else "tool_use" if say.calls else "end_turn"
+
+    @staticmethod
+    def _details(say: Say) -> dict[str, Any] | None:
+        return {"type": "refusal", "category": None, "explanation": say.refusal} if say.refusal else None
 
     @staticmethod
     def _blocks(say: Say) -> list[dict[str, Any]]:

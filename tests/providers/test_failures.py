@@ -7,15 +7,20 @@ from pathlib import Path
 import pytest
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
+from llmdo.authority import Decision
+from llmdo.builtin import PROVIDER_SIDE
 from llmdo.diagnostic import LlmdoError
+from llmdo.graph import Use
 from llmdo.runtime.models import retries
 from llmdo.runtime.models.retries import wait_after
 from llmdo.runtime.telemetry.events import Event, ModelFailed
-from tests.runtime.building import go, graph, worker
+from tests.runtime.building import HERE, go, graph, worker
 
 from .conftest import Serve
 from .server import Answer, Fail, Raw, Say
 from .test_clients import ANTHROPIC, CALC, CHAT, MODELS, RESPONSES, TOOLS, streaming
+
+WHOLE = {"max_tokens": 100}  # with it Anthropic is asked for a whole answer
 
 
 def failures(events: list[Event]) -> list[ModelFailed]:
@@ -114,6 +119,18 @@ def test_a_request_with_tools_of_the_provider_is_repeated_only_if_it_was_not_beg
     assert (wait_after(error, 1, has_effects=True) is not None) == repeated
 
 
+@pytest.mark.parametrize(("decision", "requests"), [("allowed", 1), ("blocked", 2)])
+def test_a_request_that_offered_tools_of_the_provider_is_not_repeated(
+    decision: Decision, requests: int, serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(main=[Fail(500), Say("Done.")])
+    search = Use(name=PROVIDER_SIDE, config={"tools": ("web_search",)}, at=HERE)
+    made = graph(worker("main", search, model=RESPONSES), approvals={"net.search": decision})
+    outcome = go(made, tmp_path)
+    assert len(server.asked) == requests
+    assert (outcome.status == "completed") == (requests == 2)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_a_cut_connection_is_asked_again_and_no_tool_runs_twice(
     model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -167,19 +184,33 @@ def test_a_slow_stream_is_read_to_its_end(serve: Serve, tmp_path: Path) -> None:
     assert outcome.output == "Slow but sure."
 
 
+BODIES = ['{"choices": [', "null", "[]", "3", "{}"]
+
+
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("body", ['{"choices": [', "null"])
-def test_an_answer_that_is_none_fails_the_run_with_a_sentence(
-    model: str, body: str, serve: Serve, tmp_path: Path
+@pytest.mark.parametrize("body", BODIES)
+def test_an_answer_that_is_none_is_asked_for_again(
+    model: str, body: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    server = serve(main=[Raw(body), Say("Done.")])
+    outcome = go(graph(worker("main", model=model, model_settings=WHOLE)), tmp_path)
+    assert (outcome.output, len(server.asked)) == ("Done.", 2)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("body", BODIES)
+def test_an_answer_that_is_none_fails_the_run_with_a_sentence(
+    model: str, body: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
     serve(main=[Raw(body)] * 9)
-    settings = {"max_tokens": 100}  # with it Anthropic is asked for a whole answer
-    outcome = go(graph(worker("main", model=model, model_settings=settings)), tmp_path)
+    outcome = go(graph(worker("main", model=model, model_settings=WHOLE)), tmp_path)
     assert outcome.status == "failed"
     assert outcome.error
     assert "\n" not in outcome.error
-    known = ("Failed to decode", "Invalid response", f"the model `{model.replace('-chat', '')}` raised")
-    assert outcome.error.startswith(known)
+    name = model.replace("-chat", "")
+    assert outcome.error.startswith(f"the answer of `{name}` cannot be read: ")
 
 
 @pytest.mark.parametrize(

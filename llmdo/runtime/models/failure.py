@@ -1,25 +1,66 @@
-"""Failures in a sentence: of models, workers and tools, as models and people are told of them."""
+"""Failures in a sentence, with what to do about them: of models, workers and tools, as models and people are told."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 from pydantic_ai.exceptions import (
     AgentRunError,
+    ContentFilterError,
     FallbackExceptionGroup,
+    ModelAPIError,
     ModelConnectionError,
     ModelHTTPError,
+    ModelQuotaExceededError,
+    ModelRetry,
     ModelTimeoutError,
+    ToolFailed,
+    UnexpectedModelBehavior,
 )
 
+from llmdo.backtrace import CrashError
 from llmdo.diagnostic import LlmdoError
+from llmdo.models import key_variables
+from llmdo.runtime.signatures import mistakes
+from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.toolsets.python import sentence_of
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.backtrace import Backtrace
+
 MAX_TOLD = 500  # characters: what a model is told about a failure
+MAX_QUOTED = 200  # characters of a provider's own words
+
+_CREDENTIALS = frozenset({401, 403})
+"""The statuses about a key, of which a part may be in what the provider sent: that is never quoted."""
+
+_MASKED = re.compile(r"[\w-]+(?:\*{2,}[\w*-]*|(?:\.{3,}|…|•{2,})[\w-]+)")
+"""A word with its middle left out, as providers quote keys."""
+
+_PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 
 
-def told(error: BaseException) -> str:
-    """Why a worker failed, as its caller's model is told."""
-    text = " ".join(_sentence(error).split())
-    return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."
+_WORDED = (AgentRunError, FallbackExceptionGroup, LlmdoError, ModelRetry, ToolFailed, ValidationError)
+"""Failures that are told in words, which say more than a place in code."""
+
+
+_MALFORMED = (AttributeError, LookupError, TypeError)
+"""What a client raises that looks for parts of an answer that has none, such as `null`."""
+
+
+class UnreadableAnswerError(ModelAPIError):
+    """A provider answered something that is no answer of its API, such as the page of a proxy."""
+
+
+def told(error: BaseException, backtrace: Backtrace | None = None) -> str:
+    """Why a worker failed, as its caller's model is told: a sentence, with the place but without the source."""
+    return _shortened(explained(error, backtrace=backtrace).message)
 
 
 def without_body(error: BaseException) -> str:
@@ -30,19 +71,147 @@ def without_body(error: BaseException) -> str:
         case AgentRunError() | LlmdoError():
             text = error.message
         case _:
-            text = sentence_of(error)
+            text = str(error)
+    return _shortened(text)
+
+
+def explained(
+    error: BaseException, models: Mapping[str, str] | None = None, backtrace: Backtrace | None = None
+) -> LlmdoError:
+    """What happened in one sentence, with a hint where there is something to do.
+
+    `models` holds the `provider:model` of each name that a provider calls its model by: a failure knows only that.
+    `backtrace` finds where code of the workspace failed.
+    """
+    match error:
+        case CrashError():
+            return error
+        case LlmdoError():
+            cause = error.__cause__
+            if backtrace is None or cause is None or isinstance(cause, _WORDED):
+                return error
+            return backtrace.crash(error.message, cause, hint=error.hint)
+        case FallbackExceptionGroup():
+            each = [explained(one, models) for one in error.exceptions]
+            hints = dict.fromkeys(one.hint for one in each if one.hint)
+            sentences = "; ".join(one.message for one in each)
+            return LlmdoError(f"every model of the chain failed: {sentences}", hint="; ".join(hints) or None)
+        case ModelAPIError():
+            return _of_provider(error, (models or {}).get(error.model_name, error.model_name))
+        case ContentFilterError():
+            return LlmdoError(f"the model refused to answer: {_refusal(error)}")
+        case UnexpectedModelBehavior():
+            return LlmdoError(_with_last_mistake(error))
+        case AgentRunError():
+            return LlmdoError(error.message)
+    return backtrace.crash(sentence_of(error), error) if backtrace else LlmdoError(sentence_of(error))
+
+
+def unreadable(error: Exception, model_name: str) -> UnreadableAnswerError | None:
+    """What `error`, which a client raised, says of an answer that it could not read; None for all other failures."""
+    text = str(error)
+    if isinstance(error, _MALFORMED):
+        return UnreadableAnswerError(model_name, "it has not the form that the API promises")
+    if type(error) is not ModelAPIError or "JSON" not in text:
+        # What the agent loop raises does not come up within a request: this is its client's.
+        if not isinstance(error, UnexpectedModelBehavior) or isinstance(error, ContentFilterError):
+            return None
+        text = error.message
+    what = "it is a page of HTML" if _PAGE.search(str(error)) else text.partition(", got: ")[0]
+    return UnreadableAnswerError(model_name, what)
+
+
+def _of_provider(error: ModelAPIError, model: str) -> LlmdoError:
+    match error:
+        case UnreadableAnswerError():
+            return LlmdoError(
+                f"the answer of `{model}` cannot be read: {error.message}", hint=_address_hint(model)
+            )
+        case ModelTimeoutError():
+            return LlmdoError(f"`{model}` did not answer in time: {error.message}")
+        case ModelConnectionError():
+            return LlmdoError(
+                f"the connection to `{model}` failed: {error.message}", hint=_address_hint(model)
+            )
+        case ModelHTTPError():
+            return _of_status(error, model)
+    return LlmdoError(f"`{model}` failed: {_quotable(error.message)}")
+
+
+def _of_status(error: ModelHTTPError, model: str) -> LlmdoError:
+    status, hint = error.status_code, None
+    if status in _CREDENTIALS:
+        what = "did not accept the key" if status == 401 else "may not be used with this key"
+        return LlmdoError(f"`{model}` {what} (status {status})", hint=_key_hint(model))
+    if isinstance(error, ModelQuotaExceededError) or status == 402:
+        what = "is out of quota"
+        hint = "look at plan and billing where the key comes from, or name another model"
+    elif status == 404:
+        what = "is not known to its provider"
+        nearest = getattr(error, "suggested_model_id", None)  # which older versions do not have
+        hint = (
+            f"did you mean `{nearest}`?" if nearest else "is that the model's name, and may the key use it?"
+        )
+    elif status == 429:
+        what = "takes no more requests for now"
+        hint = "wait, or set `requests-per-minute` in the entry's `limits`"
+    elif status in (408, 409) or status >= 500:
+        what = "failed"
+        hint = "it may work later; a chain of models in [models] goes on with another one"
+    else:
+        what = "rejected the request"
+    said = _body_message(error.body)
+    return LlmdoError(f"`{model}` {what} (status {status})" + (f": {said}" if said else ""), hint=hint)
+
+
+def _key_hint(model: str) -> str:
+    names = key_variables(model)
+    given = [name for name in names if os.environ.get(name)] or names
+    if not given:
+        return f"check the key that `{model}` is asked with"
+    return f"check the key in the environment variable {' or '.join(f'`{name}`' for name in given)}"
+
+
+def _address_hint(model: str) -> str | None:
+    """A question about the variable that leads elsewhere than to the provider, where one is set."""
+    names = (name.removesuffix("_API_KEY") + "_BASE_URL" for name in key_variables(model))
+    given = next((name for name in names if os.environ.get(name)), None)
+    return f"is the address in `{given}` right?" if given else None
+
+
+def _body_message(body: object) -> str:
+    """What a provider said in the body of an error, in its own words; nothing where it sent none, or a page."""
+    while isinstance(body, dict):
+        body = body.get("message") or body.get("error") or body.get("detail")
+    return _quotable(body) if isinstance(body, str) and not _PAGE.search(body) else ""
+
+
+def _quotable(text: str) -> str:
+    """`text` on one line, shortened, without keys and without what is left of one."""
+    line = Redaction.of(os.environ).text(" ".join(text.split()))
+    line = _MASKED.sub("[redacted]", line)
+    return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "..."
+
+
+def _refusal(error: ContentFilterError) -> str:
+    try:
+        details: Any = json.loads(error.body or "")[0]["provider_details"]
+        said = details.get("refusal") or details.get("block_reason")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        said = None
+    return _quotable(said) if isinstance(said, str) and said else _quotable(error.message)
+
+
+def _with_last_mistake(error: UnexpectedModelBehavior) -> str:
+    """The failure, and where it is that a model was corrected too often, what it did wrong the last time."""
+    message = error.message.partition(" Consider raising")[0].rstrip(".")
+    mistake = error.__cause__
+    if mistake is None or "xceeded max" not in message:
+        return _quotable(message)
+    said = mistakes(mistake) if isinstance(mistake, ValidationError) else str(mistake)
+    return f"{message}; the last mistake: {_quotable(said)}"
+
+
+def _shortened(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= MAX_TOLD else text[:MAX_TOLD] + "..."
-
-
-def _sentence(error: BaseException) -> str:
-    match error:
-        case FallbackExceptionGroup():
-            return f"every model of the chain failed: {'; '.join(map(_sentence, error.exceptions))}"
-        case ModelTimeoutError():
-            return f"`{error.model_name}` did not answer in time: {error.message}"
-        case ModelConnectionError():
-            return f"the connection to `{error.model_name}` failed: {error.message}"
-        case AgentRunError() | LlmdoError():
-            return str(error)
-    return sentence_of(error)

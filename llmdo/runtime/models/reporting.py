@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from pydantic_ai.messages import NativeToolCallPart, ToolCallPart
 
 from llmdo.runtime.models.failure import told
-from llmdo.runtime.telemetry.events import UNPAID, ModelFailed, ModelRequested, ModelResponded
+from llmdo.runtime.outcome import measured
+from llmdo.runtime.telemetry.events import (
+    UNPAID,
+    AnswerTruncated,
+    ModelFailed,
+    ModelRequested,
+    ModelResponded,
+)
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
@@ -46,6 +53,7 @@ class Report:
         text = response.text or ""
         if text and frame.depth == 0:
             config.ledger.said = text
+        sent, received = measured(response.usage)
         calls = (part for part in response.parts if isinstance(part, ToolCallPart | NativeToolCallPart))
         config.on_event(
             ModelResponded(
@@ -54,12 +62,24 @@ class Report:
                 model=model,
                 text=text,
                 calls=tuple(call.tool_name for call in calls),
-                input_tokens=response.usage.input_tokens,
-                output_tokens=response.usage.output_tokens,
+                input_tokens=sent,
+                output_tokens=received,
                 cost_usd=response.usage.cost,
             )
         )
+        if reason := cut_off(response):
+            config.on_event(AnswerTruncated(path=frame.path, worker=frame.name, model=model, reason=reason))
         config.budget.look_at(frame.path, model, response.usage)
+
+
+def cut_off(response: ModelResponse) -> str | None:
+    """What cut off an answer before it was complete, in words; None for one that is."""
+    match response.finish_reason:
+        case "length":
+            return "it reached the limit of its tokens"
+        case "content_filter":
+            return "a content filter of its provider ended it"
+    return None
 
 
 def _price(response: ModelResponse, model: str) -> None:

@@ -10,7 +10,10 @@ from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
+from llmdo.runtime.models.failure import unreadable
 from llmdo.runtime.models.played import PlayedModel
+from llmdo.runtime.models.unmeasured import without_guesses
+from llmdo.runtime.telemetry.events import UNPAID
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -40,7 +43,7 @@ class CountedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """The model's response, once there is room for the request."""
-        await self._runtime.config.budget.reserve(self._runtime.frame)
+        await self._reserve()
         with self._taken_back_if_not_sent():
             return await self.wrapped.request(messages, model_settings, model_request_parameters)
 
@@ -53,7 +56,7 @@ class CountedModel(WrapperModel):
         run_context: RunContext[Any] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
         """The same, piece by piece."""
-        await self._runtime.config.budget.reserve(self._runtime.frame)
+        await self._reserve()
         with self._taken_back_if_not_sent():
             stream = self.wrapped.request_stream(
                 messages, model_settings, model_request_parameters, run_context
@@ -61,17 +64,33 @@ class CountedModel(WrapperModel):
             async with stream as response:
                 yield response
 
+    async def _reserve(self) -> None:
+        config, frame = self._runtime.config, self._runtime.frame
+        await config.budget.reserve(frame)
+        if config.recorder:
+            await config.recorder.sent(frame.path)
+
     @contextmanager
     def _taken_back_if_not_sent(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:
             config, frame = self._runtime.config, self._runtime.frame
+            failure = (None if self._is_local(error) else unreadable(error, self.wrapped.model_name)) or error
+            was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
             if config.recorder:
-                config.recorder.attempted(frame.path, self.wrapped.model_id, error)
-            if isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN:
+                config.recorder.attempted(frame.path, self.wrapped.model_id, failure, was_sent=was_sent)
+            if not was_sent:
                 config.budget.release(frame)
-            raise
+            if failure is error:
+                raise
+            raise failure from error
+
+    def _is_local(self, error: Exception) -> bool:
+        """Whether the workspace's own code failed, or a model that asks no provider."""
+        return self.wrapped.model_id.startswith(UNPAID) or bool(
+            self._runtime.config.backtrace.of_workspace(error)
+        )
 
 
 def counted(model: Model, runtime: AgentRuntime) -> Model:
@@ -79,7 +98,7 @@ def counted(model: Model, runtime: AgentRuntime) -> Model:
     if isinstance(model, PlayedModel):
         model = model.of_call(runtime)
     if not isinstance(model, FallbackModel):
-        return CountedModel(model, runtime)
+        return CountedModel(without_guesses(model), runtime)
     chain = copy(model)  # the run opens and closes the connections, which the copy shares
     chain.models = [counted(one, runtime) for one in model.models]
     return chain

@@ -24,6 +24,8 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.diagnostic import LlmdoError
+from llmdo.runtime.gate.numbering import require_bounded
+from llmdo.runtime.models.failure import UnreadableAnswerError, explained
 from llmdo.runtime.models.reporting import Report
 from llmdo.runtime.models.requests import NOT_BEGUN, counted
 from llmdo.toolsets.python import sentence_of
@@ -87,6 +89,7 @@ class PersistentModel(WrapperModel):
             except Exception as error:
                 await self._wait(error, attempt, retries, model_request_parameters)
             else:
+                require_bounded(response)
                 self._report.answered(response)
                 return response
 
@@ -114,7 +117,10 @@ class PersistentModel(WrapperModel):
                 except Exception as error:
                     await self._wait(error, attempt, retries, model_request_parameters)
                     continue
-                yield stream
+                try:
+                    yield stream
+                except ModelAPIError as error:  # after its first piece
+                    raise self._in_a_sentence(error) from error
         self._report.answered(stream.get())
 
     def _manner(self, given: ModelSettings | None) -> tuple[ModelSettings, int]:
@@ -137,18 +143,20 @@ class PersistentModel(WrapperModel):
         if isinstance(error, ModelAPIError | FallbackExceptionGroup) and attempt <= retries:
             wait = wait_after(error, attempt, has_effects=bool(parameters.native_tools))
         if wait is None:
-            raise _in_a_sentence(error, self.model_id)
-        self._report.failed(error, attempt, wait)
+            raise self._in_a_sentence(error) from error
+        self._report.failed(self._in_a_sentence(error), attempt, wait)
         await asyncio.sleep(wait)
 
-
-def _in_a_sentence(error: Exception, model: str) -> Exception:
-    """`error`, or where it is one of a client that met an answer which its author did not think of, ours about it."""
-    if isinstance(error, FallbackExceptionGroup) and len(error.exceptions) == 1:
-        return error.exceptions[0]  # of a chain of one, which nobody wrote
-    if isinstance(error, AgentRunError | ModelRetry | LlmdoError | FallbackExceptionGroup):
-        return error
-    return LlmdoError(f"the model `{model}` raised {sentence_of(error)}")
+    def _in_a_sentence(self, error: Exception) -> Exception:
+        """`error`, or where it is one of a provider, its client or the workspace's own model, ours about it."""
+        if isinstance(error, FallbackExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]  # of a chain of one, which nobody wrote
+        if isinstance(error, ModelAPIError | FallbackExceptionGroup):
+            return explained(error, {one.model_name: one.model_id for one in _asked(self.wrapped)})
+        if isinstance(error, AgentRunError | ModelRetry | LlmdoError):
+            return error
+        sentence = f"the model `{self.model_id}` raised {sentence_of(error)}"
+        return self._report.runtime.config.backtrace.crash(sentence, error)
 
 
 def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> float | None:
@@ -174,7 +182,7 @@ def _passes(error: Exception) -> bool:
     if isinstance(error, ModelHTTPError):
         said = (error.headers or {}).get("x-should-retry")
         return said != "false" and (error.status_code >= 500 or error.status_code in TOO_EARLY)
-    return isinstance(error, ModelConnectionError)
+    return isinstance(error, ModelConnectionError | UnreadableAnswerError)
 
 
 def _was_not_begun(error: Exception) -> bool:

@@ -1,0 +1,96 @@
+"""An answer that was cut off is not taken for a complete one without a word."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdo.graph import Graph
+from llmdo.render import narration
+from llmdo.runtime.telemetry.events import AnswerTruncated, Event
+from llmdo.runtime.telemetry.redaction import Redaction
+
+from .building import go, graph, script, worker
+
+CUT = """
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+
+def ending(reason):
+    def answer(messages, info):
+        return ModelResponse(parts=[TextPart("The first half of")], finish_reason=reason)
+    return FunctionModel(answer)
+
+length, content_filter, stop = ending("length"), ending("content_filter"), ending("stop")
+"""
+WHY = {
+    "length": "it reached the limit of its tokens",
+    "content_filter": "a content filter of its provider ended it",
+}
+
+
+def with_errors(made: Graph) -> Graph:
+    return dataclasses.replace(made, settings=dataclasses.replace(made.settings, on_truncated="error"))
+
+
+def told(events: list[Event]) -> list[str]:
+    redaction = Redaction.of({})
+    return [line for one in events if (line := narration.line(one, 0, redaction))]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "cut.py").write_text(CUT)
+    script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"])
+    return tmp_path
+
+
+def alone(reason: str) -> Graph:
+    return graph(worker("main", model=f"python:cut.py:{reason}"))
+
+
+def below(reason: str) -> Graph:
+    return graph(worker("main", "helper"), worker("helper", model=f"python:cut.py:{reason}"))
+
+
+@pytest.mark.parametrize("reason", WHY)
+def test_a_cut_answer_is_an_event_and_a_warning(root: Path, reason: str) -> None:
+    events: list[Event] = []
+    outcome = go(alone(reason), root, on_event=events.append)
+    assert (outcome.status, outcome.output) == ("completed", "The first half of")
+    assert [one.reason for one in events if isinstance(one, AnswerTruncated)] == [WHY[reason]]
+    (line,) = told(events)
+    assert line.startswith("warning: main: the answer of function:")
+    assert line.endswith(f"is not complete: {WHY[reason]}")
+
+
+@pytest.mark.parametrize("reason", WHY)
+def test_the_caller_of_a_delegate_is_told_that_its_answer_was_cut(root: Path, reason: str) -> None:
+    outcome = go(below(reason), root)
+    assert outcome.output == (
+        "[success: The first half of\n\n"
+        f"[The answer of `helper` ends here and is not complete: {WHY[reason]}.]]"
+    )
+
+
+@pytest.mark.parametrize("reason", WHY)
+def test_a_workspace_may_take_it_for_a_failure(root: Path, reason: str) -> None:
+    outcome = go(with_errors(alone(reason)), root)
+    assert (outcome.status, outcome.output) == ("failed", None)
+    assert outcome.error == f"the answer of `main` is not complete: {WHY[reason]}"
+    assert outcome.hint == "raise `max_tokens` in its `model_settings`, or ask for less"
+    delegated = go(with_errors(below(reason)), root)
+    assert delegated.output is not None
+    assert "[failed: `helper` failed: the answer of `helper` is not complete" in delegated.output
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_complete_answer_is_as_it_is(root: Path, strict: bool) -> None:
+    made: Any = with_errors if strict else lambda one: one
+    events: list[Event] = []
+    assert go(made(alone("stop")), root, on_event=events.append).output == "The first half of"
+    assert go(made(below("stop")), root, on_event=events.append).output == "[success: The first half of]"
+    assert not [one for one in events if isinstance(one, AnswerTruncated)]
