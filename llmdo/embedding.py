@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import asyncio
 import dataclasses
+import inspect
 import json
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-from typing_extensions import TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 from llmdo import checks, inventory, locking, personal
 from llmdo import project as projects
@@ -30,7 +30,7 @@ from llmdo.values import fields, replace
 from llmdo.workspace import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from pydantic_ai.models import Model
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     ModelSaid = str | Model | dict[str, str | Model] | None
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Kind = Literal["worker", "function", "tool"]
 Files = str | os.PathLike[str]
 
@@ -57,21 +59,30 @@ class InvalidTeamError(LlmdoError, ValueError):
         self.findings = tuple(findings)
 
 
-class RunSettings(TypedDict, total=False):
-    """What the caller says of one run. Nothing of it lifts a block."""
+def _naming(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, whose error about an argument that it does not have names the nearest that it has."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
 
-    approver: Approver | None
-    """Without one nobody is asked, and what needs approval is refused."""
-    policy: RunPolicy | None
-    paths: Mapping[str, str]
-    """Path maps that replace or add to the manifest's."""
-    limits: Limits | None
-    """May only lower those of the entry."""
-    max_depth: int | None
-    """May only lower the workspace's."""
-    on_event: Sink
-    journal: bool
-    """Whether it keeps a journal, as runs from the command line do: to be resumed, replayed and audited."""
+    def require_known(named: Iterable[str]) -> None:
+        if unknown := next((name for name in named if name not in known), None):
+            meant = did_you_mean(unknown, known) or f"it has {', '.join(f'`{name}`' for name in known)}"
+            raise TypeError(f"`{function.__name__}` has no argument `{unknown}`: {meant}")
+
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def start(*args: P.args, **named: P.kwargs) -> Any:
+            require_known(named)
+            return await function(*args, **named)
+
+        return cast("Callable[P, R]", start)
+
+    @wraps(function)
+    def call(*args: P.args, **named: P.kwargs) -> R:
+        require_known(named)
+        return function(*args, **named)
+
+    return call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,20 +96,30 @@ class TeamEntry:
     prompts: Mapping[str, str] = field(repr=False)
     models: ModelChoice = field(default_factory=ModelChoice, repr=False)
 
+    @_naming
     async def run(
         self,
         input: str | Mapping[str, Any] | None = None,  # noqa: A002
         *,
         locked: bool = False,
-        **said: Unpack[RunSettings],
+        approver: Approver | None = None,
+        policy: RunPolicy | None = None,
+        paths: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        max_depth: int | None = None,
+        on_event: Sink = discard,
+        journal: bool = False,
     ) -> RunOutcome:
         """How a run of it ended; None is the input that the entry has itself.
+
+        Without an `approver` nobody is asked, and what needs approval is refused. `paths` replace or add to those of
+        the manifest; `limits` and `max_depth` may only lower what the files say. With `journal` the run keeps one, as
+        those from the command line do: to be resumed, replayed and audited. Nothing of it lifts a block.
 
         Raises:
             LlmdoError: The run cannot start; nothing was asked of a model.
         """
         person = personal.read(os.environ)
-        approver = said.get("approver")
         if not person.approve_all and approves_all(approver):
             raise LlmdoError(
                 "`ApproveAll` is forbidden on this machine",
@@ -107,19 +128,18 @@ class TeamEntry:
         options = RunOptions(
             run=new_run(),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
-            paths=said.get("paths", {}),
+            paths=paths or {},
             models=self.models,
-            max_depth=said.get("max_depth"),
-            policy=said.get("policy"),
+            max_depth=max_depth,
+            policy=policy,
             approver=approver,
             mode="reject-all" if approver is None else f"{type(approver).__name__}, from Python",
             tightening=person.rules,
-            on_event=said.get("on_event", discard),
+            on_event=on_event,
             locked=locked,
         )
-        limits = said.get("limits")
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        with self._journal(options.run or "", keeps=said.get("journal", False)) as recorder:
+        with self._journal(options.run or "", keeps=journal) as recorder:
             options = dataclasses.replace(options, recorder=recorder)
             return await run_entry(
                 graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
@@ -145,6 +165,7 @@ class BuiltEntry(NamedTuple):
     """Every tool that an entry in Python could come to call, its own and those of its workers."""
 
 
+@_naming
 def run(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
@@ -152,7 +173,13 @@ def run(
     *,
     model: ModelSaid = None,
     locked: bool = False,
-    **said: Unpack[RunSettings],
+    approver: Approver | None = None,
+    policy: RunPolicy | None = None,
+    paths: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    max_depth: int | None = None,
+    on_event: Sink = discard,
+    journal: bool = False,
 ) -> RunOutcome:
     """As `run_async`, for callers without an event loop.
 
@@ -162,10 +189,28 @@ def run(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(run_async(workspace, entry, input, model=model, locked=locked, **said))
-    raise LlmdoError("an event loop runs here already", hint="`await llmdo.run_async(...)`")
+        pass
+    else:
+        raise LlmdoError("an event loop runs here already", hint="`await llmdo.run_async(...)`")
+    return asyncio.run(
+        run_async(
+            workspace,
+            entry,
+            input,
+            model=model,
+            locked=locked,
+            approver=approver,
+            policy=policy,
+            paths=paths,
+            limits=limits,
+            max_depth=max_depth,
+            on_event=on_event,
+            journal=journal,
+        )
+    )
 
 
+@_naming
 async def run_async(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
@@ -173,7 +218,13 @@ async def run_async(
     *,
     model: ModelSaid = None,
     locked: bool = False,
-    **said: Unpack[RunSettings],
+    approver: Approver | None = None,
+    policy: RunPolicy | None = None,
+    paths: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    max_depth: int | None = None,
+    on_event: Sink = discard,
+    journal: bool = False,
 ) -> RunOutcome:
     """How a run of `entry` ended, which may be left out where there is only one, or a `main`.
 
@@ -186,9 +237,20 @@ async def run_async(
         LlmdoError: The run cannot start; nothing was asked of a model.
     """
     started = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
-    return await started.run(input, locked=locked, **said)
+    return await started.run(
+        input,
+        locked=locked,
+        approver=approver,
+        policy=policy,
+        paths=paths,
+        limits=limits,
+        max_depth=max_depth,
+        on_event=on_event,
+        journal=journal,
+    )
 
 
+@_naming
 def open_entry(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
@@ -214,6 +276,7 @@ def open_entry(
     return _entry_of(graph, root, project.prompts, name, _choice(model))
 
 
+@_naming
 async def build_entry(
     worker_files: Iterable[Files],
     python_files: Iterable[Files] = (),
@@ -238,12 +301,8 @@ def _build(files: Sequence[Files], model: str | Model | None, name: str) -> Buil
     manifest = manifest_of(paths)
     project = projects.read(root, manifest)
     _require_sound(project)
-    if start := _start_of(project, name):
-        calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
-        called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
-        text = f"{manifest.text}\n[entries.{name}]\n{start}{called}"
-        project = projects.read(root, Source(manifest.path, text))
-        _require_sound(project)
+    project = with_entry(project, root, manifest, name)
+    _require_sound(project)
     graph = locking.derive(project)
     entry = graph.entries[name]
     made = _choice(model)
@@ -257,6 +316,21 @@ def _build(files: Sequence[Files], model: str | Model | None, name: str) -> Buil
     if built.kind == "worker":
         return BuiltEntry(built, (), ())
     return BuiltEntry(built, tuple(call.name for call in entry.calls), inventory.list_tools(graph, entry))
+
+
+def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
+    """`project`, which is sound and whose `manifest` says no more than its files, with the entry of that name.
+
+    Raises:
+        InvalidTeamError: There is no such entry, or more than one.
+    """
+    start = _start_of(project, name)
+    if start is None:
+        return project
+    calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
+    called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
+    text = f"{manifest.text}\n[entries.{json.dumps(name)}]\n{start}{called}"
+    return projects.read(root, Source(manifest.path, text))
 
 
 def _start_of(project: Project, name: str) -> str | None:
@@ -372,6 +446,8 @@ def _choice(model: ModelSaid) -> ModelChoice:
 
 def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
     """The graph with the limits of an entry lowered to `limits` where those are lower."""
+    if not isinstance(limits, Limits):
+        raise TypeError("`limits` is a `llmdo.Limits`, such as `llmdo.Limits(requests=10)`")
     entry = graph.entries[name]
     lower = {}
     for one in fields(Limits):

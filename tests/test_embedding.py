@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -236,6 +237,74 @@ def test_what_cannot_be_built_is_a_value_error(files: list[str], entry: str, sai
     with pytest.raises(ValueError, match=re.escape(said)) as raised:
         asyncio.run(llmdo.build_entry(workers, python, entry_name=entry))
     assert isinstance(raised.value, llmdo.LlmdoError)
+
+
+MISSPELT = {
+    "polcy": "did you mean `policy`?",
+    "limit": "did you mean `limits`?",
+    "on_events": "did you mean `on_event`?",
+    "message_history": "it has ",
+}
+
+
+@pytest.mark.parametrize("name", MISSPELT)
+def test_a_misspelt_argument_starts_nothing(name: str, team: Path) -> None:
+    asked: list[object] = []
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(info)
+        return ModelResponse(parts=[TextPart(str(messages))])
+
+    said = f"` has no argument `{name}`: {MISSPELT[name]}"
+    with pytest.raises(TypeError, match=re.escape(f"`run{said}")):
+        llmdo.run(team, model=FunctionModel(model), **{name: None})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=re.escape(f"`run_async{said}")):
+        asyncio.run(llmdo.run_async(team, model=FunctionModel(model), **{name: None}))  # type: ignore[arg-type]
+    entry = build("team/helper.worker", entry_name="helper", model=FunctionModel(model)).entry
+    with pytest.raises(TypeError, match=re.escape(f"`run{said}")):
+        asyncio.run(entry.run("hi", **{name: None}))  # type: ignore[arg-type]
+    assert asked == []
+
+
+def test_limits_that_are_none_are_refused(team: Path) -> None:
+    with pytest.raises(TypeError, match=r"`limits` is a `llmdo\.Limits`"):
+        llmdo.run(team, limits={"requests": 1})  # type: ignore[arg-type]
+
+
+USES = """\
+import llmdo
+
+async def use(policy: llmdo.embedding.RunPolicy) -> None:
+    llmdo.run("team", "main", "x", policy=policy, limits=llmdo.Limits(requests=1), journal=True)
+    entry = llmdo.build_entry(["a.worker"], model="m")
+    built = await entry
+    await built.entry.run("x", max_depth=1)
+    llmdo.run("team", polcy=policy)  # wrong
+    llmdo.run("team", limit=llmdo.Limits())  # wrong
+    llmdo.run("team", limits={"requests": 1})  # wrong
+    await llmdo.run_async("team", message_history=[])  # wrong
+    await built.entry.run("x", locked="yes")  # wrong
+    await built.entry.run("x", on_evnt=print)  # wrong
+    await llmdo.build_entry(["a.worker"], name="main")  # wrong
+"""
+
+
+def test_a_type_checker_finds_each_wrong_argument(tmp_path: Path) -> None:
+    """With the modules that say what the arguments are, and without the rest: it would take a minute."""
+    (tmp_path / "uses.py").write_text(USES, encoding="utf-8")
+    package = Path(llmdo.__file__).parent
+    modules = [str(package / f"{name}.py") for name in ("__init__", "embedding", "graph", "values")]
+    options = ["--follow-imports=skip", f"--cache-dir={tmp_path / 'cache'}", "--disable-error-code=misc"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "uses.py", *modules],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(package.parent)},
+        capture_output=True,
+        text=True,
+    )
+    reported = [int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith("uses.py:")]
+    wrong = [number for number, line in enumerate(USES.splitlines(), 1) if line.endswith("# wrong")]
+    assert sorted({*reported}) == wrong, done.stdout
 
 
 def test_importing_llmdo_loads_nothing_heavy() -> None:

@@ -26,6 +26,7 @@ from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.preparation import new_run
 from llmdo.runtime.run import run, run_sync
+from llmdo.runtime.stop import Stop
 from llmdo.runtime.telemetry.events import each
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RunOutcome",
     "RunPolicy",
     "RuntimeConfig",
+    "Stop",
     "Usage",
     "approver_at",
     "each",

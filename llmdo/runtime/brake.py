@@ -24,6 +24,9 @@ class Brake:
         """Why the run was stopped, where it was."""
         self._run: asyncio.Task[object] | None = None
         self._live: set[asyncio.Task[object]] = set()
+        self._parked: set[asyncio.Future[None]] = set()
+        """What the places wait for that stopped the run. The run may wait for such a place: it is let go then."""
+        self._is_over = False
 
     @asynccontextmanager
     async def guarding(self) -> AsyncIterator[None]:
@@ -39,6 +42,9 @@ class Brake:
             if self.reason is None or (self._run and self._run.uncancel() > 0):
                 raise
         finally:
+            self._is_over = True
+            for parked in tuple(self._parked):
+                parked.cancel()
             if self._live:
                 await asyncio.wait(self._live)
         if self.reason is not None:
@@ -52,9 +58,20 @@ class Brake:
                 self._run.cancel()
 
     async def pull(self, reason: LlmdoError) -> NoReturn:
-        """Stops the run for `reason`, or for the one that came first. Never returns: its caller is cancelled."""
+        """Stops the run for `reason`, or for the one that came first. Never returns: its caller is cancelled.
+
+        Raises:
+            CancelledError: At the latest when the run is over but for what it carries through.
+        """
         self.stop(reason)
-        await asyncio.get_running_loop().create_future()
+        if self._is_over:
+            raise asyncio.CancelledError
+        parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._parked.add(parked)
+        try:
+            await parked
+        finally:
+            self._parked.discard(parked)
         raise AssertionError
 
     async def carried_through(self, work: Coroutine[object, object, Result]) -> Result:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage
 
     from llmdo.graph import Limits
+    from llmdo.journal.spent import Spent
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Call
     from llmdo.runtime.ledger import Ledger
@@ -57,6 +58,8 @@ class Budget:
     """When the last requests started, or will: as many as a minute allows."""
     _tool_calls: set[str] = field(init=False, default_factory=set)
     """The call paths of the tool calls that were let through."""
+    _seconds: float = field(init=False, default=0.0)
+    """In which earlier processes worked at the run."""
     _loose: set[tuple[str, str]] = field(init=False, default_factory=set)
     """The limits that cannot hold for a model, which was said already."""
 
@@ -90,19 +93,19 @@ class Budget:
         Raises:
             LimitReached: It may not; says which limit is reached.
         """
-        self.check_requests(depth)
+        self.check_requests(depth, self.ledger.unanswered)
         self._check_spent()
 
-    def check_requests(self, depth: int) -> None:
+    def check_requests(self, depth: int, unanswered: int = 0) -> None:
         """Returns where requests are left for a worker at `depth`, and one for each worker above it.
 
-        The callers need theirs to finish with what was reached.
+        The callers need theirs to finish with what was reached. `unanswered` requests are spent besides.
 
         Raises:
             LimitReached: There are none; says so.
         """
         most = DEFAULT_REQUESTS if self.limits.requests is None else self.limits.requests
-        left = most - max(self.ledger.requests, self.ledger.usage.requests)
+        left = most - max(self.ledger.requests, self.ledger.usage.requests) - unanswered
         if left <= depth:
             reached = f"the run's limit of {_counted(most, 'request')} is reached"
             if left > 0:
@@ -112,6 +115,18 @@ class Budget:
             if self.limits.requests is None:
                 reached += " (the entry names none; `limits.requests` sets it)"
             raise LimitReached(reached)
+
+    def count_earlier(self, spent: Spent) -> None:
+        """Counts what earlier processes of the run spent, as far as serving it does not count it again."""
+        self.ledger.count_unanswered(spent.unanswered)
+        self._tool_calls.update(spent.tool_calls)
+        self._seconds = spent.seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long this process may work at the run; None where nothing limits that."""
+        most = self.limits.seconds
+        return None if most is None else max(0.0, most - self._seconds)
 
     def count_tool_call(self, path: str) -> None:
         """Counts the tool call at `path`, once.
@@ -128,12 +143,12 @@ class Budget:
 
     def look_at(self, path: str, model: str, used: RequestUsage) -> None:
         """Says, once for a model, which limits cannot hold because of what its provider does not tell."""
-        if model.startswith(UNPAID):
-            return
+        is_unpaid = model.startswith(UNPAID)
         tokens = (self.limits.input_tokens, self.limits.output_tokens, self.limits.total_tokens)
         if used.unmeasured_requests and any(one is not None for one in tokens):
-            self._loosen(path, model, "tokens", "its provider does not say how many it used")
-        if used.cost is None and self.limits.cost_usd is not None:
+            who = "it is scripted and" if is_unpaid else "its provider"
+            self._loosen(path, model, "tokens", f"{who} does not say how many it used")
+        if not is_unpaid and used.cost is None and self.limits.cost_usd is not None:
             self._loosen(path, model, "cost-usd", "no price is known for it")
 
     def _loosen(self, path: str, model: str, limit: str, reason: str) -> None:

@@ -11,27 +11,31 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from llmdo.authority import Authority, Capability, Ceiling
+from llmdo.backtrace import frames_of
 from llmdo.builtin import PROVIDER_SIDE
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import DELEGATE, READ, delegation, hands_over, tools_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
 from llmdo.runtime.frame import CallFrame
-from llmdo.runtime.gate.call import Call, Refused
-from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_delegation, spawned
+from llmdo.runtime.gate.call import Call
+from llmdo.runtime.gate.decisions import judge, require_unasked
+from llmdo.runtime.gate.numbering import call_path
+from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, spawned
 from llmdo.runtime.gate.provider_side import offered
-from llmdo.runtime.gate.toolset import Gate, call_path
-from llmdo.runtime.ledger import DeniedCall
-from llmdo.runtime.models.failure import told
+from llmdo.runtime.gate.toolset import Gate
+from llmdo.runtime.models.failure import explained, told
+from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
+from llmdo.runtime.place import not_calling, place_of
 from llmdo.runtime.recording.standin import StandInToolset
+from llmdo.runtime.recording.terms import DivergenceError
 from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 from llmdo.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
 
     from pydantic import BaseModel
     from pydantic_ai import RunContext
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph import Use, Worker
     from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.place import Place
     from llmdo.runtime.signatures import Signature
 
 
@@ -53,44 +58,67 @@ class AgentRuntime:
         """The runtime of a call of the worker `name` from here: for code that runs a worker's agent itself.
 
         Raises:
-            ToolFailed: `name` is not one of the caller's delegates, or a policy is against it.
+            ToolFailed: `name` is not one of the caller's delegates, or the call is blocked, needs an approval, for
+                which nobody can be asked here, or a policy is against it.
         """
         callee = _callee(self, name)
-        path = self._path_below(name, None)
-        if why := objection_to_delegation(self.frame.policies, name):
-            denied = DeniedCall(path=path, tool=name, decision="blocked", reasons=(why,))
-            self.config.ledger.denied.append(denied)
-            raise Refused(f"`{name}` is blocked: {why}")
-        return below(self, callee, input=input, path=path)
+        call = Call(
+            path=self._path_at(place_of(self.frame, None, name), name, input),
+            toolset=name,
+            tool=name,
+            arguments={"input": input},
+            raised=(DELEGATE,),
+            declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
+        )
+        require_unasked(self.config, self.frame, call)
+        return below(self, callee, input=input, path=call.path)
 
-    async def call_agent(
+    def call_agent(
         self,
         name: str,
         input: str | Mapping[str, Any] | BaseModel,  # noqa: A002
         ctx: RunContext[Any] | None = None,
         attachments: Sequence[str] = (),
-    ) -> str:
+        *,
+        key: str | None = None,
+    ) -> Coroutine[Any, Any, str]:
         """The output of the worker `name`, called by code: a tool gives its `ctx`, an entry's function has none.
 
-        A worker with a typed input takes its model, or data or JSON that fits it. A typed output comes as JSON.
+        A worker with a typed input takes its model, or data or JSON that fits it. A typed output comes as JSON. The
+        call has its place in the order of the code from here on, not from when it is awaited; where only time puts
+        calls in order, as in threads, `key` names it among those of the worker.
 
         Raises:
             ToolFailed: The call is not one of the caller's own, is refused or fails; in a function, LlmdoError.
         """
-        path = self._path_below(name, ctx)
+        place = place_of(self.frame, None if ctx is None else call_path(self.frame, ctx), name, key)
+        return self._called(place, name, input, ctx, attachments)
+
+    async def _called(
+        self,
+        place: Place,
+        name: str,
+        input: str | Mapping[str, Any] | BaseModel,  # noqa: A002
+        ctx: RunContext[Any] | None,
+        attachments: Sequence[str],
+    ) -> str:
         try:
-            callee = _callee(self, name)
-            arguments = _arguments(self.config.signatures[name], input, attachments)
-            call = Call(
-                path=path,
-                toolset=name,
-                tool=name,
-                arguments=arguments,
-                raised=_raised(self.config, arguments.get(FILES) or ()),
-                declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
-            )
-            await judge(self.config, self.frame, call, ctx)
-            return await _enter(self, callee, arguments, path, ctx)
+            with not_calling():
+                callee = _callee(self, name)
+                arguments = _arguments(self.config.signatures[name], input, attachments)
+                path = self._path_at(place, name, arguments)
+                if self.config.recorder:
+                    await self.config.recorder.require_same(path, name, arguments)
+                call = Call(
+                    path=path,
+                    toolset=name,
+                    tool=name,
+                    arguments=arguments,
+                    raised=_raised(self.config, arguments.get(FILES) or ()),
+                    declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
+                )
+                await judge(self.config, self.frame, call, ctx, ends="return")
+                return await _enter(self, callee, arguments, path, ctx)
         except ToolFailed as failed:
             if ctx is not None:
                 raise
@@ -125,18 +153,27 @@ class AgentRuntime:
             toolset=worker.name,
             tool="load_attachment",
             arguments={"path": path},
-            raised=(files.read_of(path, self.config.paths),),
+            raised=tuple(files.raised_by(path, self.config.paths)),
             declared=(READ,),
         )
         await judge(self.config, self.frame, call)
         return await files.load_one(worker, path, self.config.paths, self.config.confined)
 
-    def _path_below(self, name: str, ctx: RunContext[Any] | None) -> str:
-        """The path of a call made by code: counted where it is made, in the order of the calls."""
-        above = self.frame.path if ctx is None else call_path(self.frame, ctx)
-        numbers = self.config.ledger.unrecorded
-        numbers[f"{above}/{name}"] += 1
-        return f"{above}/{name}#{numbers[f'{above}/{name}']}"
+    def _path_at(self, place: Place, name: str, given: object) -> str:
+        """The path of a call made by code at `place`; `given` is its input."""
+        unnumbered = f"{place.above}/{name}"
+        if place.number is not None:
+            return f"{unnumbered}#{place.number}"
+        recorder = self.config.recorder
+        if recorder is None:
+            return self.config.ledger.unordered.path(unnumbered, "", lambda _: False)
+        try:
+            return self.config.ledger.unordered.path(
+                unnumbered, recorder.encoding.digest(given), recorder.has_called
+            )
+        except DivergenceError as error:
+            recorder.brake.stop(error)
+            raise
 
     def _make(self, use: Use) -> AbstractToolset[Any]:
         graph, caller = self.config.graph, self.frame.worker
@@ -195,17 +232,19 @@ async def _enter(
     try:
         order = config.signatures[callee.name].takes.order(arguments)
     except Exception as error:  # from the code of a typed input: anything at all
-        raise ToolFailed(f"`{callee.name}` was not called: {told(error)}") from error
+        raise ToolFailed(f"`{callee.name}` was not called: {told(error, config.backtrace)}") from error
     child = below(runtime, callee, input=order.text, path=path)
     content = await _handed(config, callee, order.attachments, path)
     try:
-        output = await run_worker(child, [*order.parts, *content], ctx)
+        with not_calling():
+            output = await run_worker(child, [*order.parts, *content], ctx)
     except Exception as error:  # a callee may fail in any way; its caller's tree goes on
-        why = told(error)
+        why = told(error, config.backtrace)
         if isinstance(error, UsageLimitExceeded):
             why += "; finish with what you have"
         if config.recorder:
-            why = config.recorder.returned(path, None, why) or why
+            frames = frames_of(explained(error, backtrace=config.backtrace))
+            why = config.recorder.returned(path, None, why, frames) or why
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     if config.recorder:
         config.recorder.returned(path, output, None)
@@ -235,7 +274,7 @@ async def run_worker(
     config.on_event(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
     if config.recorder:
         config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
-    output, failure = None, "it was interrupted"
+    output, failure = None, LlmdoError("it was interrupted")
     try:
         result = await config.agents.of(frame.name).run(
             prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
@@ -247,9 +286,12 @@ async def run_worker(
             usage_limits=config.limits if ctx is None else ctx.usage_limits,
             capabilities=await offered(config, frame) or None,
         )
-        output = config.signatures[frame.name].result(result.output)
+        answer = config.signatures[frame.name].result(result.output)
+        if reason := cut_off(result.response):
+            answer = _incomplete(runtime, answer, reason)
+        output = answer
     except Exception as error:
-        failure = told(error)
+        failure = explained(error, backtrace=config.backtrace)
         raise
     finally:
         config.on_event(
@@ -257,10 +299,28 @@ async def run_worker(
                 path=frame.path,
                 worker=frame.name,
                 output=output,
-                error=None if output is not None else failure,
+                error=None if output is not None else told(failure),
+                frames=() if output is not None else frames_of(failure),
             )
         )
     return output
+
+
+def _incomplete(runtime: AgentRuntime, answer: str, reason: str) -> str:
+    """An answer that was cut off, as it is handed on: who called a delegate is told in it, where it is text.
+
+    Raises:
+        LlmdoError: The workspace has no use for such answers.
+    """
+    config, frame = runtime.config, runtime.frame
+    if config.graph.settings.on_truncated == "error":
+        raise LlmdoError(
+            f"the answer of `{frame.name}` is not complete: {reason}",
+            hint="raise `max_tokens` in its `model_settings`, or ask for less",
+        )
+    if "/" not in frame.path or config.signatures[frame.name].gives is not None:
+        return answer
+    return f"{answer}\n\n[The answer of `{frame.name}` ends here and is not complete: {reason}.]"
 
 
 def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
@@ -302,7 +362,7 @@ def authority_below(config: RuntimeConfig, above: Authority, worker: Worker) -> 
 
 def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capability, ...]:
     """What a call to a worker raises: the delegation, and for its caller, reading each file that it hands over."""
-    return (DELEGATE, *(files.read_of(path, config.paths) for path in attachments))
+    return (DELEGATE, *frozenset().union(*(files.raised_by(path, config.paths) for path in attachments)))
 
 
 class WorkerToolset(AbstractToolset[Any]):

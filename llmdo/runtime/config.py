@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic_ai.usage import UsageLimits
 
     from llmdo.authority import Rule
+    from llmdo.backtrace import Backtrace
     from llmdo.graph import Entry, Graph
     from llmdo.runtime.agents import Agents
     from llmdo.runtime.approvals.approver import Approver
@@ -48,6 +49,8 @@ class RuntimeConfig:
     """Of every worker that the entry can reach."""
     resolver: ToolsetResolver
     confined: Root
+    backtrace: Backtrace
+    """Finds where the workspace's own code failed."""
     paths: PathMap
     max_depth: int
     budget: Budget

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.usage import RunUsage
 
+from llmdo.runtime.place import UnorderedCalls
+from llmdo.runtime.stop import Stop
+
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Mapping
 
     from pydantic_ai.usage import RequestUsage
 
     from llmdo.authority import Decision
+    from llmdo.runtime.gate.numbering import CallNumbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,26 +40,21 @@ class Ledger:
     """Of the whole tree; pydantic-ai adds to it. Its requests are the responses that were acted on."""
     requests: int = 0
     """Those that were sent to providers, failed ones and those under way included."""
+    unanswered: int = 0
+    """Those that earlier processes of the run sent, and whose answers nobody heard: they count beside these."""
     by_worker: dict[str, RunUsage] = field(default_factory=dict)
     denied: list[DeniedCall] = field(default_factory=list)
     said: str | None = None
     """The last text of the entry's worker: what was reached, where the run does not complete."""
-    unrecorded: Counter[str] = field(default_factory=Counter)
-    """How many calls to a worker were made at each place by code, which no model's response puts in order."""
+    numbers: dict[str | None, CallNumbers] = field(default_factory=dict)
+    """The numbers of the calls of each run of an agent, by its id."""
+    unordered: UnorderedCalls = field(default_factory=UnorderedCalls)
     lock: str | None = None
     """The digest of the lock of the graph that is run; None until a question needs it."""
-    task: asyncio.Task[Any] | None = None
-    """What runs the entry."""
-    stopped: str | None = None
-    """Why a person ended the run, where one did."""
+    stop: Stop = field(default_factory=Stop)
+    """Ends the run early."""
     starts: dict[str, asyncio.Task[object]] = field(default_factory=dict)
     """The decisions on starting MCP servers, by call path."""
-
-    def stop(self, reason: str) -> None:
-        """Ends the run as Ctrl-C does: with all that was started, and with an outcome."""
-        self.stopped = reason
-        if self.task:
-            self.task.cancel()
 
     def of_worker(self, name: str) -> RunUsage:
         """What the calls of one worker have used, without its delegates."""
@@ -65,6 +64,12 @@ class Ledger:
         """Adds a request of `worker`, or takes one back."""
         self.requests += number
         self.of_worker(worker).requests += number
+
+    def count_unanswered(self, by_worker: Mapping[str, int]) -> None:
+        """Adds the requests of earlier processes that no model answered."""
+        for worker, number in by_worker.items():
+            self.unanswered += number
+            self.of_worker(worker).requests += number
 
     def count_answered(self, worker: str, used: RequestUsage) -> None:
         """Adds a request of `worker` that was answered in an earlier part of the run."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.stop import Stop
     from llmdo.runtime.telemetry.events import Sink
 
 
@@ -32,6 +33,8 @@ class RunOptions:
     models: ModelChoice = field(default_factory=ModelChoice)
     max_depth: int | None = None
     """May only lower the workspace's."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """Limits of the entry that a person sets anew for a run which goes on, by their names in the manifest."""
     policy: RunPolicy | None = None
     """Has a say over every call, beside the limits of the run."""
     approver: Approver | None = None
@@ -41,6 +44,9 @@ class RunOptions:
     tightening: tuple[Rule, ...] = ()
     """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
     on_event: Sink = discard
+    """One that fails ends the run."""
+    stop: Stop | None = None
+    """Ends this run early."""
     instruments: tuple[AbstractCapability[Any], ...] = ()
     """What watches every agent of the run, such as a trace."""
     run: str | None = None
@@ -51,3 +57,5 @@ class RunOptions:
     """The folder that the workspace's own Python is loaded from; None: the workspace."""
     locked: bool = False
     """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""
+    debug: bool = False
+    """Whether failures tell all their frames, and not only those of the workspace's own code."""

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
 
-    from pydantic_ai.usage import RunUsage
+    from pydantic_ai.usage import RequestUsage, RunUsage
 
+    from llmdo.backtrace import Frame
     from llmdo.runtime.ledger import DeniedCall
     from llmdo.runtime.telemetry.events import Status
 
@@ -21,8 +22,9 @@ class Usage:
 
     requests: int
     tool_calls: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
+    """None where no request was measured, as of a scripted model."""
     cost_usd: Decimal | None
     """None where no price is known."""
 
@@ -36,11 +38,17 @@ class RunOutcome:
     entry: str
     status: Status
     output: str | None
-    """None where it did not complete."""
+    """None where it did not complete; JSON where it `is_typed`."""
     reached: str | None
     """Where it did not complete, the last that the entry's worker said."""
     error: str | None
     """Why it did not complete, in one sentence."""
+    hint: str | None = None
+    """What can be done about it, where somebody knows."""
+    is_typed: bool = False
+    """Whether the entry's worker has a typed output."""
+    frames: tuple[Frame, ...] = ()
+    """Where code of the workspace failed, the innermost first; nothing where it was something else."""
     usage: Usage
     """Of the whole tree."""
     usage_by_worker: Mapping[str, Usage]
@@ -50,10 +58,18 @@ class RunOutcome:
 
 def usage_of(used: RunUsage) -> Usage:
     """The usage that pydantic-ai counted."""
+    sent, received = measured(used)
     return Usage(
         requests=used.requests,
         tool_calls=used.tool_calls,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
+        input_tokens=sent,
+        output_tokens=received,
         cost_usd=used.cost,
     )
+
+
+def measured(used: RunUsage | RequestUsage) -> tuple[int, int] | tuple[None, None]:
+    """The tokens sent and received; None where all that was used is unmeasured."""
+    if used.unmeasured_requests and not (used.input_tokens or used.output_tokens):
+        return None, None
+    return used.input_tokens, used.output_tokens

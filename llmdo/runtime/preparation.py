@@ -6,29 +6,35 @@ import os
 import secrets
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import base_rules, decide
+from llmdo.authority import base_rules
+from llmdo.backtrace import Backtrace
+from llmdo.graph import Limits
 from llmdo.inventory import governing_files, reachable
+from llmdo.journal.spent import spent
+from llmdo.models import python_reference
+from llmdo.modules import importable, text_digests
+from llmdo.resolve import limits
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.budget import Budget, TreeLimits
-from llmdo.runtime.calls import authority_below, entry_authority
 from llmdo.runtime.config import RuntimeConfig
 from llmdo.runtime.gate.provider_side import require_support
-from llmdo.runtime.gate.starting import START_TOOL, is_server
 from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
 from llmdo.runtime.recording.requests import Recording
 from llmdo.runtime.recording.standin import StandInModel
 from llmdo.runtime.signatures import signatures_of
+from llmdo.runtime.stop import Stop
 from llmdo.runtime.telemetry.events import ServerNoticed
 from llmdo.toolsets.launch import Launcher
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.resolver import ToolsetResolver
-from llmdo.toolsets.servers import servers_of
-from llmdo.values import replace
+from llmdo.toolsets.servers import require_client, servers_of
+from llmdo.values import fields, replace
+from llmdo.workspace import read_modules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from llmdo.graph import Entry, Graph
+    from llmdo.runtime.models.choice import ModelChoice
     from llmdo.runtime.options import RunOptions
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.toolsets.confinement import Root
@@ -57,12 +64,14 @@ def configure(
     Raises:
         LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
     """
+    stop = options.stop or Stop()
+    on_event = stop.guarding(options.on_event)
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
     uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
     uses += [entry.use] if entry.use else []
     launcher = Launcher(root=root, files=confined, governing=governing_files(graph), environ=os.environ)
-    servers = servers_of(graph, uses, launcher, partial(_notice, options.on_event, entry))
+    servers = servers_of(graph, uses, launcher, partial(_notice, on_event, entry))
     resolver = ToolsetResolver(
         graph=graph,
         root=root,
@@ -74,8 +83,13 @@ def configure(
     )
     if options.recorder is None or not options.recorder.is_closed:
         resolver.preload(uses)
+        if servers:
+            require_client()
     agents = _agents(graph, entry, root, modules, prompts, options)
-    budget = Budget(limits=entry.limits, ledger=Ledger(), on_event=options.on_event)
+    entry = _with_limits(entry, options)
+    budget = Budget(limits=entry.limits, ledger=Ledger(stop=stop), on_event=on_event)
+    if options.recorder:
+        budget.count_earlier(spent(options.recorder.journal))
     depth = graph.settings.max_depth
     return RuntimeConfig(
         run=options.run or new_run(),
@@ -90,15 +104,45 @@ def configure(
         resolver=resolver,
         servers=servers,
         confined=confined,
+        backtrace=Backtrace(modules.root, options.debug),
         paths=paths,
         max_depth=depth if options.max_depth is None else min(depth, options.max_depth),
         policy=options.policy,
         budget=budget,
         limits=TreeLimits(budget),
         ledger=budget.ledger,
-        on_event=options.on_event,
+        on_event=on_event,
         recorder=options.recorder,
     )
+
+
+def with_given_models(graph: Graph, root: Path, given: ModelChoice) -> Graph:
+    """`graph` with the code of those models that only the person who starts the run names."""
+    named = (*given.by_worker.values(), given.default, given.environment)
+    attributes = [python_reference(one) for one in named if one and one not in graph.python_models]
+    paths = {one.rpartition(":")[0] for one in attributes if one} - graph.code.keys()
+    if not paths:
+        return graph
+    found = read_modules(root, sorted(paths))
+    return replace(
+        graph,
+        code={**text_digests(found), **graph.code},
+        importable=graph.importable | importable(found),
+    )
+
+
+def _with_limits(entry: Entry, options: RunOptions) -> Entry:
+    """The entry with the limits that hold for this run: some of them a person may have set anew."""
+    recorder = options.recorder
+    if recorder is None:
+        return entry
+    changed = limits({**spent(recorder.journal).limits, **options.limits})
+    named: dict[str, Any] = {
+        each.name: value for each in fields(Limits) if (value := getattr(changed, each.name)) is not None
+    }
+    if not recorder.terms.live:
+        named["seconds"] = None  # a replay takes as long as it takes
+    return replace(entry, limits=replace(entry.limits, **named))
 
 
 def _agents(
@@ -134,18 +178,6 @@ def _models(
     models = models_of(graph, entry, references, options.models, source)
     require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
     return models
-
-
-def startable(config: RuntimeConfig) -> set[str]:
-    """The MCP servers that some worker of the run may start without a question."""
-    graph = config.graph
-    found: set[str] = set()
-    authority = entry_authority(config)
-    for name in reachable(graph, config.entry):
-        own = authority_below(config, authority, graph.workers[name])
-        if decide(START_TOOL.capabilities, START_TOOL.capabilities, own).decision == "allowed":
-            found.update(use.name for use in graph.workers[name].uses if is_server(config, use))
-    return found
 
 
 def _notice(emit: Sink, entry: Entry, server: str, message: str) -> None:

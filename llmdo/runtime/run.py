@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pydantic_ai.exceptions import UsageLimitExceeded
+from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 
+from llmdo.backtrace import frames_of
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.runtime.calls import (
     AgentRuntime,
@@ -19,16 +20,18 @@ from llmdo.runtime.calls import (
     entry_frame,
     run_worker,
 )
-from llmdo.runtime.models.failure import told
+from llmdo.runtime.models.failure import explained, told
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
-from llmdo.runtime.preparation import configure, startable
+from llmdo.runtime.place import calling, not_calling, numbered_tasks
+from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, kept
 from llmdo.runtime.recording.terms import WaitingError
+from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.python import Modules
+from llmdo.toolsets.python import Modules, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +49,7 @@ EntryFunction = Callable[["AgentRuntime", str], Awaitable[object]]
 def run_sync(
     graph: Graph, *, root: Path, prompts: Mapping[str, str], entry: str, options: RunOptions | None = None
 ) -> RunOutcome:
-    """As `run`, for callers without an event loop. Ctrl-C makes the outcome `interrupted`; a second one raises."""
+    """As `run`, for callers without an event loop. Ctrl-C raises when the journal says that it was interrupted."""
     return asyncio.run(run(graph, root=root, prompts=prompts, entry=entry, options=options))
 
 
@@ -55,10 +58,11 @@ async def run(
 ) -> RunOutcome:
     """The outcome of `entry`, run to its end; `prompts` holds each worker's prompt by its name.
 
-    However the run ends, its outcome says so and what it used. A cancelled one is `interrupted`.
+    However the run ends, its outcome says so and what it used.
 
     Raises:
         LlmdoError: The run cannot start; nothing was asked of a model.
+        CancelledError: It was cancelled. Its events and its journal say that it was interrupted.
     """
     options = options or RunOptions()
     started = _entry(graph, entry)
@@ -68,8 +72,12 @@ async def run(
             f"entry `{entry}` needs an input", hint="give one, or set the entry's `input` in llmdo.toml"
         )
     code = options.code or root
-    with closing(Root.open(root)) as confined, closing(Root.open(code)) as code_files:
-        modules = Modules(code, code_files)
+    graph = with_given_models(graph, code, options.models)
+    with (
+        closing(Root.open(root)) as confined,
+        closing(Root.open(code)) as code_files,
+        Modules(code, code_files, graph.code) as modules,
+    ):
         config = configure(graph, started, root, confined, modules, prompts, options)
         work = _work_of(config, modules, text)
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it
@@ -77,22 +85,71 @@ async def run(
                 await connections.enter_async_context(model)
             if config.servers:
                 connections.push_async_callback(config.servers.close)
-                if options.locked:
-                    await config.servers.require_locked(sorted(startable(config)))
-            begin(config, text, options)
-            return kept(config.recorder, await _outcome(config, work, text))
+            await begin(config, text, options)
+            if options.locked:
+                await _start_servers(config, text)
+            outcome, cancellation = await _outcome(config, work, text)
+            return await _recorded(config, outcome, cancellation)
+
+
+async def _recorded(
+    config: RuntimeConfig, outcome: RunOutcome, cancellation: BaseException | None
+) -> RunOutcome:
+    """`outcome`, once it is in the journal: who bounds the run may cancel it again and again meanwhile.
+
+    Raises:
+        CancelledError: The run was cancelled, or is now.
+    """
+    recording = asyncio.ensure_future(kept(config.recorder, outcome))
+    while not recording.done():
+        try:
+            await asyncio.shield(recording)
+        except asyncio.CancelledError as again:
+            cancellation = cancellation or again
+    if cancellation is not None:
+        raise cancellation
+    return recording.result()
+
+
+async def _start_servers(config: RuntimeConfig, text: str) -> None:
+    """Starts what a `--locked` run starts first; where that fails or is cancelled, the journal says so.
+
+    Raises:
+        LlmdoError: A server cannot be started, or is not what was locked.
+    """
+    try:
+        await start_servers(AgentRuntime(config, entry_frame(config, text)))
+    except (LlmdoError, asyncio.CancelledError) as error:
+        told_of = error if isinstance(error, LlmdoError) else LlmdoError("the run was interrupted")
+        failed = RunOutcome(
+            run=config.run,
+            entry=config.entry.name,
+            status="failed" if told_of is error else "interrupted",
+            output=None,
+            reached=None,
+            error=told_of.message,
+            hint=told_of.hint,
+            usage=usage_of(config.ledger.usage),
+            usage_by_worker={},
+            denied=tuple(config.ledger.denied),
+        )
+        await _recorded(config, failed, None)
+        raise
 
 
 async def _outcome(
     config: RuntimeConfig, work: Callable[[AgentRuntime], Awaitable[str]], text: str
-) -> RunOutcome:
-    entry, emit = config.entry, config.on_event
+) -> tuple[RunOutcome, BaseException | None]:
+    """How the run ended, and the cancellation that ended it, which somebody waits for."""
+    entry, stop = config.entry, config.ledger.stop
     start = AgentRuntime(config, entry_frame(config, text))
-    task = config.ledger.task = asyncio.current_task()
+    stop.task = asyncio.current_task()
     status: Status = "failed"
     output: str | None = None
     error: str | None = None
-    emit(
+    failure: LlmdoError | None = None
+    cancellation: BaseException | None = None
+    config.on_event(
         RunStarted(
             path=entry.name,
             run=config.run,
@@ -104,13 +161,18 @@ async def _outcome(
     )
     try:
         brake = config.recorder.brake.guarding() if config.recorder else nullcontext()
-        async with asyncio.timeout(entry.limits.seconds) as clock, brake:
-            output = await work(start)
-        status = "completed"
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        status, error = "interrupted", config.ledger.stopped or "the run was interrupted"
-        if config.ledger.stopped and task:
-            task.uncancel()  # it was we who cancelled it
+        async with asyncio.timeout(config.budget.seconds_left) as clock, brake:
+            with numbered_tasks(), not_calling():
+                await stop.arrival()
+                said = await work(start)
+                await stop.arrival()
+        status, output = "completed", said
+    except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
+        status, error = "interrupted", "the run was interrupted"
+        if stop.reason is not None and stop.took():
+            status, error = stop.status, stop.reason
+        else:
+            cancellation = cancelled
     except WaitingError as waiting:
         status, error = "waiting", str(waiting)
     except TimeoutError as late:
@@ -119,20 +181,31 @@ async def _outcome(
         )
     except UsageLimitExceeded as limit:
         error = str(limit)
-    except (
-        Exception
-    ) as failure:  # whatever a model, a tool or a function raises ends the run, not the program
+    except Exception as raised:  # whatever a model, a tool or a function raises ends the run, not the program
+        failure = explained(raised, backtrace=config.backtrace)
         error = told(failure)
-    emit(RunFinished(path=entry.name, run=config.run, status=status, error=error))
-    ledger = config.ledger
+    stop.task = None
+    return _ended(config, status, output, error, failure), cancellation
+
+
+def _ended(
+    config: RuntimeConfig, status: Status, output: str | None, error: str | None, failure: LlmdoError | None
+) -> RunOutcome:
+    """The outcome of the run, of which its events are told first."""
+    entry, ledger = config.entry, config.ledger
+    frames = frames_of(failure) if failure else ()
+    config.on_event(RunFinished(path=entry.name, run=config.run, status=status, error=error, frames=frames))
     return RunOutcome(
         run=config.run,
-        entry=entry.name,
+        entry=config.entry.name,
         status=status,
         output=output,
-        error=error,
+        error=error or ledger.stop.reason,
+        hint=failure.hint if failure else None,
+        is_typed=entry.worker is not None and config.signatures[entry.worker.name].gives is not None,
+        frames=frames,
         reached=None if status == "completed" else ledger.said,
-        usage=replace(usage_of(ledger.usage), requests=ledger.requests),
+        usage=replace(usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered),
         usage_by_worker={name: usage_of(used) for name, used in sorted(ledger.by_worker.items())},
         denied=tuple(ledger.denied),
     )
@@ -172,7 +245,14 @@ async def _start_worker(name: str, order: Order, start: AgentRuntime) -> str:
 
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> str:
-    output = await function(start, text)
+    try:
+        with calling(start.frame, start.frame.path):
+            output = await function(start, text)
+    except (AgentRunError, LlmdoError):
+        raise
+    except Exception as error:  # from the workspace's own code: anything at all
+        sentence = f"the function of entry `{start.config.entry.name}` raised {sentence_of(error)}"
+        raise start.config.backtrace.crash(sentence, error) from error
     if not isinstance(output, str):
         raise LlmdoError(f"the function of entry `{start.config.entry.name}` did not return text")
     return output

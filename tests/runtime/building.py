@@ -27,6 +27,8 @@ from llmdo.graph import (
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
 from llmdo.source import Source
 from llmdo.syntax.document import Document, Place
+from llmdo.values import replace
+from tests.listed import listed
 
 HERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
 
@@ -140,7 +142,7 @@ def graph(
     return Graph(
         settings=Settings(
             name="test",
-            built_in=1,
+            built_in=2,
             default=default,
             max_depth=max_depth,
             model=reference(table.get("workspace_model")),
@@ -158,6 +160,12 @@ def prompts(made: Graph) -> dict[str, str]:
     return {name: f"You are {name}." for name in made.workers}
 
 
+def with_code(made: Graph, root: Path) -> Graph:
+    """`made` with all Python below `root` as code that may be imported."""
+    return replace(made, code=listed(root))
+
+
 def go(made: Graph, root: Path, **options: Any) -> RunOutcome:
     """The outcome of the entry `go`."""
+    made = with_code(made, root)
     return run_sync(made, root=root, prompts=prompts(made), entry="go", options=RunOptions(**options))

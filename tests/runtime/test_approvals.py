@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections import namedtuple
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import AnyUrl, BaseModel, Field
 
 from llmdo.authority import Capability
 from llmdo.cli.approving import ApprovalOptions, approving
@@ -301,7 +309,54 @@ def test_one_in_its_four_forms_has_four_canonical_forms() -> None:
     assert len({canonical(value) for value in (1, 1.0, True, "1", [1], {"1": 1}, None, "None")}) == 8
 
 
-@pytest.mark.parametrize("value", [object(), {1: 2}, (1,), {1}, b"x", [Path()]])
-def test_what_json_does_not_have_has_no_canonical_form(value: object) -> None:
+class Zone(tzinfo):
+    """A time zone that does not say which one it is."""
+
+    def __repr__(self) -> str:
+        return "zone"
+
+
+@pytest.mark.parametrize("value", [object(), [print], {1: object()}, datetime(2026, 1, 1, tzinfo=Zone())])
+def test_what_tells_nothing_of_itself_has_no_canonical_form(value: object) -> None:
     with pytest.raises(TypeError):
         canonical(value)
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Amount(BaseModel, extra="allow"):
+    value: Decimal
+    note: str = Field(default="", exclude=True)
+
+
+@dataclass
+class Span:
+    start: date
+    days: int
+
+
+Pair = namedtuple("Pair", "a b")
+TYPED: list[object] = [
+    *(date(2026, 1, 1), datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), time(1), timedelta(1)),
+    *(Decimal(1), Decimal("1.0"), UUID(int=1), Colour.RED, b"red", Path("red"), AnyUrl("http://red.example")),
+    *(Amount(value=Decimal(1)), Amount(value=Decimal(1), note="x"), Amount(value=Decimal(1), more=2)),
+    *(
+        Span(date(2026, 1, 1), 1),
+        Span(date(2026, 1, 1), 2),
+        (1,),
+        [1],
+        {1},
+        frozenset({1}),
+        Pair(1, 2),
+        (1, 2),
+    ),
+    *({1: 2}, {"1": 2}, {1: "2"}, "red", "2026-01-01", repr(date(2026, 1, 1))),
+]
+
+
+def test_values_of_python_types_have_a_canonical_form_each() -> None:
+    forms = [canonical(value) for value in TYPED]
+    assert len(set(forms)) == len(TYPED)
+    assert [canonical(deepcopy(value)) for value in TYPED] == forms

@@ -19,7 +19,7 @@ from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.telemetry.events import Event, LimitLoosened, RequestDelayed, discard
 
-from .building import go, graph, prompts, script, toolset, worker
+from .building import go, graph, prompts, script, toolset, with_code, worker
 
 SLOW = """
 import asyncio
@@ -107,10 +107,21 @@ def test_one_after_the_other_goes_over_by_one_request_at_most(tmp_path: Path) ->
 
 
 def test_an_answer_that_was_paid_for_is_used(tmp_path: Path) -> None:
-    script(tmp_path, main=["done"])
+    code = SLOW.format(delegates=0, steps=1, cost="0.01").replace("len(messages) == 1", "False")
+    (tmp_path / "models.py").write_text(code)
     outcome = go(graph(worker("main"), limits={"total_tokens": 1}), tmp_path)
-    assert (outcome.status, outcome.output) == ("completed", "done")
-    assert outcome.usage.input_tokens > 1
+    assert (outcome.status, outcome.output) == ("completed", "0 done")
+    assert outcome.usage.input_tokens == 10
+
+
+def test_a_limit_on_tokens_cannot_hold_for_a_script(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=["fine"])
+    events: list[Event] = []
+    made = graph(worker("main", "helper"), worker("helper"), limits={"total_tokens": 1, "cost_usd": 1.0})
+    outcome = go(made, tmp_path, on_event=events.append)
+    assert outcome.output == "done"
+    loose = {(one.limit, one.reason) for one in events if isinstance(one, LimitLoosened)}
+    assert loose == {("tokens", "it is scripted and does not say how many it used")}
 
 
 def test_a_delegate_at_a_limit_is_told_of_and_its_callers_can_finish(tmp_path: Path) -> None:
@@ -295,9 +306,8 @@ def test_a_request_that_waited_is_not_sent_when_the_money_is_gone() -> None:
 
 def test_the_time_limit_holds_while_requests_wait(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=["fine"])
-    made = graph(
-        worker("main", "helper"), worker("helper"), limits={"seconds": 1.5, "requests_per_minute": 1}
-    )
+    limits = {"seconds": 1.5, "requests_per_minute": 1}
+    made = with_code(graph(worker("main", "helper"), worker("helper"), limits=limits), tmp_path)
     events: list[Event] = []
 
     async def scenario() -> RunOutcome:
@@ -337,8 +347,14 @@ def test_a_limit_that_cannot_hold_for_a_model_is_told_once() -> None:
     for model in ("acme:new", "acme:new", "python:local", "acme:other"):
         shared.look_at("main", model, RequestUsage(input_tokens=1))
     shared.look_at("main", "acme:dumb", RequestUsage(unmeasured_requests=1, cost=Decimal(1)))
+    shared.look_at("main", "function:rules", RequestUsage(unmeasured_requests=1))
     told = [(one.model, one.limit) for one in events if isinstance(one, LimitLoosened)]
-    assert told == [("acme:new", "cost-usd"), ("acme:other", "cost-usd"), ("acme:dumb", "tokens")]
+    assert told == [
+        ("acme:new", "cost-usd"),
+        ("acme:other", "cost-usd"),
+        ("acme:dumb", "tokens"),
+        ("function:rules", "tokens"),
+    ]
     free = budget(on_event=events.append)
     free.look_at("main", "acme:new", RequestUsage())
-    assert len(events) == 3
+    assert len(events) == 4

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
 from llmdo.graph import Graph
-from llmdo.runtime import RunOptions, run
-from llmdo.runtime.telemetry.events import Event, ModelRequested, RunFinished, ToolFinished, WorkerFinished
+from llmdo.runtime import RunOptions, RunOutcome, Stop, run
+from llmdo.runtime.recording.keeping import keeping
+from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.telemetry.events import (
+    Event,
+    ModelRequested,
+    ModelResponded,
+    RunFinished,
+    RunStarted,
+    ToolCalled,
+    ToolFinished,
+    WorkerFinished,
+    WorkerStarted,
+)
 
-from .building import go, graph, prompts, script, toolset, worker
+from .building import go, graph, prompts, script, toolset, with_code, worker
 
 SLOW = """
 import asyncio
@@ -84,17 +99,24 @@ def test_a_cancelled_run_stops_every_delegate_and_their_processes(tmp_path: Path
     async def scenario() -> None:
         options = RunOptions(on_event=events.append)
         running = asyncio.create_task(
-            run(graph_, root=tmp_path, prompts=prompts(graph_), entry="go", options=options)
+            run(
+                with_code(graph_, tmp_path),
+                root=tmp_path,
+                prompts=prompts(graph_),
+                entry="go",
+                options=options,
+            )
         )
         while not is_all_at_work(tmp_path, events):  # noqa: ASYNC110  # a list tells nobody
             await asyncio.sleep(0.01)
         running.cancel()
-        outcome = await running
-        assert (outcome.status, outcome.error) == ("interrupted", "the run was interrupted")
+        with pytest.raises(asyncio.CancelledError):
+            await running
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(scenario())
     assert isinstance(events[-1], RunFinished)
+    assert (events[-1].status, events[-1].error) == ("interrupted", "the run was interrupted")
     assert_everything_stopped(tmp_path, events)
 
 
@@ -104,3 +126,111 @@ def test_a_run_out_of_time_stops_every_delegate_too(tmp_path: Path) -> None:
     outcome = go(made(tmp_path, limits={"seconds": 3}), tmp_path, on_event=events.append)
     assert outcome.error == "the run took longer than 3 seconds"
     assert_everything_stopped(tmp_path, events)
+
+
+async def waits(root: Path, **options: Any) -> RunOutcome:
+    """A run that waits for its model until it is ended."""
+    (root / "slow.py").write_text(SLOW)
+    graph_ = graph(worker("main", model="python:slow.py:slow"))
+    return await run(
+        with_code(graph_, root), root=root, prompts=prompts(graph_), entry="go", options=RunOptions(**options)
+    )
+
+
+async def with_a_timeout(root: Path, recorder: Recorder) -> None:
+    async with asyncio.timeout(0.3):
+        await waits(root, recorder=recorder)
+
+
+async def with_wait_for(root: Path, recorder: Recorder) -> None:
+    await asyncio.wait_for(waits(root, recorder=recorder), 0.3)
+
+
+async def in_a_group(root: Path, recorder: Recorder) -> None:
+    async def fail() -> None:
+        await asyncio.sleep(0.3)
+        raise TimeoutError
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(waits(root, recorder=recorder))
+            group.create_task(fail())
+    except* TimeoutError:
+        assert waiting.cancelled()
+        raise TimeoutError from None
+
+
+async def in_a_scope(root: Path, recorder: Recorder) -> None:
+    with anyio.move_on_after(0.3) as scope:
+        await waits(root, recorder=recorder)
+    assert scope.cancelled_caught
+    raise TimeoutError
+
+
+async def in_a_scope_that_fails(root: Path, recorder: Recorder) -> None:
+    with anyio.fail_after(0.3):
+        await waits(root, recorder=recorder)
+
+
+@pytest.mark.parametrize(
+    "bounded", [with_a_timeout, with_wait_for, in_a_group, in_a_scope, in_a_scope_that_fails]
+)
+def test_who_bounds_a_run_sees_that_it_was_cancelled_and_the_journal_has_it(
+    tmp_path: Path, bounded: Callable[[Path, Recorder], Coroutine[None, None, None]]
+) -> None:
+    with keeping(tmp_path, "r1", {}) as recorder:
+        with pytest.raises(TimeoutError):
+            asyncio.run(bounded(tmp_path, recorder))
+        end = recorder.journal.last("end")
+        assert end is not None
+        assert (end.outcome, end.data["error"]) == ("interrupted", "the run was interrupted")
+
+
+def test_a_run_that_is_stopped_has_an_outcome(tmp_path: Path) -> None:
+    stop = Stop()
+
+    async def scenario() -> RunOutcome:
+        asyncio.get_running_loop().call_later(0.3, stop, "somebody said so")
+        async with asyncio.timeout(30):
+            return await waits(tmp_path, stop=stop)
+
+    outcome = asyncio.run(scenario())
+    assert (outcome.status, outcome.error) == ("interrupted", "somebody said so")
+
+
+KINDS = [RunStarted, WorkerStarted, ModelRequested, ModelResponded, ToolCalled, ToolFinished, WorkerFinished]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_watcher_that_fails_ends_the_run_with_an_outcome(tmp_path: Path, kind: type[Event]) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    script(tmp_path, main=[[("helper", {"input": "x"})], "over"], helper=["done"])
+    made_ = graph(worker("main", "helper"), worker("helper"))
+    seen: list[Event] = []
+
+    def watch(event: Event) -> None:
+        seen.append(event)
+        if isinstance(event, kind):
+            raise OSError("no room left")
+
+    with keeping(tmp_path, "r1", {}) as recorder:
+        outcome = go(made_, tmp_path, on_event=watch, recorder=recorder)
+        end = recorder.journal.last("end")
+    assert (outcome.status, outcome.output) == ("failed", None)
+    assert outcome.error == "what is told of the run's events failed: OSError: no room left"
+    assert end is not None
+    assert end.outcome == "failed"
+    assert isinstance(seen[-1], RunFinished)
+    assert seen[-1].status == "failed"
+
+
+def test_a_watcher_that_fails_when_all_is_over_does_not_take_the_answer_away(tmp_path: Path) -> None:
+    script(tmp_path, main=["over"])
+
+    def watch(event: Event) -> None:
+        if isinstance(event, RunFinished):
+            raise OSError("no room left")
+
+    outcome = go(graph(worker("main")), tmp_path, on_event=watch)
+    assert (outcome.status, outcome.output) == ("completed", "over")
+    assert outcome.error == "what is told of the run's events failed: OSError: no room left"

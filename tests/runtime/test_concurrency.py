@@ -14,7 +14,7 @@ from llmdo.graph import Graph
 from llmdo.runtime import Answer, DepthLimit, Question, RunOptions, RunOutcome, run
 from llmdo.runtime.telemetry.events import Event, RunStarted, WorkerStarted
 
-from .building import graph, prompts, script, toolset, use, worker
+from .building import graph, prompts, script, toolset, use, with_code, worker
 
 COUNTING = """
 import asyncio
@@ -87,7 +87,7 @@ def test_fifty_runs_at_a_time_do_not_see_each_other(tmp_path: Path) -> None:
             policy=DepthLimit(longest=number % 3),
         )
         root = tmp_path / str(number)
-        return await run(made, root=root, prompts=prompts(made), entry="go", options=options)
+        return await run(with_code(made, root), root=root, prompts=prompts(made), entry="go", options=options)
 
     async def all_of_them() -> list[RunOutcome]:
         return await asyncio.gather(*map(one, range(RUNS)))

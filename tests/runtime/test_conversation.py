@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from llmdo.diagnostic import shown
 from llmdo.journal import Runs
 from llmdo.runtime import AskOnTerminal, RunOutcome
 from llmdo.runtime.approvals.drawing import MARGIN
@@ -146,7 +147,7 @@ def test_a_person_can_end_the_run(tmp_path: Path) -> None:
 def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path: Path) -> None:
     from llmdo.runtime import RunOptions, run
 
-    from .building import prompts
+    from .building import prompts, with_code
 
     helpers = [f"helper{number}" for number in range(4)]
     script(
@@ -158,7 +159,9 @@ def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path
 
     async def scenario(person: Person) -> tuple[str, int]:
         options = RunOptions(approver=AskOnTerminal(person.source, person.display))
-        outcome = await run(made, root=tmp_path, prompts=prompts(made), entry="go", options=options)
+        outcome = await run(
+            with_code(made, tmp_path), root=tmp_path, prompts=prompts(made), entry="go", options=options
+        )
         await asyncio.sleep(0)  # would raise if the caller's own task were still cancelled
         task = asyncio.current_task()
         return outcome.status, task.cancelling() if task else -1
@@ -187,12 +190,34 @@ def test_parallel_delegates_wait_for_one_another_to_be_asked(tmp_path: Path) -> 
 
 
 def test_show_shows_all_that_was_folded(tmp_path: Path) -> None:
-    text = "".join(f"line {number}\n" for number in range(200)) + "rm -rf everything"
+    text = "".join(f"line {number}\n" for number in range(200)) + "rm -rf everything\n" + "end\n" * 3
     _, person = ask(tmp_path, [{"text": text}], "show\n", "no\n")
     before, after = ("\n".join(lines) for lines in person.prompts)
     assert "rm -rf" not in before
-    assert "... and more; `show` shows all of it" in before
+    assert "... more is left out; `show` shows all of it" in before
     assert f"{MARGIN}  rm -rf everything" in after
+
+
+@pytest.mark.parametrize("word", ["once", "always"])
+def test_what_was_not_shown_cannot_be_allowed(tmp_path: Path, word: str) -> None:
+    text = "".join(f"line {number}\n" for number in range(100))
+    outcome, person = ask(tmp_path, [{"text": text}], f"{word}\n", "no\n")
+    assert done(tmp_path) == ""
+    assert "parts of this call are left out: type show first" in person.lines()
+    outcome, person = ask(tmp_path, [{"text": text}], f"{word}\n", "show\n", f"{word}\n")
+    assert done(tmp_path) == f"{text};"
+    assert outcome.denied == ()
+
+
+@pytest.mark.parametrize("typed", ["maybe", "onc", "once or not", "yes", "\x1b[A", "once,"])
+def test_an_unknown_answer_counts_as_nothing_and_is_asked_for_again(tmp_path: Path, typed: str) -> None:
+    events: list[Event] = []
+    _, person = ask(tmp_path, [{"text": "a"}], f"{typed}\n", "once\n", events=events)
+    assert len(person.prompts) == 2
+    assert "a whole word, one of: once, always, edit, show, no, stop" in person.lines()
+    assert f"`{shown(typed)}` is no answer" in person.lines()
+    assert [event.allowed for event in events if isinstance(event, Decided)] == [True]
+    assert done(tmp_path) == "a;"
 
 
 def test_typed_arguments_make_a_new_call_that_is_asked_about_again(tmp_path: Path) -> None:

@@ -46,9 +46,10 @@ def test_usage_is_that_of_the_tree_and_of_each_worker(tmp_path: Path) -> None:
     assert outcome.usage.requests == 4
     assert {name: used.requests for name, used in outcome.usage_by_worker.items()} == {"main": 2, "helper": 2}
     assert outcome.usage.tool_calls == outcome.usage_by_worker["main"].tool_calls == 2
-    parts = outcome.usage_by_worker.values()
-    assert outcome.usage.input_tokens == sum(used.input_tokens for used in parts)
-    assert outcome.usage.output_tokens == sum(used.output_tokens for used in parts)
+    used = [outcome.usage, *outcome.usage_by_worker.values()]
+    assert [(one.input_tokens, one.output_tokens) for one in used] == [
+        (None, None)
+    ] * 3  # nobody counts for a script
 
 
 def test_parallel_delegates_overlap(tmp_path: Path) -> None:
@@ -101,7 +102,9 @@ def test_a_model_that_raises_half_way_is_a_failed_outcome_with_its_usage(tmp_pat
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=["fine"])
     outcome = go(graph(worker("main", "helper"), worker("helper")), tmp_path)
     assert (outcome.status, outcome.output) == ("failed", None)
-    assert outcome.error == "the model `function:function:answer:` raised IndexError: list index out of range"
+    raised = "the model `function:function:answer:` raised IndexError: list index out of range (models.py:"
+    assert outcome.error is not None
+    assert outcome.error.startswith(raised)
     assert outcome.usage.requests == 3
 
 

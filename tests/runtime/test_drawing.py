@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from llmdo.authority import Capability
 from llmdo.runtime import Question
-from llmdo.runtime.approvals.drawing import MARGIN, describe, scripts, visible
+from llmdo.runtime.approvals.drawing import MARGIN, LeftOut, describe, scripts, visible
 
 WRITE = Capability("fs.write", "a.txt")
 
@@ -133,11 +134,70 @@ def test_numbers_texts_and_other_things_differ() -> None:
     assert len({tuple(drawn({"x": value})) for value in values}) == len(values)
 
 
-@given(st.text(max_size=300), st.integers(min_value=20, max_value=100))
-def test_all_of_a_payload_is_shown_behind_the_margin(content: str, columns: int) -> None:
-    joined = "".join(row.removeprefix("  ") for row in drawn({"content": content}, columns, folded=False))
-    for piece in content.split("\n"):
-        assert visible(piece, prose="\n" in content) in joined
+TIMES = re.compile(r"\.\.\. ([0-9,]+) times this row:")
+BLANKS = re.compile(r"\\\\|\\\{([0-9,]+) blanks\}")
+REPETITIVE = st.lists(
+    st.tuples(st.text(max_size=5) | st.sampled_from([" ", "\n", " \n", "-q ", "\\"]), st.integers(1, 90)),
+    max_size=8,
+).map(lambda runs: "".join(text * number for text, number in runs))
+
+
+def read_back(rows: list[str]) -> str:
+    """What the rows of one argument show, with every count written out."""
+    head, *rest = rows
+    if inline := re.fullmatch(r'content: "(.*)', head, re.DOTALL):
+        shown = "".join([inline[1], *(row.removeprefix("  ") for row in rest)])
+        shown = shown[: shown.rindex('"')]
+    else:
+        times, shown = 1, ""
+        for row in rest:
+            if announced := TIMES.fullmatch(row):
+                times = int(announced[1].replace(",", ""))
+            elif row.startswith("  "):
+                shown, times = shown + row.removeprefix("  ") * times, 1
+    return BLANKS.sub(lambda run: " " * int(run[1].replace(",", "")) if run[1] else run[0], shown)
+
+
+@given(st.text(max_size=300) | REPETITIVE, st.sampled_from([29, 40, 80, 100]), st.booleans())
+def test_all_of_a_payload_is_shown_behind_the_margin(content: str, columns: int, command: bool) -> None:
+    capability = Capability("proc.exec.unlisted") if command else WRITE
+    rows = drawn({"content": content}, columns, folded=command, capabilities=(capability,))
+    pieces = [visible(piece, prose="\n" in content) for piece in content.split("\n")]
+    assert read_back(rows) == "".join(pieces)
+
+
+HIDDEN = "--upload-pack=./pwn.sh"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"git fetch{' ' * 1_600}{HIDDEN}",
+        f"git fetch{chr(10) * 1_600}{HIDDEN}",
+        f"git fetch{(' ' + chr(10)) * 1_600}{HIDDEN}",
+        f"git fetch {'-q ' * 400}{HIDDEN}",
+        ["git", "fetch", *["-q"] * 400, HIDDEN],
+        ["git", "fetch", " " * 1_600 + HIDDEN],
+        ["git", "fetch", *map(str, range(400)), HIDDEN],
+        "git fetch " + " ".join(map(str, range(20_000))) + HIDDEN,
+    ],
+)
+def test_nothing_pushes_the_end_of_a_command_out_of_sight(value: object) -> None:
+    shown = list(describe(question({"command": value}, capabilities=(Capability("proc.exec.listed"),)), 80))
+    assert HIDDEN in "".join(row.removeprefix(MARGIN).strip() for row in shown)
+    assert not any(isinstance(row, LeftOut) for row in shown)
+    at = next(place for place, row in enumerate(shown) if row.rstrip('",').endswith(HIDDEN[-6:]))
+    assert at <= 2 * 48 or "1" in repr(value), "what says nothing takes no rows"
+    folded = drawn({"command": value})
+    assert HIDDEN in "".join(row.strip() for row in folded), "the end of what is folded is shown as well"
+    assert len(folded) < 20
+
+
+@given(st.text(min_size=1, max_size=60), st.sampled_from([20, 29, 80]))
+def test_a_value_that_takes_several_rows_cannot_pass_for_another_argument(text: str, columns: int) -> None:
+    rows = drawn({"content": text * 12}, columns)
+    assert all(row.startswith(("  ", "... ", "sha256 ", "(letters ", "content: ")) for row in rows)
+    assert [row for row in rows if row.startswith("content: ")] == rows[:1]
 
 
 def test_a_payload_cannot_imitate_the_frame() -> None:
@@ -163,15 +223,19 @@ def test_a_long_value_is_folded_with_its_size_and_digest_and_shown_on_request() 
     rows = drawn({"content": content})
     assert rows[0] == f"content: 501 lines, {len(content):,} bytes"
     assert rows[1] == "  line 0"
-    assert rows[-2:] == [
-        "... and more; `show` shows all of it",
+    assert rows[-6:] == [
+        "... more is left out; `show` shows all of it",
+        "  line 497",
+        "  line 498",
+        "  line 499",
+        "  ",
         f"sha256 {sha256(content.encode()).hexdigest()}",
     ]
     assert len(rows) < 20
     assert "  line 499" in drawn({"content": content}, folded=False)
 
-    for folded in ("x" * 100_000, ["word"] * 5_000, {"k": "v" * 9_000}, "\n" * 100):
-        assert drawn({"value": folded})[-2] == "... and more; `show` shows all of it"
+    for folded in ("x" * 100_000, [*range(5_000)], {"k": "v" * 90_000}, "ab\n" * 90_000):
+        assert "... more is left out; `show` shows all of it" in drawn({"value": folded})
         assert len(drawn({"value": folded})) < 20
         assert not any("show" in row for row in drawn({"value": folded}, folded=False))
 
@@ -182,6 +246,7 @@ def test_many_arguments_and_capabilities_are_folded_too() -> None:
     rows = list(describe(question(arguments, capabilities=many), 80))
     assert any("... 960 more arguments; " in row for row in rows)
     assert "  | ... 960 more; `show` shows them" in rows
+    assert {"  | a999: 999", "  | fs.read:999.txt"} <= {*rows}
     assert len(list(describe(question(arguments, capabilities=many), 80, folded=False))) > 2_000
 
 

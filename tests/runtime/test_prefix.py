@@ -60,8 +60,8 @@ def workspace(root: Path) -> project.Project:
 
 
 def go(root: Path, calls: list[tuple[str, dict[str, object]]]) -> tuple[RunOutcome, list[ToolCalled]]:
-    found = workspace(root)
     script(root, main=[calls, "{tools}: {results}"])
+    found = workspace(root)
     called: list[Event] = []
     options = RunOptions(input="go", approver=RejectAll(), on_event=called.append)
     outcome = run_sync(locking.derive(found), root=root, prompts=found.prompts, entry="main", options=options)

@@ -14,7 +14,7 @@ from llmdo.runtime.telemetry.events import Event, ToolCalled
 from tests import commands
 from tests.locks import locked as current
 
-from .building import Step, script
+from .building import Step, script, with_code
 
 MANIFEST = """\
 schema = 1
@@ -265,6 +265,19 @@ def test_reach_and_lock_know_the_tools_of_an_adopted_agent(tmp_path: Path) -> No
         ("Agent(own, output_type=shout)", "an output function would be a tool that no gate sees"),
         ("Agent(own, capabilities=[NativeTool(WebSearchTool())])", "its capability `NativeTool` can act where no gate"),
         ("Agent(own, model_settings={'openai_native_tools': []})", "its model settings hold tools"),
+        (
+            "Agent(own, model_settings={'extra_body': {'mcp_servers': [], 'plugins': [], 'web_search_options': {}}})",
+            "its model settings hold tools in `extra_body.mcp_servers`; its model settings hold tools in `extra_body.plug",
+        ),
+        (
+            "Agent(own, model_settings={'bedrock_additional_model_requests_fields': {'tools': []}})",
+            "its model settings hold tools in `bedrock_additional_model_requests_fields.tools`",
+        ),
+        ("Agent(own, model_settings={'extra_body': 'tools'})", "its model settings hold tools in `extra_body`"),
+        (
+            "Agent(own, capabilities=[ToolSearch(strategy=lambda ctx, queries, tools: [])])",
+            "its capability `ToolSearch` has a function of its own",
+        ),
         ("Agent(own, model_settings=lambda ctx: {})", "its model settings are made by a function"),
         ("Agent(own, toolsets=[MCPToolset('http://127.0.0.1:9')])", "it has an MCP server as a toolset"),
     ],
@@ -273,7 +286,7 @@ def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
     made: str, said: str, tmp_path: Path
 ) -> None:
     adopting(tmp_path, "x")
-    imports = "from pydantic_ai.capabilities import NativeTool\nfrom pydantic_ai.native_tools import WebSearchTool\n"
+    imports = "from pydantic_ai.capabilities import NativeTool, ToolSearch\nfrom pydantic_ai.native_tools import WebSearchTool\n"
     imports += "def shout(text: str) -> str:\n    return text\n"
     if "MCP" in made:
         pytest.importorskip("fastmcp")
@@ -286,8 +299,16 @@ def test_what_cannot_be_put_behind_the_gate_is_refused_at_lock_and_at_run(
     assert said in locked.value.message
     options = RunOptions(input="go", approver=ApproveAll())
     with pytest.raises(LlmdoError) as ran:
-        run_sync(good, root=tmp_path, prompts={}, entry="researcher", options=options)
+        run_sync(with_code(good, tmp_path), root=tmp_path, prompts={}, entry="researcher", options=options)
     assert said in ran.value.message
+
+
+def test_an_agent_with_settings_and_a_search_of_the_library_is_adopted(tmp_path: Path) -> None:
+    adopting(tmp_path, "x")
+    usual = "model_settings={'extra_body': {'top_k': 3, 'provider': {}}}, capabilities=[ToolSearch(strategy='keywords')]"
+    made = AGENTS.replace("Agent(own,", f"Agent(own, {usual},")
+    write(tmp_path, agents__py=f"from pydantic_ai.capabilities import ToolSearch\n{made}")
+    assert "researcher.tools" in locking.derive(project.read(tmp_path)).toolsets
 
 
 def test_an_agent_that_names_a_provider_is_locked_without_its_key(tmp_path: Path) -> None:

@@ -23,7 +23,26 @@ SECRET = 's3cr3t/with+odd "chars"'
 
 
 @pytest.mark.parametrize(
-    "name", ["ACME_API_KEY", "my_token", "DB_PASSWORD", "CLIENT_SECRET", "AWS_CREDENTIALS"]
+    "name",
+    [
+        *(
+            "ACME_API_KEY",
+            "my_token",
+            "DB_PASSWORD",
+            "CLIENT_SECRET",
+            "AWS_CREDENTIALS",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+        ),
+        *(
+            "GPG_PASSPHRASE",
+            "SMTP_PASS",
+            "SENTRY_DSN",
+            "REDISCLI_AUTH",
+            "AZURE_DEVOPS_EXT_PAT",
+            "SLACK_WEBHOOK_URL",
+        ),
+    ],
 )
 @pytest.mark.parametrize(
     "written", [SECRET, quote(SECRET, safe=""), base64.b64encode(SECRET.encode()).decode()]
@@ -35,8 +54,16 @@ def test_the_value_of_a_secret_variable_becomes_its_name(name: str, written: str
 
 
 def test_short_values_and_other_variables_stay() -> None:
-    redaction = Redaction.of({"API_KEY": "short", "HOME": "/home/somebody"})
+    others = ("HOME", "PWD", "OLDPWD", "SSH_AUTH_SOCK", "PATTERN", "PASSAGE", "AUTHOR", "XAUTHORITY")
+    redaction = Redaction.of({"API_KEY": "short", **dict.fromkeys(others, "/home/somebody")})
     assert redaction.text("short /home/somebody") == "short /home/somebody"
+
+
+@pytest.mark.parametrize("written", ["p%40ss-word", "p@ss-word", quote("p@ss-word", safe="")])
+def test_the_password_of_an_address_in_any_variable_becomes_its_name(written: str) -> None:
+    redaction = Redaction.of({"DATABASE_URL": "postgres://me:p%40ss-word@db.example.org/x"})
+    assert redaction.text(f"it is {written}.") == "it is [redacted DATABASE_URL]."
+    assert redaction.text("db.example.org/x and me") == "db.example.org/x and me"
 
 
 def test_the_longer_of_two_secrets_goes_first() -> None:
@@ -64,6 +91,13 @@ TOKENS = [
 @pytest.mark.parametrize("token", TOKENS)
 def test_what_looks_like_a_token_goes_without_being_known(token: str) -> None:
     assert Redaction.of({}).text(f"it is {token}") == "it is [redacted]"
+
+
+def test_the_user_and_password_of_an_address_go_without_being_known() -> None:
+    text = Redaction.of({}).text("see https://me:hunter2hunter2@example.org/a and ssh://git@example.org/b")
+    assert text == "see https://[redacted]@example.org/a and ssh://git@example.org/b"
+    for kept in ("https://${USER}:${PASSWORD}@example.org", "http://localhost:8000/@x", "a://b:c@d"):
+        assert Redaction.of({}).text(kept) == kept
 
 
 @pytest.mark.parametrize("text", ["task-force", "sk-learn is a library", "risk-averse", "a.b.c", "AIza"])

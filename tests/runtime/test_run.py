@@ -13,6 +13,7 @@ from llmdo.authority import Capability
 from llmdo.diagnostic import LlmdoError
 from llmdo.graph import Toolset
 from llmdo.inventory import governing_files, list_tools
+from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import Event, RunFinished
 
 from .building import HERE, go, graph, script, toolset, use, worker
@@ -46,15 +47,19 @@ async def sleep() -> str:
 COUNTER = toolset("counter", "tools.py:counter", count=[], interrupt=[], sleep=[])
 
 
-def test_ctrl_c_makes_the_outcome_interrupted_and_keeps_what_was_used(tmp_path: Path) -> None:
+def test_ctrl_c_is_raised_when_the_journal_has_what_was_used(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(COUNTING)
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("interrupt", {})]])
     events: list[Event] = []
     made = graph(worker("main", "helper"), worker("helper", "counter"), COUNTER)
-    outcome = go(made, tmp_path, on_event=events.append)
-    assert (outcome.status, outcome.output) == ("interrupted", None)
-    assert outcome.error == "the run was interrupted"
-    assert outcome.usage.requests == 2
+    with keeping(tmp_path, "r1", {}) as recorder:
+        with pytest.raises(KeyboardInterrupt):
+            go(made, tmp_path, on_event=events.append, recorder=recorder)
+        end = recorder.journal.last("end")
+    assert end is not None
+    assert (end.outcome, end.data["output"]) == ("interrupted", None)
+    assert end.data["error"] == "the run was interrupted"
+    assert end.data["usage"]["requests"] == 2
     assert isinstance(events[-1], RunFinished)
     assert events[-1].status == "interrupted"
 
@@ -122,7 +127,10 @@ def test_the_inventory_is_every_tool_below_the_entry() -> None:
     ]
     by_tool = {one.tool: one.capabilities for one in list_tools(made, made.entries["go"])}
     assert by_tool["helper"] == (Capability("agent.delegate"),)
-    assert by_tool["read_file"] == (Capability("fs.read", "input/**"),)
+    assert by_tool["read_file"] == (
+        Capability("fs.read", "input/**"),
+        Capability("fs.read.protected", "input/**"),
+    )
 
 
 def test_the_files_that_govern_a_run_are_its_workers_and_its_code() -> None:

@@ -188,6 +188,8 @@ def test_reach_has_the_rows_of_the_tool_alone_and_of_what_it_calls(root: Path) -
         "read": {
             ("fs.read:**", "blocked", "read_file"),
             ("fs.read:notes/**", "allowed", "read_file"),
+            ("fs.read.protected:**", "blocked", "read_file"),
+            ("fs.read.protected:notes/**", "blocked", "read_file"),
         },
         "review": {("agent.delegate", "allowed", "critic")},
         "shout": {("x.calc.cpu", "allowed", "upper")},
@@ -217,7 +219,9 @@ def test_the_command_line_runs_shows_and_explains_it(root: Path) -> None:
 
     assert llmdo("run", "sum", '{"a": 2}') == (0, '{"sum":3}\n')
     assert llmdo("run", "sum", "--all-tools") == (0, "sum > calc > add: x.calc.cpu\n")
-    assert llmdo("graph", "sum") == (0, "entry sum\n`-- [calc]\n")
+    assert llmdo("graph", "sum") == (0, "entry sum\n`-- [calc]\n        allowed: x.calc.cpu\n")
     drawn = json.loads(llmdo("graph", "wipe", "--format", "json")[1])
-    assert drawn["entries"] == [{"name": "wipe", "starts": [], "tool": "calc.wipe"}]
-    assert "all 1 paths:" in llmdo("why", "wipe", "x.calc.wipe", "--all")[1]
+    [entry] = drawn["entries"]
+    assert (entry["name"], entry["starts"], entry["tool"]) == ("wipe", [], "calc.wipe")
+    assert [(use["name"], use["decision"]) for use in entry["uses"]] == [("calc", "needs_approval")]
+    assert "the only path:" in llmdo("why", "wipe", "x.calc.wipe", "--all")[1]

@@ -56,7 +56,7 @@ def test_spans_are_nested_as_the_calls_were(tmp_path: Path) -> None:
     chats = [span for span in spans if span["name"].startswith("chat ")]
     assert len(chats) == 4
     assert all(chat["attributes"]["gen_ai.operation.name"] == "chat" for chat in chats)
-    assert all(chat["attributes"]["gen_ai.usage.output_tokens"] for chat in chats)
+    assert not any("gen_ai.usage.output_tokens" in chat["attributes"] for chat in chats)  # a script has none
     assert spans[-1]["name"] == "run go"
     assert spans[-1]["attributes"]["llmdo.run"] == "r1"
 

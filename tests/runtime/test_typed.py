@@ -17,6 +17,7 @@ from llmdo.runtime.signatures import PlainInput, TypedInput, signatures_of
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
+from tests.listed import listed
 
 from .building import go, graph, reference, script, use, worker
 
@@ -157,8 +158,7 @@ def test_a_model_that_never_gets_its_arguments_right_fails_its_worker(tmp_path: 
 
 def test_the_schema_of_the_model_is_that_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
-    with Root.open(tmp_path) as files:
-        modules = Modules(tmp_path, files)
+    with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
         made = graph(typed("task", "Task"), typed("old", "Older"))
         found = signatures_of(made, made.workers, modules)
     schema = found["task"].takes.schema(files=True)
@@ -364,9 +364,9 @@ def test_code_calls_a_typed_worker_with_a_model_data_or_json(tmp_path: Path) -> 
 
 def test_the_arguments_of_a_tool_are_judged_from_text_as_from_data(tmp_path: Path) -> None:
     (tmp_path / "schemas.py").write_text(SCHEMAS)
-    with Root.open(tmp_path) as files:
+    with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
         made = graph(typed("task", "Task"))
-        takes = signatures_of(made, made.workers, Modules(tmp_path, files))["task"].takes
+        takes = signatures_of(made, made.workers, modules)["task"].takes
     assert isinstance(takes, TypedInput)
     judge = takes.validator(files=False)
     assert judge.validate_json('{"title": "a"}') == judge.validate_python({"title": "a"}) == {"title": "a"}
@@ -378,9 +378,24 @@ def test_the_arguments_of_a_tool_are_judged_from_text_as_from_data(tmp_path: Pat
 
 
 def test_plain_input_is_what_a_worker_takes_that_says_nothing(tmp_path: Path) -> None:
-    with Root.open(tmp_path) as files:
+    with Root.open(tmp_path) as files, Modules(tmp_path, files, {}) as modules:
         made = graph(worker("main"))
-        signature = signatures_of(made, made.workers, Modules(tmp_path, files))["main"]
+        signature = signatures_of(made, made.workers, modules)["main"]
     assert signature.takes == PlainInput()
     assert signature.gives is None
     assert signature.result("x") == "x"
+
+
+def test_an_output_that_never_fits_says_what_was_wrong_with_the_last_one(tmp_path: Path) -> None:
+    (tmp_path / "schemas.py").write_text(SCHEMAS)
+    script(tmp_path, main=[[("final_result", {"Points": -1})]] * 9)
+    outcome = go(graph(typed("main", gives="Score")), tmp_path)
+    assert outcome.error == (
+        "Exceeded maximum output retries (3); the last mistake: `Points`: points are not negative"
+    )
+
+
+def test_arguments_that_never_fit_say_what_was_wrong_with_the_last_ones(tmp_path: Path) -> None:
+    outcome = ask(tmp_path, "Task", *[{"title": "x", "minutes": 0}] * 9)
+    assert "exceeded max retries" in outcome.error
+    assert "minutes" in outcome.error

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from itertools import chain, islice
+from collections import deque
+from itertools import chain, groupby, islice, repeat
 from typing import TYPE_CHECKING
 
 from pydantic_core import to_jsonable_python
 
 from llmdo import digest
+from llmdo.authority import Capability
 from llmdo.diagnostic import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.runtime.approvals.approver import Question
 
@@ -22,16 +24,23 @@ MARGIN = "  | "
 """Before every row of what comes from the call, so that none can pass for a row of ours."""
 
 NARROWEST = 20  # columns: in a narrower terminal our own rows would break as well
-FOLDED_ROWS = 12  # of one value: what it is shows in the first rows, and `show` has the rest
-FOLDED_ITEMS = 40  # arguments, capabilities or reasons
+FIRST_ROWS, LAST_ROWS = 8, 4  # of one value that is folded
+FIRST_ITEMS, LAST_ITEMS = 30, 10  # of arguments, capabilities, reasons or advice
 LONGEST_LINE = 60  # characters of JSON
-FOLDED_TEXT = FOLDED_ROWS * 500  # characters: as many as fit into the rows of any terminal
+FOLDED_TEXT = 20_000  # characters at either end of a text: more than fit into the rows of any terminal
+MOST_BLANKS = 20  # in a row: no code is indented further, and no more than that can push text out of sight
+MOST_ALIKE = 3  # rows
+
+RUNS = Capability("proc.exec")
+"""What raises this runs a command, of which nothing may be left out."""
 
 _NAMED = {"\\": "\\\\", "\t": "\\t", "\r": "\\r"}
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that count as letters or symbols and draw nothing."""
 _PROSE = frozenset("\u2018\u2019\u201c\u201d\u2026\u00ab\u00bb\u00bf\u00a1\u00b0\u00a7\u20ac\u00a3")
 """Quotation marks and other signs of plain text, none of which passes for what a command or a path is made of."""
+_RUN = re.compile(f" {{{MOST_BLANKS + 1},}}")
+_TOKEN = re.compile(r"\\u\{[0-9a-f]+\}|\\\{[0-9,]+ blanks\}|\\.|.")
 _CONFUSING_LATIN = frozenset("\u0131\u0138\u0140\u0149\u017f")
 
 
@@ -90,62 +99,85 @@ def scripts(drawn: str) -> tuple[str, ...]:
     return tuple(sorted({unicodedata.name(one, "unknown").split(" ")[0].capitalize() for one in beyond}))
 
 
+class LeftOut(str):
+    """A row that stands for others, which are not shown."""
+
+    __slots__ = ()
+
+
 def describe(question: Question, columns: int, *, folded: bool = True) -> Iterator[str]:
-    """The rows that put `question` to a person: complete, where `folded` with the digests of what is left out."""
+    """The rows that put `question` to a person: complete, or where `folded` with a `LeftOut` for what is missing.
+
+    Of what is folded, the first and the last rows are shown, and a digest of all. A command is never folded.
+    """
     room = max(columns, NARROWEST) - len(MARGIN)
+    runs = any(RUNS.contains(capability) for capability in question.capabilities)
+    raised = [visible(str(capability)) for capability in question.capabilities] or ["nothing"]
     sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("who asks", [visible(question.path)]),
         ("tool", [f"{visible(question.tool)} of {visible(question.toolset)}"]),
-        ("arguments", _arguments(question, room, folded=folded)),
-        ("it raises", _several([str(one) for one in question.capabilities] or ["nothing"], folded=folded)),
-        ("asked because", _several(question.reasons, folded=folded)),
-        ("to ask no more", map(shown, question.advice)),
+        ("arguments", _arguments(question, room, folded=folded and not runs)),
+        ("it raises", _several(raised, folded=folded)),
+        ("asked because", _several([visible(reason) for reason in question.reasons], folded=folded)),
+        ("to ask no more", _several([shown(advice) for advice in question.advice], folded=folded)),
     )
     yield "approval needed"
     for title, lines in sections:
         yield f"  {title}"
         for line in lines:
-            for row in rows(line, room):
-                yield MARGIN + row
+            kind = LeftOut if isinstance(line, LeftOut) else str
+            for row in _indented(line, room):
+                yield kind(MARGIN + row)
 
 
-def _several(texts: Iterable[str], *, folded: bool) -> Iterator[str]:
-    waiting = iter(texts)
-    for text in islice(waiting, FOLDED_ITEMS) if folded else waiting:
-        yield visible(text)
-    if rest := list(waiting):
-        yield f"... {len(rest):,} more; `show` shows them"
+def _several(lines: Sequence[str], *, folded: bool) -> Iterator[str]:
+    missing = len(lines) - FIRST_ITEMS - LAST_ITEMS
+    if not folded or missing <= 0:
+        yield from lines
+        return
+    yield from lines[:FIRST_ITEMS]
+    yield LeftOut(f"... {missing:,} more; `show` shows them")
+    yield from lines[-LAST_ITEMS:]
 
 
 def _arguments(question: Question, room: int, *, folded: bool) -> Iterator[str]:
     """The lines of all arguments."""
-    waiting = iter(question.arguments.items())
-    for name, value in islice(waiting, FOLDED_ITEMS) if folded else waiting:
-        # A tool may take any name at all: one must not read as a name with its value.
-        named = name if name.isascii() and name.isidentifier() else json.dumps(name)
-        if isinstance(value, str):
-            yield from _text(named, value, room, folded=folded)
-        else:
-            yield from _data(named, value, room, folded=folded)
-    if rest := dict(waiting):
-        yield f"... {len(rest):,} more arguments; `show` shows them"
-        yield f"sha256 {_digest(_as_json(rest))}"
-    if not question.arguments:
+    pairs = [*question.arguments.items()]
+    missing = pairs[FIRST_ITEMS:-LAST_ITEMS] if folded else []
+    for name, value in pairs[:FIRST_ITEMS] if missing else pairs:
+        yield from _argument(name, value, room, folded=folded)
+    if missing:
+        yield LeftOut(f"... {len(missing):,} more arguments; `show` shows them")
+        yield f"sha256 {_digest(_as_json(dict(missing)))}"
+        for name, value in pairs[-LAST_ITEMS:]:
+            yield from _argument(name, value, room, folded=folded)
+    if not pairs:
         yield "none"
 
 
-def _text(name: str, text: str, room: int, *, folded: bool) -> Iterator[str]:
-    lines = (text[:FOLDED_TEXT] if folded else text).split("\n")
-    if len(lines) == 1 and (not folded or len(text) <= FOLDED_ROWS * room):
-        drawn = [visible(text)]
-        yield f'{name}: "{drawn[0]}"'
+def _argument(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]:
+    # A tool may take any name at all: one must not read as a name with its value.
+    named = name if name.isascii() and name.isidentifier() else json.dumps(name)
+    if isinstance(value, str):
+        yield from _text(named, value, room, folded=folded)
     else:
-        number = text.count("\n") + 1
+        yield from _data(named, value, room, folded=folded)
+
+
+def _text(name: str, text: str, room: int, *, folded: bool) -> Iterator[str]:
+    number = text.count("\n") + 1
+    if number == 1 and len(text) <= (FIRST_ROWS + LAST_ROWS) * room:
+        parts = [[_without_runs(visible(text))]]
+        yield f'{name}: "{parts[0][0]}"'
+    else:
         yield f"{name}: {f'{number:,} lines, ' if number > 1 else ''}{_size(text):,} bytes"
-        drawn = [visible(line, prose=len(lines) > 1) for line in lines]
-        yield from _block(text, drawn, room, folded=folded)
-    if found := scripts("".join(drawn)):
-        yield f"(letters of another script: {', '.join(found)})"
+        parts = [
+            [_without_runs(visible(line, prose=number > 1)) for line in part.split("\n")]
+            for part in _ends(text, folded=folded)
+        ]
+        yield from _block(text, parts, room, folded=folded)
+    if letters := scripts("".join(chain.from_iterable(parts))):
+        yield f"(letters of another script: {', '.join(letters)})"
 
 
 def _data(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]:
@@ -153,20 +185,52 @@ def _data(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]
     kind = "" if isinstance(value, int | float | list | dict | None) else f" ({type(value).__name__})"
     text = _as_json(value)
     if "\n" not in text:
-        yield f"{name}{kind}: {text}"
+        yield f"{name}{kind}: {_without_runs(text)}"
     else:
         yield f"{name}{kind}: {_size(text):,} bytes of JSON"
-        yield from _block(text, text.split("\n"), room, folded=folded)
+        parts = [[*map(_without_runs, part.split("\n"))] for part in _ends(text, folded=folded)]
+        yield from _block(text, parts, room, folded=folded)
 
 
-def _block(text: str, lines: Iterable[str], room: int, *, folded: bool) -> Iterator[str]:
-    """A long value in rows, each a little to the right of its name; `lines` is the text made visible."""
-    drawn = chain.from_iterable(rows(line, room - 2) for line in lines)
-    for row in islice(drawn, FOLDED_ROWS) if folded else drawn:
-        yield f"  {row}"
-    if folded and (len(text) > FOLDED_TEXT or next(drawn, None) is not None):
-        yield "... and more; `show` shows all of it"
-        yield f"sha256 {_digest(text)}"
+def _ends(text: str, *, folded: bool) -> tuple[str, ...]:
+    """All of a text; of a long one that is folded, its start and its end."""
+    if not folded or len(text) <= 2 * FOLDED_TEXT:
+        return (text,)
+    return text[:FOLDED_TEXT], text[-FOLDED_TEXT:]
+
+
+def _block(text: str, parts: Sequence[Iterable[str]], room: int, *, folded: bool) -> Iterator[str]:
+    """The lines of `parts`, all or the ends of `text`, in rows: to the right of all that is ours."""
+    drawn = [
+        _counted(f"  {row}" for line in lines for row in rows(line, room - len("  "))) for lines in parts
+    ]
+    if not folded:
+        yield from drawn[0]
+        return
+    first, last = [*islice(drawn[0], FIRST_ROWS)], deque(drawn[-1], LAST_ROWS + 1)
+    if len(parts) == 1 and len(last) <= LAST_ROWS:
+        yield from chain(first, last)
+        return
+    yield from first
+    yield LeftOut("... more is left out; `show` shows all of it")
+    yield from [*last][-LAST_ROWS:]
+    yield f"sha256 {_digest(text)}"
+
+
+def _counted(drawn: Iterable[str]) -> Iterator[str]:
+    """The rows of `drawn`, of many alike one and their number: none moves what follows out of sight."""
+    for row, alike in groupby(drawn):
+        number = sum(1 for _ in alike)
+        if number <= MOST_ALIKE:
+            yield from repeat(row, number)
+        else:
+            yield f"... {number:,} times this row:"
+            yield row
+
+
+def _without_runs(drawn: str) -> str:
+    r"""A line that is made visible already, with its long runs of blanks as counts: `\{1,600 blanks}`."""
+    return _RUN.sub(lambda run: f"\\{{{len(run[0]):,} blanks}}", drawn)
 
 
 def _size(text: str) -> int:
@@ -190,14 +254,24 @@ def _plain(value: object) -> object:
 
 def rows(line: str, room: int) -> Iterator[str]:
     """`line` in pieces of at most `room` columns, since a terminal would wrap it to the first column."""
-    if line.isascii():
+    if line.isascii() and "\\" not in line:
         yield from re.findall(f".{{1,{room}}}", line) or [""]
         return
     piece, used = "", 0
-    for character in line:
-        width = 2 if unicodedata.east_asian_width(character) in "WFA" else 1
-        if used + width > room:
-            yield piece
-            piece, used = "", 0
-        piece, used = piece + character, used + width
+    for token in _TOKEN.findall(line):
+        # What stands for one character stays in one row, or its end would read as something else.
+        for part in (token,) if len(token) <= room else token:
+            width = sum(2 if unicodedata.east_asian_width(one) in "WFA" else 1 for one in part)
+            if used + width > room:
+                yield piece
+                piece, used = "", 0
+            piece, used = piece + part, used + width
     yield piece
+
+
+def _indented(line: str, room: int) -> Iterator[str]:
+    """`line` in rows of which none but the first stands where a line begins, and could pass for one."""
+    first = next(rows(line, room))
+    yield first
+    if rest := line[len(first) :]:
+        yield from (f"  {row}" for row in rows(rest, room - len("  ")))

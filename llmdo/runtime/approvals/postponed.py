@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llmdo.authority import Capability
-from llmdo.journal.entries import Entry
-from llmdo.journal.questions import VALID_SECONDS, is_valid
+from llmdo.journal.entries import Entry, pack
+from llmdo.journal.questions import (
+    VALID_SECONDS,
+    counts,
+    digest_of,
+    foreign_answers,
+    is_valid,
+)
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
 from llmdo.runtime.recording.terms import WaitingError
 
@@ -38,6 +45,16 @@ class Postponed:
         """How often something began, which tells one pause from another."""
         self._waiting: list[str] = []
         """The call paths at which a question waits."""
+        self._seen = 0
+        """The number of the last entry that was looked at for questions and answers."""
+        self._asked: dict[str, Entry] = {}
+        """The last question at each call path."""
+        self._closed: set[str] = set()
+        """The call paths at which the last question was answered, or the call decided on."""
+        self._answers: dict[str, list[Entry]] = {}
+        """The answers to each question, by its key."""
+        self._foreign = foreign_answers(journal)
+        """Those that came with the run from elsewhere, before any process worked at it here."""
 
     @contextmanager
     def busy(self, path: str) -> Iterator[None]:
@@ -56,9 +73,13 @@ class Postponed:
             return None
         found: Mapping[str, Any] | None = None
         lasting: Mapping[str, Any] | None = None
-        for entry in self._journal.entries("answered"):
-            if entry.digest == question.key and is_valid(entry, time.time()):
+        self._look_up()
+        asked = digest_of(self._record(question))
+        for entry in self._answers.get(question.key, ()):
+            if is_valid(entry, time.time()) and counts(entry, self._foreign):
                 said = entry.data
+                if said.get("question") != asked:
+                    continue
                 if entry.path == question.path and said["by_tool"] == question.by_tool:
                     found = said
                 elif said["allowed"] and said.get("lasts"):
@@ -73,11 +94,24 @@ class Postponed:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
         if question.key is None:
             return None
-        kept = [entry for entry in self._journal.entries("asked") if entry.path == question.path]
-        body = self._encoding.plain(record_of(question)).body
-        if kept and (kept[-1].digest, kept[-1].data["by_tool"]) == (question.key, question.by_tool):
+        self._look_up()
+        kept, record = self._asked.get(question.path), self._record(question)
+        if kept and question.path not in self._closed and _is_about(kept, question.key, record):
             return None
-        return Entry(path=question.path, kind="asked", step=len(kept) + 1, digest=question.key, body=body)
+        step = kept.step + 1 if kept else 1
+        return Entry(path=question.path, kind="asked", step=step, digest=question.key, body=pack(record))
+
+    def _look_up(self) -> None:
+        """Takes in what was asked and answered since the last time, here or by another process."""
+        for row in self._journal.after(self._seen, "asked", "answered", "decision"):
+            self._seen, entry = row.number, row.entry
+            if entry.kind == "asked":
+                self._asked[entry.path] = entry
+                self._closed.discard(entry.path)
+                continue
+            self._closed.add(entry.path)
+            if entry.kind == "answered":
+                self._answers.setdefault(entry.digest, []).append(entry)
 
     def answered(self, question: Question, answer: Answer) -> Entry:
         """The entry that keeps an answer that was given while the run went on."""
@@ -91,9 +125,10 @@ class Postponed:
             "lasts": answer.lasts,
             "expires": time.time() + VALID_SECONDS if answer.lasts else None,
             "key": question.key,
+            "question": digest_of(self._record(question)),
             "by_tool": question.by_tool,
         }
-        step = 1 + sum(entry.path == question.path for entry in self._journal.entries("answered"))
+        step = 1 + self._journal.count(question.path, "answered")
         return Entry(
             path=question.path,
             kind="answered",
@@ -102,6 +137,11 @@ class Postponed:
             digest=question.key or "",
             body=self._encoding.plain(said).body,
         )
+
+    def _record(self, question: Question) -> dict[str, Any]:
+        """The question as the journal holds it."""
+        found: dict[str, Any] = json.loads(self._encoding.plain(record_of(question)).body)
+        return found
 
     async def wait(self, path: str) -> NoReturn:
         """Never returns: the run stops as soon as all that goes on in it are questions like this one."""
@@ -131,6 +171,13 @@ class Postponed:
         number = len(self._waiting)
         what = "1 question waits" if number == 1 else f"{number} questions wait"
         self._brake.stop(WaitingError(f"{what} for an answer"))
+
+
+def _is_about(asked: Entry, key: str, record: Mapping[str, Any]) -> bool:
+    """Whether a question that is kept is the one of that key and record."""
+    said = asked.data
+    is_same = asked.digest == key and said["by_tool"] == record["by_tool"]
+    return is_same and digest_of(said) == digest_of(record)
 
 
 def record_of(question: Question) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
+from llmdo.diagnostic import excerpt
 from llmdo.runtime.approvals.approver import BEFORE, Answer, RejectAll
-from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, describe, rows, visible
+from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, LeftOut, describe, rows, visible
 from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class AskOnTerminal:
                 cancelled.set()
 
     def _converse(self, question: Question, cancelled: threading.Event) -> Answer:
-        self._show(question, folded=True)
+        is_whole = self._show(question, folded=True)
         while True:
             if self._columns() < NARROWEST:
                 return _no(f"the terminal has fewer than {NARROWEST} columns, too few to show the call")
@@ -80,29 +81,38 @@ class AskOnTerminal:
                     return _no("there was no answer")
                 case "no", why:
                     return _no(f"the answer was no{f': {why}' if why else ''}", told=why)
-                case "once", "":
-                    return _yes()
-                case "always", "" if question.key is not None:
-                    self._allowed.add(question.key)
-                    return _yes(lasts=True)
+                case "once" | "always", "" if word in _words(question):
+                    if is_whole:
+                        return self._allow(question, lasts=word == "always")
+                    self._say("parts of this call are left out: type show first\n")
                 case "stop", "":
                     return Answer(allowed=False, by=PERSON, reason="the run was ended", stops=True)
                 case "show", "":
-                    self._show(question, folded=False)
+                    is_whole = self._show(question, folded=False)
                 case "edit", "" if question.fault_of is not None:
                     if answer := self._changed(question, cancelled):
                         return answer
                 case _:
+                    self._say(f"`{excerpt(line.strip())}` is no answer\n")
                     self._say(f"a whole word, one of: {', '.join(_words(question))}\n")
 
-    def _show(self, question: Question, *, folded: bool) -> None:
+    def _show(self, question: Question, *, folded: bool) -> bool:
+        """Puts the question on the screen; whether all of it is there."""
         columns = self._columns()
+        is_whole = True
         for row in describe(question, columns, folded=folded):
+            is_whole = is_whole and not isinstance(row, LeftOut)
             self._screen.write(f"{row}\n")
         if columns < USUAL_COLUMNS:
             self._say(f"{' '.join(_words(question))}\n")
         else:
             self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
+        return is_whole
+
+    def _allow(self, question: Question, *, lasts: bool) -> Answer:
+        if lasts and question.key is not None:
+            self._allowed.add(question.key)
+        return Answer(allowed=True, by=PERSON, at_terminal=True, lasts=lasts)
 
     def _changed(self, question: Question, cancelled: threading.Event) -> Answer | None:
         """An answer with other arguments; None where there are none, which the person is told."""
@@ -152,10 +162,6 @@ def _words(question: Question) -> Iterator[str]:
             word != "edit" or question.fault_of is not None
         ):
             yield word
-
-
-def _yes(*, lasts: bool = False) -> Answer:
-    return Answer(allowed=True, by=PERSON, at_terminal=True, lasts=lasts)
 
 
 def _no(reason: str, told: str = "") -> Answer:

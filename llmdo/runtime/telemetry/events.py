@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from llmdo.authority import Capability, Decision
+    from llmdo.backtrace import Frame
 
 Status = Literal["completed", "failed", "interrupted", "waiting"]
 """How a run ended; one that waits goes on when its questions are answered."""
@@ -114,10 +115,23 @@ class ModelResponded(Event):
     """What it said, beside its calls."""
     calls: tuple[str, ...]
     """The names of the tools that it called."""
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
+    """None where nobody measured them."""
     cost_usd: Decimal | None
     """None where no price is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTruncated(Event):
+    """A worker's model was cut off before its answer was complete."""
+
+    kind: ClassVar[str] = "answer_truncated"
+    worker: str
+    model: str
+    """`provider:model` of the one that answered."""
+    reason: str
+    """What cut it off, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +185,10 @@ class ToolFinished(Event):
     outcome: Outcome
     result: object
     """What the tool returned, or what the model was told instead; None where it was told nothing."""
+    error: str | None = None
+    """Why it ended the worker, where it did."""
+    frames: tuple[Frame, ...] = ()
+    """Where code of the workspace failed, the innermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +209,8 @@ class WorkerFinished(Event):
     worker: str
     output: str | None
     error: str | None
+    frames: tuple[Frame, ...] = ()
+    """Where code of the workspace failed, the innermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +221,8 @@ class RunFinished(Event):
     run: str
     status: Status
     error: str | None
+    frames: tuple[Frame, ...] = ()
+    """Where code of the workspace failed, the innermost first."""
 
 
 Sink = Callable[[Event], None]

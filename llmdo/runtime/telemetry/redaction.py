@@ -20,7 +20,6 @@ from llmdo import credentials
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHORTEST = 8  # characters: shorter values are ordinary words too often
 DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read
 
 
@@ -34,12 +33,12 @@ class Redaction:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Redaction:
-        """The one that knows the values of all variables whose names speak of secrets."""
+        """The one that knows the variables whose names speak of secrets, and the passwords of addresses in others."""
         names = {
             form: name
             for name, value in environ.items()
-            if credentials.names_secret(name) and len(value) >= SHORTEST
-            for form in _forms(value)
+            for secret in credentials.secrets_of(name, value)
+            for form in _forms(secret)
         }
         longest_first = sorted(names, key=len, reverse=True)
         return cls(names, re.compile("|".join(map(re.escape, longest_first))) if names else None)
