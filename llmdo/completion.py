@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--format",
         "--from",
     ),
-    "lock": ("--project", "--check", "--refresh", "--offline", "--allow-downgrade"),
+    "lock": ("--project", "--check", "--refresh", "--offline", "--allow-downgrade", "--verbose"),
     "diff": ("--locks", "--fail-on", "--lock-checked", "--format", "--project", "--from"),
     "reach": ("--select", "--base", "--format", "--project", "--from"),
     "why": ("--all", "--project", "--from"),
@@ -57,6 +57,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--sources",
         "--again",
         "--give-up",
+        "--limit",
         "--approvals",
         "--approve",
         "--approve-all",
@@ -64,6 +65,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--verbose",
         "--log-events",
         "--trace-dir",
+        "--debug",
         "--format",
     ),
     "approve": (
@@ -84,6 +86,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "test": ("--project", "--decisions", "--sources", "--format"),
     "runs prune": ("--project", "--keep", "--older-than", "--waiting", "--dry-run"),
     "run": (
+        "--entry",
         "--project",
         "--input",
         "--path",
@@ -101,6 +104,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "--trace-dir",
         "--trace-content",
         "--trace-binary",
+        "--debug",
         "--format",
     ),
     "audit": ("--verify", "--head", "--format", "--project"),
@@ -125,7 +129,7 @@ FLAGS = frozenset(
         "--all",
     }
     | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade", "--offline", "--verify"}
-    | {"--verbose", "--trace-content", "--trace-binary"}
+    | {"--verbose", "--trace-content", "--trace-binary", "--debug"}
     | {
         "--no-journal",
         "--rerun-tools",

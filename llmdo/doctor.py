@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
 from importlib import metadata, util
 from pathlib import Path
@@ -19,7 +18,8 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import reachable
 from llmdo.journal import Runs
-from llmdo.models import python_reference, recording_file
+from llmdo.models import KEYS, python_reference, recording_file
+from llmdo.revision import git_in
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.toolsets.bubblewrap import isolate
 from llmdo.toolsets.programs import Programs
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from llmdo.graph import Graph, Server
     from llmdo.project import Project
 
-_EXTRAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "openai": ("openai", ("OPENAI_API_KEY",)),
-    "anthropic": ("anthropic", ("ANTHROPIC_API_KEY",)),
-    "google": ("google.genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-    "groq": ("groq", ("GROQ_API_KEY",)),
-    "mistral": ("mistralai", ("MISTRAL_API_KEY",)),
-    "mcp": ("fastmcp", ()),
-    "otel": ("opentelemetry.sdk", ()),
+_MODULES: Mapping[str, str] = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "groq": "groq",
+    "mistral": "mistralai",
+    "mcp": "fastmcp",
+    "otel": "opentelemetry.sdk",
 }
-"""Each extra of ours with the module that it brings and the variables, of which one is enough."""
+"""Each extra of ours with the module that it brings."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 GIT_SECONDS = 10.0
@@ -65,9 +65,9 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
     yield Item(section="llmdo", name="llmdo", state=__version__)
     yield Item(section="llmdo", name="pydantic-ai", state=metadata.version("pydantic-ai-slim"))
     yield Item(section="llmdo", name="python", state=f"{platform.python_version()} on {platform.system()}")
-    yield from (_extra(name, environ) for name in _EXTRAS)
+    yield from (_extra(name, environ) for name in _MODULES)
     read = project.read(root) if root else None
-    yield _git(environ)
+    yield _git(root or Path.cwd(), environ)
     yield _isolation(read, root or Path.cwd(), environ)
     yield from _person(environ)
     if root and read:
@@ -77,8 +77,8 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
 
 
 def _extra(name: str, environ: Mapping[str, str]) -> Item:
-    module, variables = _EXTRAS[name]
-    if not _is_installed(module):
+    variables = KEYS.get(name, ())
+    if not _is_installed(_MODULES[name]):
         hint = f"`pip install 'llmdo-workspace[{name}]'`"
         return Item(section="extras", name=name, state="not installed", hint=hint)
     given = [variable for variable in variables if environ.get(variable)]
@@ -93,8 +93,8 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _git(environ: Mapping[str, str]) -> Item:
-    found = shutil.which("git", path=environ.get("PATH", os.defpath))
+def _git(here: Path, environ: Mapping[str, str]) -> Item:
+    found = git_in(environ.get("PATH", os.defpath), here)
     if found is None:
         return Item(section="machine", name="git", state="not there", hint="`llmdo diff` needs it")
     try:
@@ -129,17 +129,14 @@ def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> 
         use.name == "shell" for worker in read.graph.workers.values() for use in worker.uses
     )
     programs = Programs.of(environ.get("PATH", os.defpath), here)
+    is_needed = uses_shell and wanted == "require"
     try:
-        found, _ = isolate("require", here, programs, (), environ)
+        found, _ = isolate("require" if is_needed else "auto", here, programs, (), environ)
     except LlmdoError as error:
-        needed = uses_shell and wanted == "require"
-        return Item(
-            section="machine",
-            name="isolation",
-            state="none",
-            problem=_told(error) if needed else None,
-            hint=None if needed else _told(error),
-        )
+        return Item(section="machine", name="isolation", state="none", problem=_told(error))
+    if found.name == "none":
+        hint = f"{found.reason}; commands are isolated by bubblewrap, where it is installed and works"
+        return Item(section="machine", name="isolation", state="none", hint=hint)
     return Item(section="machine", name="isolation", state=str(found).removeprefix("isolation of commands: "))
 
 

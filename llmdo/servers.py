@@ -116,13 +116,18 @@ def tools_of(
 ) -> dict[str, Tool]:
     """The tools of a server with what the manifest says that they do, and whether they may run twice.
 
-    Before it was locked nobody knows its tools: then each pattern of the manifest stands for those that it fits,
-    and `*` for all others. Whatever is declared, a result may hold text that an attacker wrote.
+    Before it was locked nobody knows its tools: then each pattern of the manifest stands for those that it fits, and
+    `*` for all others, unless `include` names all that there can be. Whatever is declared, a result may hold text that
+    an attacker wrote.
     """
     if known is None:
+        names: Iterable[str] = {"*", *declared}
+        if server.include is not None and not any("*" in name for name in server.include):
+            names = server.include
         return {
             name: Tool(name=name, capabilities=raised(server, declared, name), retry=retried(retry, name))
-            for name in {"*", *declared}
+            for name in sorted(names)
+            if "*" in name or is_wanted(server, name)
         }
     return {
         name: Tool(

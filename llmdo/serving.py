@@ -244,8 +244,7 @@ def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer
         if name not in graph.entries:
             raise LlmdoError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
     found: dict[str, Offer] = {}
-    with closing(Root.open(root)) as files:
-        modules = Modules(root, files)
+    with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
         for name in sorted(chosen):
             entry = graph.entries[name]
             worker = graph.workers.get(entry.worker.name) if entry.worker else None

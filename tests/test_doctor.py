@@ -92,6 +92,19 @@ def test_required_isolation_that_is_not_there_is_a_problem(root: Path, environ: 
         assert "does not cover: " in item.state
 
 
+def test_without_a_manifest_nothing_is_said_to_require_isolation(
+    tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    items = {
+        f"{one.section}/{one.name}": one for one in examine(None, {**environ, "HOME": "/dev/null/nobody"})
+    }
+    item = items["machine/isolation"]
+    assert item.problem is None
+    assert "manifest" not in (item.hint or "") + item.state
+    assert item.state != "none" or "bubblewrap" in (item.hint or "")
+
+
 @pytest.mark.parametrize("text", ['schema = 1\n[approvals.rules]\n"net" = "blocked"\n', "schema = "])
 def test_the_policy_in_force_is_shown_and_a_broken_one_is_a_problem(
     root: Path, environ: dict[str, str], text: str

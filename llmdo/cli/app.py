@@ -6,9 +6,10 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
+import typer.core
 
 from llmdo.cli import check as check_command
 from llmdo.cli import edit, graph, past, start
@@ -18,6 +19,7 @@ from llmdo.cli.console import (
     FINDINGS,
     FINE,
     INTERRUPTED,
+    put,
     root_folder,
     say,
 )
@@ -28,8 +30,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+ORDER = (
+    "init", "add", "remove", "check", "lock", "diff", "explain", "suggest", "graph", "reach", "why", "run", "resume",
+    "replay", "approve", "runs", "audit", "test", "import", "schema", "doctor", "serve", "completion",
+)  # fmt: skip
+"""The commands as `--help` lists them: from the first file to the last run."""
+
+
+class _Commands(typer.core.TyperGroup):
+    """The commands in their order, each with its whole first sentence."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return sorted(super().list_commands(ctx), key=lambda name: ORDER.index(name))
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _first_sentence(one.help or "")) for name, one in commands if one])
+
+
+def _first_sentence(text: str) -> str:
+    sentence, stop, _ = " ".join(text.split()).partition(". ")
+    return sentence + stop.strip()
+
+
 app = typer.Typer(
     name="llmdo",
+    cls=_Commands,
     help="A compiler, lockfile and runner for teams of LLM agents.",
     add_completion=False,
     rich_markup_mode=None,
@@ -113,9 +140,10 @@ def run(words: Sequence[str]) -> int:
     except typer.Abort:
         return INTERRUPTED
     except typer.TyperException as error:
-        raise LlmdoError(
-            error.format_message().rstrip("."), hint=f"llmdo {_command(words)}--help says what it takes"
-        ) from error
+        told = " ".join(error.format_message().split()).rstrip(
+            "."
+        )  # a list of choices comes in lines with tabs
+        raise LlmdoError(told, hint=f"llmdo {_command(words)}--help says what it takes") from error
     return code if isinstance(code, int) else FINE
 
 
@@ -127,7 +155,7 @@ def _command(words: Sequence[str]) -> str:
 
 def _version(value: bool) -> None:  # typer calls it so
     if value:
-        print(f"llmdo {__version__}")
+        put(f"llmdo {__version__}")
         raise typer.Exit
 
 
@@ -151,7 +179,7 @@ def init(
     from llmdo import scaffold
 
     for path in scaffold.init(directory, template.value, force=force):
-        print(path)
+        put(str(path))
     say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo lock, llmdo run")
 
 
@@ -214,13 +242,15 @@ def lock(
     allow_downgrade: Annotated[
         bool, typer.Option("--allow-downgrade", help="Overwrite even a lock that a newer llmdo wrote.")
     ] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
     from llmdo import checks, locking
     from llmdo import lock as lockfile
     from llmdo import project as projects
     from llmdo.checks.acceptance import ACCEPTABLE
-    from llmdo.checks.lock import OVERWRITTEN, drifted
+    from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
+    from llmdo.render.drift import lines as drift_lines
 
     root = root_folder(project)
     read = projects.read(root)
@@ -229,6 +259,10 @@ def lock(
     if allow_downgrade:
         mended |= {"LDO404"}
     hindering = [one for one in found if one.severity == "error" and one.code not in mended]
+    if hindering and UNREAD.issuperset(one.code for one in hindering):
+        read = locking.read_by_importing(read, anew=check or refresh)
+        found = checks.check(read, locked=True)
+        hindering = [one for one in found if one.severity == "error" and one.code not in mended]
     if hindering:
         sys.stderr.write(check_command.rendered(hindering, root, "text"))
         return FINDINGS if all(one.code != "LDO404" for one in hindering) else CANNOT_GO_ON
@@ -251,8 +285,8 @@ def lock(
         sys.stdout.write(check_command.rendered(problems, root, "text"))
         return FINDINGS
     lockfile.write(root, derived)
-    for change in changes:
-        say(f"{change.kind} {change.name}: {', '.join(change.changes)}".replace(" :", ":"))
+    for line in drift_lines(changes, whole=verbose):
+        say(line)
     say("wrote llmdo.lock")
     return FINE
 
@@ -343,7 +377,7 @@ def explain(
     if form or not code:
         from llmdo.cli import foreign
 
-        print(foreign.table(form), end="")
+        put(foreign.table(form), end="")
         return
     from llmdo.checks import explanation
 
@@ -353,7 +387,7 @@ def explain(
         raise LlmdoError(
             f"there is no check `{code}`", hint=did_you_mean(code.upper(), known) or "see the README"
         )
-    print(text, end="")
+    put(text, end="")
 
 
 @app.command("import")
@@ -390,7 +424,7 @@ def schema(
     """Print the JSON Schema of a file format."""
     from llmdo import resources
 
-    print(resources.read("schemas", f"{name.value}.json"), end="")
+    put(resources.read("schemas", f"{name.value}.json"), end="", as_json=True)
 
 
 @app.command()
@@ -400,7 +434,7 @@ def completion(
     """Print a completion script for your shell."""
     from llmdo.completion import script
 
-    print(script(shell.value), end="")
+    put(script(shell.value), end="")
 
 
 app.command()(start.run)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmdo.cli.console import FINE, WAITING, root_folder, say, shown_lines
+from llmdo.cli.console import FINE, WAITING, put, root_folder, say
 from llmdo.diagnostic import LlmdoError, did_you_mean, shown
 from llmdo.journal import Runs
 from llmdo.journal.questions import add_answer, waiting
@@ -43,10 +43,13 @@ def approve(options: Options) -> int:
     runs = Runs(root_folder(options.project))
     run = runs.find(options.run)
     with runs.claim(run), runs.open(run) as journal:
+        end = journal.last("end")
+        if end is not None and end.outcome == "completed":
+            raise LlmdoError(f"run `{run}` is complete: nothing in it waits for an answer")
         given = _given(options, waiting(journal))
         for question, said in given:
             add_answer(journal, question, said, at_terminal=False)
-            say(f"{question.path}: {'allowed' if said['allowed'] else 'refused'}, by {shown(said['by'])}")
+            say(f"{question.path}: {'allowed' if said['allowed'] else 'refused'}, by {said['by']}")
         questions = waiting(journal)
         if not given and not options.json and sys.stdin.isatty() and sys.stderr.isatty():
             _ask(journal, questions, options)
@@ -138,10 +141,13 @@ def _ask(journal: Journal, questions: Mapping[str, Waiting], options: Options) -
 def _print(run: str, questions: Mapping[str, Waiting], *, as_json: bool) -> None:
     if as_json:
         records = [{"path": one.path, "digest": one.key, **one.said} for one in questions.values()]
-        print(json.dumps({"schema": "llmdo.approve/1", "run": run, "questions": records}, indent=2))
+        put(
+            json.dumps({"schema": "llmdo.approve/1", "run": run, "questions": records}, indent=2),
+            as_json=True,
+        )
         return
     for one in questions.values():
-        print(described(one))
+        put(described(one))
 
 
 def described(question: Waiting) -> str:
@@ -149,7 +155,7 @@ def described(question: Waiting) -> str:
     said = question.said
     arguments = json.dumps(said["arguments"], ensure_ascii=True)
     only = ", at a terminal only" if question.terminal_only else ""
-    return shown_lines(f"{question.path}: {said['tool']} {arguments}: {'; '.join(said['reasons'])}{only}")
+    return shown(f"{question.path}: {said['tool']} {arguments}: {'; '.join(said['reasons'])}{only}")
 
 
 def _user() -> str:

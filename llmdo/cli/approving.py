@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from llmdo import personal
 from llmdo.authority import Capability
-from llmdo.checks.names import known_capabilities
 from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.inventory import known_capabilities
 from llmdo.schema import accepts_part
 from llmdo.values import dataclass
 

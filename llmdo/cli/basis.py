@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from llmdo import digest
 from llmdo.cli.console import say
 from llmdo.cli.run import graph_of
 from llmdo.diagnostic import LlmdoError
@@ -76,7 +77,8 @@ def of_run(journal: Journal, binding: Binding, project: Project, folder: Path) -
         )
     unpack(sources, folder)
     # What governs a run in this workspace is protected from it, whatever the run itself consists of.
-    graph = replace(binding.graph, code=tuple(sorted(governing_files(project.graph))))
+    code = {path: digest.of_text(text) for path, text in sources.texts.items()}
+    graph = replace(binding.graph, code=code, importable=governing_files(project.graph))
     differing = _differing(binding, project)
     say(
         "goes on with the sources of the run"

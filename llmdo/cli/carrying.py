@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from llmdo import workspace
-from llmdo.cli.console import FINE, say, shown_lines
+from llmdo.cli.console import FINE, put, say
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import JournalError, Runs, bundle
 from llmdo.journal.binding import binding_of, differences
@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 
 def export(root: Path, said: str, target: Path, *, with_sources: bool) -> int:
     """Writes one run to a file, with the sources that it needs to go on elsewhere."""
+    from llmdo.runtime.recording.encoding import Encoding
+    from llmdo.runtime.telemetry.redaction import Redaction
+
     runs = Runs(root)
+    encoding = Encoding(Redaction.of(os.environ))
     with runs.read(runs.find(said)) as journal:
         sources = _sources(root, journal, os.environ) if with_sources else None
-        bundle.export(journal, target, sources)
+        bundle.export(journal, target, sources, encoding.without_secrets)
     say(f"wrote {target}" + (f" with {_number(sources)}" if sources and sources.texts else ""))
     return FINE
 
@@ -69,13 +73,13 @@ def take_in(root: Path, source: Path) -> int:
     """Takes a run from a file among those of the workspace, and says what going on with it would mean here."""
     runs = Runs(root)
     taken = bundle.take_in(runs, source)
-    print(taken.run)
+    put(taken.run)
     if taken.binding is None:
         say("a secret was taken out of its input or of a prompt: it is replayed, and cannot go on")
         return FINE
     changed = differences(taken.binding, read(root).graph)
     for difference in changed.values():
-        say(f"differs from the workspace: {shown_lines(difference)}")
+        say(f"differs from the workspace: {difference}")
     if changed and taken.sources is not None:
         code = ""
         if taken.sources.texts:
@@ -87,7 +91,7 @@ def take_in(root: Path, source: Path) -> int:
     elif changed:
         say("it brings no sources: it goes on where they are what it began with")
     for line in (*_versions(taken.versions), *_missing(taken.sources)):
-        say(f"warning: {shown_lines(line)}")
+        say(f"warning: {line}")
     return FINE
 
 

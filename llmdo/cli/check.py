@@ -25,8 +25,24 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic
     from llmdo.project import Project
 
-_OURS = frozenset({"llmdo", "pathspec", "yaml"})
+_OURS = frozenset(
+    {
+        "attr",
+        "attrs",
+        "jsonschema",
+        "jsonschema_specifications",
+        "llmdo",
+        "pathspec",
+        "referencing",
+        "rpds",
+        "yaml",
+    }
+)
 """The packages whose code decides about the answer."""
+
+_NOT_KEPT = frozenset({"LDO105", "LDO107", "LDO537"})
+"""Findings about what was not looked at as a whole: too many files, links, files that nobody may read; and about a
+secret, of which no copy is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +84,10 @@ def run(options: Options) -> int:
             _print(Report(error=error), options.format)
         raise
     findings = checks.reported(read, found)
+    if options.select:
+        findings = _selected(read, findings, options, root)
     report = Report(
-        findings=_selected(read, findings, options) if options.select else findings,
+        findings=findings,
         lines=source_lines(root),
         files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
         folder=repository_folder(root, os.environ),
@@ -81,24 +99,47 @@ def run(options: Options) -> int:
         read,
         found,
     )  # what is remembered takes its place: else both together would be the most that a check holds
+    code = FINDINGS if any(map(report.fails, report.findings)) else FINE
     if (
-        not report.findings
-        and options.format in quick.REMEMBERED
+        options.format in quick.REMEMBERED
         and not (options.no_cache or options.select)
+        and _is_seen(report, sight)
     ):
-        asked = cache.question(locked=locked, strict=options.strict, form=options.format)
-        _remember(root, asked, text, sight)
-    return FINDINGS if any(map(report.fails, report.findings)) else FINE
+        asked = cache.question(
+            locked=locked, strict=options.strict, form=options.format, colour=report.colour
+        )
+        _remember(root, asked, (code, text), sight)
+    return code
 
 
-def _selected(read: Project, findings: Iterable[Diagnostic], options: Options) -> tuple[Diagnostic, ...]:
+def _is_seen(report: Report, sight: Sight) -> bool:
+    """Whether all that the findings are about was looked at, so that a change of it is noticed."""
+    places = (place for one in report.findings for place in (one.at, *(other.at for other in one.related)))
+    return all(at.path in sight.seen for at in places if at.span) and _NOT_KEPT.isdisjoint(
+        one.code for one in report.findings
+    )
+
+
+def _selected(
+    read: Project, findings: Iterable[Diagnostic], options: Options, root: Path
+) -> tuple[Diagnostic, ...]:
+    """The findings about what was selected, and those about files that cannot be read.
+
+    The latter are printed as well where a selector means nothing: it may name what is in such a file.
+    """
     from llmdo import selectors
     from llmdo.cli.graph import selected
 
-    workers = selected(read, options.select, options.base)
-    paths = {read.graph.workers[name].path for name in workers}
-    entries = selectors.entries_of(read.graph, workers, read.analysis)
-    return tuple(one for one in findings if one.at.path in paths or one.subject in entries)
+    unread = tuple(one for one in findings if checks.is_about_unread(read, one))
+    try:
+        selection = selected(read, options.select, options.base, read.gaps.files)
+    except LlmdoError as error:
+        if unread or options.format not in FOR_PEOPLE:
+            _print(Report(findings=unread, lines=source_lines(root), error=error), options.format)
+        raise
+    paths = {read.graph.workers[name].path for name in selection.workers}
+    entries = selectors.entries_of(read.graph, selection)
+    return tuple(one for one in findings if one in unread or one.at.path in paths or one.subject in entries)
 
 
 def _mend(root: Path) -> None:
@@ -111,14 +152,14 @@ def _mend(root: Path) -> None:
         say_error(error)  # what is left to mend is among the findings
 
 
-def _remember(root: Path, asked: str, text: str, sight: Sight) -> None:
+def _remember(root: Path, asked: str, answer: tuple[int, str], sight: Sight) -> None:
     if not cache.is_off(os.environ):
         code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
         schemas = [
             str(resources.folder("schemas") / f"{form}.json") for form in ("manifest", "worker", "lock")
         ]
         top = os.path.abspath(root)  # noqa: PTH100  # as `quick` has it: no link is resolved
-        cache.keep(top, asked, text, sight, [*filter(None, code), *schemas], os.environ)
+        cache.keep(top, asked, answer, sight, [*filter(None, code), *schemas], os.environ)
 
 
 def _print(report: Report, form: Format) -> str:

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from llmdo.diagnostic import LlmdoError, shown
+from llmdo.cli import quick
+from llmdo.diagnostic import LlmdoError, shown, unsteering
 
 FINE = 0
 FINDINGS = 1
@@ -35,12 +36,22 @@ def root_folder(project: str | None) -> Path:
 
 def has_colour(stream: TextIO) -> bool:
     """Whether `stream` is a terminal that wants colour."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return quick.has_colour(stream, os.environ)
+
+
+def put(text: str, *, end: str = "\n", as_json: bool = False) -> None:
+    """Prints a result: as it is where a program reads it, on a terminal with all that would steer it spelled out.
+
+    `as_json` says that it is JSON, which it stays.
+    """
+    if sys.stdout.isatty():
+        text = unsteering(text, in_json=as_json)
+    print(text, end=end)
 
 
 def say(text: str) -> None:
-    """Tells the person something that is not the result."""
-    print(text, file=sys.stderr, flush=True)
+    """Tells the person something that is not the result; what is invisible in it is spelled out."""
+    print("\n".join(map(shown, text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def say_error(error: LlmdoError) -> None:
@@ -49,11 +60,6 @@ def say_error(error: LlmdoError) -> None:
     where = (
         f" ({at.path}:{at.span.line}:{at.span.column})" if at and at.span else f" ({at.path})" if at else ""
     )
-    say(f"error: {shown_lines(error.message)}{where}")
+    say(f"error: {error.message}{where}")
     if error.hint:
-        say(f"  hint: {shown_lines(error.hint)}")
-
-
-def shown_lines(text: str) -> str:
-    """`text` with what is invisible spelled out, its line breaks kept."""
-    return "\n".join(map(shown, text.split("\n")))
+        say(f"  hint: {error.hint}")

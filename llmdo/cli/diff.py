@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from llmdo import project, revision
-from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, root_folder, say
+from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, put, root_folder, say
 from llmdo.diagnostic import LlmdoError
 from llmdo.diff import diff
 from llmdo.graph import Graph
@@ -47,15 +46,15 @@ def run(options: Options) -> int:
     except LlmdoError as error:
         if options.format != "json":
             raise
-        sys.stdout.write(render.error_json(error))
+        put(render.error_json(error), end="", as_json=True)
         return CANNOT_GO_ON
     match options.format:
         case "json":
-            sys.stdout.write(render.to_json(difference, sides))
+            put(render.to_json(difference, sides), end="", as_json=True)
         case "markdown":
-            sys.stdout.write(render.markdown(difference, sides))
+            put(render.markdown(difference, sides), end="")
         case "text":
-            sys.stdout.write(render.text(difference, sides))
+            put(render.text(difference, sides), end="")
     return FINDINGS if difference.fails(options.fail_on) else FINE
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from llmdo.cli.console import FINE, root_folder, say
+from llmdo.cli.console import FINE, put, root_folder, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,9 +41,9 @@ remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would
 
 def _report(change: Change) -> None:
     for path in change.written:
-        print(path)
+        put(path)
     for path in change.removed:
-        print(f"{path} (removed)")
+        put(f"{path} (removed)")
     for line in change.lines:
         say(line)
 

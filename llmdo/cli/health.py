@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from llmdo import doctor
-from llmdo.cli.console import FINDINGS, FINE, root_folder
+from llmdo.cli.console import FINDINGS, FINE, put, root_folder
 from llmdo.render import doctor as render
 from llmdo.workspace import MANIFEST
 
@@ -16,9 +16,9 @@ def show(project: str | None, *, as_json: bool) -> int:
     """Prints what was found; what this workspace needs and lacks makes it fail."""
     items = list(doctor.examine(_root(project), os.environ))
     if as_json:
-        print(json.dumps(render.document(items), indent=2))
+        put(json.dumps(render.document(items), indent=2), as_json=True)
     else:
-        print("\n".join(render.lines(items)))
+        put("\n".join(render.lines(items)))
     return FINDINGS if any(item.problem for item in items) else FINE
 
 

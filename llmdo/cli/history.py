@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.cli.console import FINE, say, shown_lines
+from llmdo.cli.console import FINE, put, say
 from llmdo.journal import JournalError, Runs
 from llmdo.journal.summary import summaries, summary, tree
 from llmdo.render import runs as render
@@ -30,9 +30,9 @@ def list_runs(root: Path, *, entry: str | None, status: str | None, limit: int, 
     )
     found = list(islice(chosen, limit or None))
     if as_json:
-        print(render.listed_as_json(found), end="")
+        put(render.listed_as_json(found), end="", as_json=True)
     elif found:
-        print(render.listed(found), end="")
+        put(render.listed(found), end="")
     else:
         say("no such run has a journal here")
     return FINE
@@ -50,19 +50,19 @@ def list_as_asked(asked: Mapping[str, str]) -> int:
 
 
 def _say_unreadable(error: JournalError) -> None:
-    say(f"warning: {shown_lines(error.message)}")
+    say(f"warning: {error.message}")
 
 
 def show(root: Path, said: str, form: str) -> int:
     """Prints one run as a tree."""
     runs = Runs(root)
     name = runs.find(said)
-    with runs.read(name) as journal:
+    with runs.read(name, whole=True) as journal:
         found = summary(journal, is_running=runs.is_claimed(name))
         if found is None:
             raise JournalError(f"run `{name}` never began")
         write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[form]
-        print(write(found, tree(journal)), end="")
+        put(write(found, tree(journal)), end="", as_json=form == "json")
     return FINE
 
 
@@ -70,6 +70,10 @@ def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_r
     """Removes the journals of runs that are over, but for the last ones."""
     runs = Runs(root)
     before = None if older_than is None else time.time() - older_than * DAY
+    for name in runs.unbegun():
+        if not dry_run:
+            runs.remove(name)
+        put(name)
     for one in list(summaries(runs, _say_unreadable))[keep:]:
         if one.status == "running" or (one.status not in OVER and not waiting):
             continue
@@ -77,7 +81,7 @@ def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_r
             continue
         if not dry_run:
             runs.remove(one.run)
-        print(one.run)
+        put(one.run)
     if dry_run:
         say("nothing was removed")
     return FINE

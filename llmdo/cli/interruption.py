@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import FrameType
 
+    from llmdo.runtime import Stop
+
 Result = TypeVar("Result")
 
 
-def run_interruptibly(work: Coroutine[object, object, Result], abandon: Callable[[], None]) -> Result:
-    """What `work` returns, which the first Ctrl-C cancels.
+def run_interruptibly(
+    work: Coroutine[object, object, Result], abandon: Callable[[], None], end: Stop | None = None
+) -> Result:
+    """What `work` returns. The first Ctrl-C uses `end`, or cancels it where there is nothing to end.
 
     The second calls `abandon` and ends the program, whatever it is doing: a tool may block the event loop, or
     hold a thread that the program would wait for.
@@ -27,18 +31,22 @@ def run_interruptibly(work: Coroutine[object, object, Result], abandon: Callable
         return asyncio.run(work)
     before = signal.getsignal(signal.SIGINT)
     try:
-        return asyncio.run(_listening(work, abandon))
+        return asyncio.run(_listening(work, abandon, end))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-async def _listening(work: Coroutine[object, object, Result], abandon: Callable[[], None]) -> Result:
+async def _listening(
+    work: Coroutine[object, object, Result], abandon: Callable[[], None], end: Stop | None
+) -> Result:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     presses = 0
 
     def stop() -> None:
         say("stopping; Ctrl-C again ends the program at once")
-        if task:
+        if task and not (end and end("the run was interrupted")):
             task.cancel()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:

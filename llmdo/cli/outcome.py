@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from llmdo.cli.approve import described
-from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, say, shown_lines
+from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say, say_error
+from llmdo.diagnostic import LlmdoError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ def report(
     outcome: RunOutcome, *, as_json: bool, unasked: bool, questions: Mapping[str, Waiting] | None = None
 ) -> int:
     """Prints how the run ended and which `questions` wait; one that found nobody to answer it is not a success."""
-    from llmdo.render import narration
+    from llmdo.render import frames, narration
 
     questions = questions or {}
     if as_json:
@@ -29,9 +30,9 @@ def report(
             document["questions"] = [
                 {"path": one.path, "digest": one.key, **one.said} for one in questions.values()
             ]
-        print(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+        put(json.dumps(document, indent=2, ensure_ascii=False, default=str), as_json=True)
     elif outcome.output is not None:
-        print(outcome.output)
+        put(outcome.output)
     for line in narration.ending(outcome):
         say(line)
     if outcome.status == "waiting":
@@ -40,24 +41,40 @@ def report(
         say(f"{outcome.error}: `llmdo approve {outcome.run}`, then `llmdo resume {outcome.run}`")
         return WAITING
     if outcome.error:
-        say(f"error: {shown_lines(outcome.error)}")
+        say_error(LlmdoError(outcome.error, hint=outcome.hint))
+        for line in frames.lines(outcome.frames):
+            say(line)
     if outcome.status == "interrupted":
         return INTERRUPTED
     waiting = [denied for denied in outcome.denied if unasked and denied.decision == "needs_approval"]
     if waiting:
-        say(f"error: {len(waiting)} of the calls needed an approval; {shown_lines(waiting[0].reasons[-1])}")
+        say(f"error: {len(waiting)} of the calls needed an approval; {waiting[0].reasons[-1]}")
     return FINE if outcome.status == "completed" and not waiting else FINDINGS
 
 
 def report_recorded(said: Mapping[str, Any], *, as_json: bool) -> int:
     """Prints how a run ended that a journal says has completed."""
     if as_json:
-        print(json.dumps(_document(said), indent=2, ensure_ascii=False))
+        put(json.dumps(_document(said), indent=2, ensure_ascii=False), as_json=True)
     else:
-        print(said["output"])
+        put(said["output"])
     return FINE
 
 
 def _document(said: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("run", "status", "output", "error", "reached", "usage", "usage_by_worker", "denied")
-    return {"schema": "llmdo.run/1", **{name: said[name] for name in names}}
+    names = (
+        "run",
+        "status",
+        "output",
+        "error",
+        "hint",
+        "frames",
+        "reached",
+        "usage",
+        "usage_by_worker",
+        "denied",
+    )
+    document = {"schema": "llmdo.run/1", **{name: said.get(name) for name in names}}
+    if said.get("is_typed") and document["output"] is not None:
+        document["output"] = json.loads(document["output"])
+    return document

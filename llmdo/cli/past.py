@@ -10,6 +10,7 @@ import typer
 
 from llmdo.cli import edit, start  # typer reads the annotations
 from llmdo.cli.console import FINE, root_folder
+from llmdo.diagnostic import LlmdoError
 
 
 class ListFormat(StrEnum):
@@ -71,17 +72,22 @@ def resume(
         Texts,
         typer.Option("--give-up", metavar="PATH", help="The same, but its model is told that nobody knows."),
     ] = None,
+    limit: Annotated[
+        Texts,
+        typer.Option(
+            "--limit",
+            metavar="NAME=N",
+            help="A limit of the entry, set anew for the rest of the run; may be repeated.",
+        ),
+    ] = None,
     approvals: start.When = start.Approvals.prompt,
     approve: start.Approve = None,
-    approve_all: Annotated[
-        bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
-    ] = False,
-    reject_all: Annotated[
-        bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
-    ] = False,
+    approve_all: start.ApproveAll = False,
+    reject_all: start.RejectAll = False,
     verbose: start.Verbose = 0,
     log_events: start.LogEvents = None,
     trace_dir: start.TraceDir = None,
+    debug: start.Debug = False,
     format: Annotated[  # noqa: A002
         start.RunFormat, typer.Option(help="How the outcome is printed.")
     ] = start.RunFormat.text,
@@ -98,8 +104,10 @@ def resume(
             sources=sources.value,
             again=tuple(again or ()),
             given_up=tuple(give_up or ()),
+            limits=tuple(limit or ()),
             approvals=start.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all),
             json=format is start.RunFormat.json,
+            debug=debug,
             watch=WatchOptions(verbose=verbose, log_events=log_events, trace_dir=trace_dir),
         )
     )
@@ -182,31 +190,51 @@ def approve(
     )
 
 
+RunsOf = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--entry", metavar="NAME", help="Runs of this entry."),
+]
+Status = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--status", help="completed, failed, interrupted, waiting, running or stopped."),
+]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="How many, the last ones; 0 is all.")]
+FormatOfList = Annotated[ListFormat, typer.Option("--format", help="How they are printed.")]
+
+
 @runs.callback()
-def default(ctx: typer.Context) -> int:
+def default(
+    ctx: typer.Context,
+    project: edit.Project = None,
+    entry: RunsOf = None,
+    status: Status = None,
+    limit: Limit = 20,
+    form: FormatOfList = ListFormat.text,
+) -> int:
     """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
-    return FINE if ctx.invoked_subcommand else list_runs()
+    if not ctx.invoked_subcommand:
+        return list_runs(project, entry, status, limit, form)
+    if project or entry or status or limit != 20 or form is not ListFormat.text:
+        name = ctx.invoked_subcommand
+        raise LlmdoError(
+            "options stand behind the command", hint=f"llmdo runs {name} --help says what it takes"
+        )
+    return FINE
 
 
 @runs.command("list")
 def list_runs(
     project: edit.Project = None,
-    entry: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--entry", metavar="NAME", help="Runs of this entry."),
-    ] = None,
-    status: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--status", help="completed, failed, interrupted, waiting, running or stopped."),
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="How many, the last ones; 0 is all.")] = 20,
-    format: Annotated[ListFormat, typer.Option(help="How they are printed.")] = ListFormat.text,  # noqa: A002
+    entry: RunsOf = None,
+    status: Status = None,
+    limit: Limit = 20,
+    form: FormatOfList = ListFormat.text,
 ) -> int:
     """List the runs that have a journal, the last one first."""
     from llmdo.cli import history
 
     return history.list_runs(
-        root_folder(project), entry=entry, status=status, limit=limit, as_json=format is ListFormat.json
+        root_folder(project), entry=entry, status=status, limit=limit, as_json=form is ListFormat.json
     )
 
 

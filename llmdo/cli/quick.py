@@ -10,6 +10,7 @@ from llmdo import cache
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TextIO
 
 REMEMBERED = ("text", "concise", "json")
 """The formats of which the answer is a text and nothing besides."""
@@ -41,9 +42,7 @@ def options(
 
 def listing(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
     """What `llmdo runs` asks for, its folder as `project`; None for all but a list, and for anything unusual."""
-    if words[:1] not in ([], ["list"]):
-        return None
-    found = options(words[1:], (), _LISTING)
+    found = options(words[1:] if words[:1] == ["list"] else words, (), _LISTING)
     if found is None:
         return None
     said = {name: str(value) for name, value in found.items()}
@@ -59,8 +58,15 @@ def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
     )
 
 
-def remembered(found: Mapping[str, str | bool], environ: Mapping[str, str]) -> str | None:
-    """What the check that these options ask for would print, where it is known to find nothing."""
+def has_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether `stream` is a terminal that wants colour."""
+    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def remembered(
+    found: Mapping[str, str | bool], environ: Mapping[str, str], *, colour: bool = False
+) -> tuple[int, str] | None:
+    """The exit code of the check that these options ask for and what it would print, where that is known."""
     if found.get("fix") or found.get("no_cache") or cache.is_off(environ):
         return None
     root = _root(found.get("project") or environ.get("LLMDO_PROJECT"))
@@ -70,6 +76,7 @@ def remembered(found: Mapping[str, str | bool], environ: Mapping[str, str]) -> s
         locked=is_locked(flag=bool(found.get("locked")), environ=environ),
         strict=bool(found.get("strict")),
         form=str(found.get("format", "text")),
+        colour=colour,
     )
     return cache.answer(root, asked, environ)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from llmdo import personal
 from llmdo import project as projects
 from llmdo.cli import basis as bases
-from llmdo.cli.console import FINDINGS, FINE, root_folder, say
+from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
 from llmdo.cli.run import graph_of, hindered
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.binding import binding_of
@@ -66,7 +65,8 @@ def test(options: Options) -> int:
     graph = graph_of(project)
     found = [_repeated(file, graph, root, project, options) for file in files]
     write = {"text": render.as_text, "json": render.as_json, "junit": render.as_junit}[options.format]
-    sys.stdout.write(write(found, "decisions" if options.decisions else "requests"))
+    text = write(found, "decisions" if options.decisions else "requests")
+    put(text, end="", as_json=options.format == "json")
     failed = sum(one.status != "passed" for one in found)
     say(f"{counted(len(files), 'recording')}, {failed} failed")
     return FINDINGS if failed else FINE
@@ -74,7 +74,7 @@ def test(options: Options) -> int:
 
 def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: Options) -> render.Repeated:
     try:
-        with read_journal(file) as journal, TemporaryDirectory(prefix="llmdo-") as made:
+        with read_journal(file, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as made:
             folder = Path(made)
             binding = binding_of(journal)
             flipped = flips(journal, graph, binding.entry) if options.decisions else ()

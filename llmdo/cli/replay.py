@@ -9,11 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from llmdo import personal
 from llmdo import project as projects
 from llmdo.cli import basis as bases
-from llmdo.cli.console import FINDINGS, FINE, root_folder, say, shown_lines
+from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.outcome import report
 from llmdo.cli.watch import WatchOptions, watching
+from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.store import SUFFIX, read_journal
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from llmdo.runtime import RunOptions
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Sink
+
+LONGEST = 9  # digits of a number in `--until`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ def replay(options: Options) -> int:
         root = root_folder(options.project)
         runs = Runs(root)
         path = runs.path(runs.find(options.run))
-    with read_journal(path) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
+    with read_journal(path, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
         return _replay(root, journal, Path(folder), options)
 
 
@@ -64,6 +68,8 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
     from llmdo.runtime.telemetry.redaction import Redaction
 
     binding = binding_of(journal)
+    if options.until is not None:
+        _require_place(journal, options.until)
     basis = bases.Basis(graph=binding.graph, prompts=binding.prompts)
     if options.sources == "run":
         basis = bases.of_run(journal, binding, projects.read(root), folder)
@@ -73,11 +79,15 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
             journal, binding
         )
         bases.of_workspace(binding, project, project.graph, (), others)
+        # A lock names what it reviewed by toolset and entry; which files that is, only the workspace tells.
+        now = project.graph
+        basis = replace(basis, graph=replace(basis.graph, code=now.code, importable=now.importable))
     recorder = Recorder(
         journal,
         Redaction.of(options.environ),
         Terms(live=False, until=options.until, reruns=options.rerun_tools),
     )
+    tightening = personal.read(options.environ).rules if options.rerun_tools else ()
     with watching(
         options.watch, run=journal.run, entry=binding.entry, approvals="recorded", environ=options.environ
     ) as watch:
@@ -87,16 +97,39 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
                 root=root,
                 prompts=basis.prompts,
                 entry=binding.entry,
-                options=replace(_said(journal, binding, recorder, watch.sink), code=basis.code),
+                options=replace(
+                    _said(journal, binding, recorder, watch.sink), code=basis.code, tightening=tightening
+                ),
             )
         )
     if recorder.is_there:
         say(f"stopped before {options.until}, as asked")
         return FINE
     for difference in recorder.differences:
-        say(f"error: {shown_lines(difference)}")
+        say(f"error: {difference}")
     code = report(outcome, as_json=options.json, unasked=False)
     return FINDINGS if recorder.differences else code
+
+
+def _require_place(journal: Journal, until: str) -> None:
+    """Nothing, where a replay can stop at that place.
+
+    Raises:
+        LlmdoError: The run made no such request and executed no such tool.
+    """
+    path, _, number = until.partition("@")
+    if number.isdecimal() and len(number) < LONGEST and journal.get(path, "request", int(number)):
+        return
+    if not number and (journal.get(path, "started") or journal.get(path, "finished")):
+        return
+    places = [
+        f"{one.path}@{one.step}" if one.kind == "request" else one.path
+        for one in journal.entries("request", "finished")
+    ]
+    raise LlmdoError(
+        f"the run has no place `{until}`",
+        hint=did_you_mean(until, places) or "`llmdo runs show` lists its calls",
+    )
 
 
 def _said(journal: Journal, binding: Binding, recorder: Recorder, sink: Sink) -> RunOptions:

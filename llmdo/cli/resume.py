@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report, report_recorded
 from llmdo.cli.run import graph_of, hindered
 from llmdo.cli.watch import WatchOptions, watching
-from llmdo.diagnostic import LlmdoError
+from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.formats import Limits
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.questions import waiting
@@ -27,7 +29,7 @@ from llmdo.toolsets.processes import hide_from_children
 from llmdo.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from llmdo.journal import Journal
@@ -45,14 +47,18 @@ class Options:
     sources: bases.Origin = "workspace"
     again: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    """`NAME=N` each."""
     approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
     json: bool = False
+    debug: bool = False
     watch: WatchOptions = field(default_factory=WatchOptions)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 def resume(options: Options) -> int:
     """Goes on with the run, prints its output and returns the exit code."""
+    limits = _limits(options.limits)
     root = root_folder(options.project)
     runs = Runs(root)
     run = runs.find(options.run)
@@ -65,10 +71,10 @@ def resume(options: Options) -> int:
         if not (given.approve_all or given.reject_all or (sys.stdin.isatty() and sys.stderr.isatty())):
             # A no that nobody gave would be in the journal for good; a question can wait there.
             options = replaced(options, approvals=replace(given, later=True))
-        return _go_on(root, journal, options)
+        return _go_on(root, journal, options, limits)
 
 
-def _go_on(root: Path, journal: Journal, options: Options) -> int:
+def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, float]) -> int:
     from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.terms import Terms
@@ -97,26 +103,54 @@ def _go_on(root: Path, journal: Journal, options: Options) -> int:
             options.watch, run=journal.run, entry=binding.entry, approvals=mode, environ=environ
         ) as watch,
     ):
+        stop = runtime.Stop()
         said = runtime.RunOptions(
             run=journal.run,
             input=binding.input,
             paths=binding.paths,
             models=runtime.ModelChoice(by_worker=binding.models),
             max_depth=binding.max_depth,
+            limits=limits,
             approver=answering.approver,
             mode=mode,
             tightening=answering.tightening,
             on_event=watch.sink,
             instruments=watch.instruments,
             recorder=recorder,
+            stop=stop,
             code=basis.code,
+            debug=options.debug,
         )
         outcome = run_interruptibly(
             runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=binding.entry, options=said),
             watch.display.abandon,
+            stop,
         )
         questions = waiting(journal)
     return report(outcome, as_json=options.json, unasked=answering.unasked, questions=questions)
+
+
+def _limits(texts: Sequence[str]) -> dict[str, float]:
+    """The limits that `texts` name, each with its number.
+
+    Raises:
+        LlmdoError: One is no limit, or not set to a number above 0.
+    """
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in Limits.__annotations__:
+            raise LlmdoError(f"`{name}` is not a limit", hint=did_you_mean(name, Limits.__annotations__))
+        is_whole = name not in ("cost-usd", "seconds")
+        try:
+            value = int(number) if is_whole else float(number)
+        except ValueError:
+            value = 0
+        if not 0 < value < math.inf:
+            kind = "a whole number" if is_whole else "a number"
+            raise LlmdoError(f"`--limit {text}` does not set `{name}` to {kind} above 0")
+        limits[name] = value
+    return limits
 
 
 def _of_run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.auditing import auditing
 from llmdo.cli.check import rendered
-from llmdo.cli.console import FINDINGS, FINE, root_folder, say
+from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report
 from llmdo.cli.quick import is_locked
@@ -23,14 +23,16 @@ from llmdo.cli.watch import WatchOptions, watching
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
 from llmdo.journal.questions import waiting
+from llmdo.models import near_provider, problem_of
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from llmdo.graph import Graph
     from llmdo.project import Project
+    from llmdo.source import Source
 
 FILES = (*WORKER_ENDINGS, ".py")
 
@@ -41,6 +43,8 @@ class Options:
 
     words: tuple[str, ...] = ()
     """The entry's name; or files, then perhaps the input."""
+    entry: str | None = None
+    """The entry's name, where all words that are not files are the input."""
     project: str | None = None
     input: str | None = None
     paths: tuple[str, ...] = ()
@@ -53,6 +57,8 @@ class Options:
     all_tools: bool = False
     no_journal: bool = False
     json: bool = False
+    debug: bool = False
+    """Whether a failure in code tells all its frames."""
     watch: WatchOptions = field(default_factory=WatchOptions)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
@@ -60,12 +66,18 @@ class Options:
 def run(options: Options) -> int:
     """Runs the entry, prints its output and returns the exit code."""
     personal.read(options.environ)  # first: what it might forbid must not begin
-    root, project, words = _opened(options)
+    opened = _opened(options)
+    root, project = opened.root, opened.project
     locked = _is_locked(project, options)
     if (code := hindered(project, root, locked=locked)) is not None:
         return code
+    if opened.manifest and (wanted := _wanted(project.graph, options)):
+        from llmdo import embedding
+
+        project = embedding.with_entry(project, root, opened.manifest, wanted)
+        options = replace(options, entry=wanted)
     graph = graph_of(project)
-    name, text = _entry(graph, words, options)
+    name, text = _entry(graph, opened, options)
     if options.all_tools:
         return _list_tools(graph, name)
     return _run(graph, root, project, name, text, options)
@@ -82,14 +94,25 @@ def hindered(project: Project, root: Path, *, locked: bool) -> int | None:
     return None
 
 
-def _opened(options: Options) -> tuple[Path, Project, tuple[str, ...]]:
-    """The workspace's root, the project, and those words that are not files."""
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is to be run."""
+
+    root: Path
+    project: Project
+    words: tuple[str, ...]
+    """Those that are not files."""
+    manifest: Source | None = None
+    """Of a run of files alone: it names them."""
+
+
+def _opened(options: Options) -> _Opened:
     files = [word for word in options.words if word.endswith(FILES) and Path(word).is_file()]
     if options.words and options.words[0].endswith(FILES) and options.words[0] not in files:
         raise LlmdoError(f"there is no file `{options.words[0]}`")
     if not files or options.words[0] not in files:
         root = root_folder(options.project)
-        return root, projects.read(root), options.words
+        return _Opened(root, projects.read(root), options.words)
     if options.locked:
         raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
     here = Path.cwd()
@@ -102,7 +125,20 @@ def _opened(options: Options) -> tuple[Path, Project, tuple[str, ...]]:
     if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
         raise LlmdoError(f"`{odd}` cannot be run by its path", hint="rename it, or write an llmdo.toml")
     rest = tuple(word for word in options.words if word not in files)
-    return here, projects.read(here, manifest_of(paths)), rest
+    manifest = manifest_of(paths)
+    return _Opened(here, projects.read(here, manifest), rest, manifest)
+
+
+def _wanted(graph: Graph, options: Options) -> str | None:
+    """The entry that a run of files alone starts: the one that is named, the only worker, or `main`.
+
+    None where the files say themselves what can be started, or leave it open.
+    """
+    if options.entry or graph.entries:
+        return options.entry
+    if len(graph.workers) == 1:
+        return next(iter(graph.workers))
+    return "main" if "main" in graph.workers else None
 
 
 def graph_of(project: Project) -> Graph:
@@ -121,12 +157,13 @@ def graph_of(project: Project) -> Graph:
     return locking.derive(project)
 
 
-def _entry(graph: Graph, words: Sequence[str], options: Options) -> tuple[str, str | None]:
+def _entry(graph: Graph, opened: _Opened, options: Options) -> tuple[str, str | None]:
     """The entry's name and its input, None where the entry's own holds."""
-    rest = list(words)
-    from_files = len(words) < len(options.words)
-    named = bool(rest) and (rest[0] in graph.entries or not from_files)
-    name = rest.pop(0) if named else _only_entry(graph)
+    rest = list(opened.words)
+    named = bool(rest) and (rest[0] in graph.entries or opened.manifest is None)
+    name = options.entry or (
+        rest.pop(0) if named else _only_entry(graph, of_files=opened.manifest is not None)
+    )
     if name not in graph.entries:
         known = ", ".join(f"`{one}`" for one in graph.entries) or "none"
         raise LlmdoError(
@@ -136,24 +173,34 @@ def _entry(graph: Graph, words: Sequence[str], options: Options) -> tuple[str, s
     if len(rest) > 1 or (rest and options.input is not None):
         raise LlmdoError("there is more than one input", hint="put it in quotes")
     text = rest[0] if rest else options.input
-    return name, sys.stdin.read() if text == "-" else text
+    return name, _standard_input() if text == "-" else text
 
 
-def _only_entry(graph: Graph) -> str:
+def _standard_input() -> str:
+    text = sys.stdin.read()
+    if not text.strip():
+        raise LlmdoError(
+            "standard input is empty", hint="`-` reads the input from it: pipe a text into llmdo"
+        )
+    return text
+
+
+def _only_entry(graph: Graph, *, of_files: bool) -> str:
     """The entry to start where none is named: the only one, or `main`."""
     if len(graph.entries) == 1:
         return next(iter(graph.entries))
     if "main" in graph.entries:
         return "main"
-    if not graph.entries:
+    if not graph.entries and not (of_files and graph.workers):
         raise LlmdoError("nothing here can be started", hint="say `entry: true` in a worker's header")
-    raise LlmdoError("which entry?", hint=f"one of: {', '.join(graph.entries)}")
+    names = ", ".join(graph.entries or graph.workers)
+    raise LlmdoError("which entry?", hint=f"one of: {names}" + (", with `--entry NAME`" if of_files else ""))
 
 
 def _list_tools(graph: Graph, name: str) -> int:
     for offer in inventory.list_tools(graph, graph.entries[name]):
         capabilities = ", ".join(map(str, offer.capabilities)) or "nothing"
-        print(f"{offer.worker} > {offer.toolset} > {offer.tool}: {capabilities}")
+        put(f"{offer.worker} > {offer.toolset} > {offer.tool}: {capabilities}")
     return FINE
 
 
@@ -168,6 +215,8 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
         raise LlmdoError(
             f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
         )
+    _require_models(graph, options)
+    paths = _mapped(root, options)
     answering = approving(options.approvals, graph, options.environ)
     run_id = runtime.new_run()
     if options.no_journal:
@@ -182,10 +231,11 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
             options.watch, run=run_id, entry=name, approvals=answering.mode, environ=options.environ
         ) as watch,
     ):
+        stop = runtime.Stop()
         said = runtime.RunOptions(
             run=run_id,
             input=text,
-            paths=dict(_pair(path, "--path") for path in options.paths),
+            paths=paths,
             models=runtime.ModelChoice(
                 by_worker=by_worker,
                 default=next((model for model in reversed(options.models) if "=" not in model), None),
@@ -199,13 +249,40 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
             on_event=watch.sink,
             instruments=watch.instruments,
             recorder=recorder,
+            stop=stop,
+            debug=options.debug,
         )
         outcome = run_interruptibly(
             runtime.run(graph, root=root, prompts=project.prompts, entry=name, options=said),
             watch.display.abandon,
+            stop,
         )
         questions = waiting(recorder.journal) if recorder else {}
     return report(outcome, as_json=options.json, unasked=answering.unasked, questions=questions)
+
+
+def _require_models(graph: Graph, options: Options) -> None:
+    """Refuses a model that `--model` or the environment names and that cannot be one."""
+    given = [(f"--model {text}", text.partition("=")[2] or text) for text in options.models]
+    if environment := options.environ.get("LLMDO_MODEL"):
+        given.append((f"LLMDO_MODEL={environment}", environment))
+    for where, reference in given:
+        if problem := problem_of(reference, graph.models):
+            raise LlmdoError(
+                f"`{where}`: {problem}",
+                hint=did_you_mean(reference, graph.models) or near_provider(reference),
+            )
+
+
+def _mapped(root: Path, options: Options) -> dict[str, str]:
+    """The path maps of `--path`, each to something that is there."""
+    paths = dict(_pair(path, "--path") for path in options.paths)
+    for alias, file in paths.items():
+        if not (root / file).exists():
+            raise LlmdoError(
+                f"`--path {alias}={file}`: there is no `{file}`", hint="its path is relative to the workspace"
+            )
+    return paths
 
 
 def _is_locked(project: Project, options: Options) -> bool:

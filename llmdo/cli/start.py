@@ -33,6 +33,10 @@ Words = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Argument(metavar="[NAME | FILE... [INPUT]]", help="An entry; or worker and Python files."),
 ]
+Entry = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--entry", metavar="NAME", help="What to start, also of files alone: then any worker."),
+]
 Paths = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; again for more."),
@@ -53,6 +57,12 @@ Approve = Annotated[
         help="Answer questions about this capability with yes; again for more. Lifts no block.",
     ),
 ]
+ApproveAll = Annotated[
+    bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
+]
+RejectAll = Annotated[
+    bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
+]
 When = Annotated[
     Approvals,
     typer.Option(
@@ -72,6 +82,9 @@ Verbose = Annotated[
         show_default=False,
         help="Tell of workers; twice, of every call and request.",
     ),
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Of a failure in code, show all frames, not only the workspace's own.")
 ]
 LogEvents = Annotated[
     Optional[str],  # noqa: UP045
@@ -103,6 +116,7 @@ def answered(
 
 def run(
     words: Words = None,
+    entry: Entry = None,
     project: edit.Project = None,
     input: Annotated[  # noqa: A002
         Optional[str],  # noqa: UP045
@@ -116,12 +130,8 @@ def run(
     ] = False,
     approvals: When = Approvals.prompt,
     approve: Approve = None,
-    approve_all: Annotated[
-        bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
-    ] = False,
-    reject_all: Annotated[
-        bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
-    ] = False,
+    approve_all: ApproveAll = False,
+    reject_all: RejectAll = False,
     no_journal: NoJournal = False,
     all_tools: Annotated[
         bool, typer.Option("--all-tools", help="List every tool that the run could call, and run nothing.")
@@ -131,6 +141,7 @@ def run(
     trace_dir: TraceDir = None,
     trace_content: TraceContent = False,
     trace_binary: TraceBinary = False,
+    debug: Debug = False,
     format: Annotated[RunFormat, typer.Option(help="How the outcome is printed.")] = RunFormat.text,  # noqa: A002
 ) -> int:
     """Run an entry: exactly what was checked."""
@@ -140,6 +151,7 @@ def run(
     return command.run(
         command.Options(
             words=tuple(words or ()),
+            entry=entry,
             project=project,
             input=input,
             paths=tuple(path or ()),
@@ -150,6 +162,7 @@ def run(
             all_tools=all_tools,
             no_journal=no_journal,
             json=format is RunFormat.json,
+            debug=debug,
             watch=WatchOptions(
                 verbose=verbose,
                 log_events=log_events,

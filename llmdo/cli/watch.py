@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmdo.cli.console import say
-from llmdo.diagnostic import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,4 +87,4 @@ def _spoken_warnings() -> Iterator[None]:
 
 
 def _warn(text: str) -> None:
-    say(f"warning: {shown(text)}")
+    say(f"warning: {text}")

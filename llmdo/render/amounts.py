@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from decimal import Decimal
 
 
@@ -13,9 +14,10 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def tokens(sent: int, received: int) -> str:
-    """`1,200 + 80 tokens`: sent and received."""
-    return f"{sent:,} + {received:,} tokens"
+def tokens(sent: int | None, received: int | None) -> Iterator[str]:
+    """`1,200 + 80 tokens`, sent and received; nothing where nobody measured them."""
+    if sent is not None and received is not None:
+        yield f"{sent:,} + {received:,} tokens"
 
 
 def money(cost: Decimal) -> str:

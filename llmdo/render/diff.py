@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import shown
 from llmdo.foreign import not_enforced
-from llmdo.inventory import DELEGATE, READ
 from llmdo.render.reach import row_data
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import LlmdoError
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
     from llmdo.graph import Acceptance
-    from llmdo.reach import Hop, Row
+    from llmdo.reach import Hop
 
     Quote = Callable[[str], str]
     """How a name that somebody else chose is set apart from our words."""
@@ -119,25 +118,25 @@ def decision(change: RowChange) -> str:
     before, after = change.before, change.after
     match change.kind:
         case "gained":
-            return "allowed, nothing asks" if after and after.free else "asks first"
+            return "allowed without approval" if after and after.decision == "allowed" else "needs approval"
         case "lost":
             return "blocked now" if after else "no longer reached"
         case "gate removed":
-            return "nothing asks any more"
+            return "no longer needs approval"
         case "gate added":
-            return "asks now"
+            return "needs approval now"
     weaker = f"{after.assurance if after else ''} now, {before.assurance if before else ''} before"
     return f"assurance: {weaker}"
 
 
 def path(change: RowChange) -> str:
-    """The path of a row in words: the one on which nothing asks, if there is one; where it is lost, the old one."""
+    """The path of a row in words: the old one where it is lost."""
     return " > ".join(shown(hop.name) for hop in _hops(change))
 
 
 def _hops(change: RowChange) -> Sequence[Hop]:
-    row: Row | None = change.before if change.kind == "lost" else change.after
-    return (row.free or row.path) if row else ()
+    row = change.before if change.kind == "lost" else change.after
+    return row.path if row else ()
 
 
 def edges(change: RowChange) -> Iterator[tuple[str, str]]:
@@ -148,17 +147,14 @@ def edges(change: RowChange) -> Iterator[tuple[str, str]]:
             continue
         at = hop.use.at.location
         place = f"{at.path}:{at.span.line}:{at.span.column}" if at.span else at.path
-        is_worker = number < len(hops) - 1 or _is_delegation(change, hop)
+        is_worker = number < len(hops) - 1 or _is_delegation(change)
         verb = "delegates to" if is_worker else "uses"
         yield shown(place), f"{shown(hops[number - 1].name)} {verb} {shown(hop.name)}"
 
 
-def _is_delegation(change: RowChange, hop: Hop) -> bool:
+def _is_delegation(change: RowChange) -> bool:
     """Whether the last hop of a row's path is a worker that is called, or handed a file."""
-    row = change.after
-    if row is None or row.tool != hop.name or row.assurance != "enforced":
-        return change.capability.name == DELEGATE.name
-    return change.capability.name in (DELEGATE.name, READ.name)
+    return change.after is not None and not change.after.shape.toolset
 
 
 def phrase(change: Change, quote: Quote) -> str:

@@ -22,11 +22,12 @@ MAX_SUMMARY = 512 * 1024  # bytes: GitHub takes 1 MiB from all that one step wri
 
 def commands(report: Report) -> str:
     """One workflow command a finding, errors first: GitHub shows only the first few of each kind."""
+    ordered = sorted(report.findings, key=lambda finding: list(_COMMANDS).index(finding.severity))
+    lines = [_annotation(finding, report.folder) for finding in ordered]
     if report.error:
         hint = f"\nhint: {report.error.hint}" if report.error.hint else ""
-        return _command("error", {"title": "llmdo check"}, report.error.message + hint)
-    ordered = sorted(report.findings, key=lambda finding: list(_COMMANDS).index(finding.severity))
-    return "".join(_annotation(finding, report.folder) for finding in ordered)
+        lines.insert(0, _command("error", {"title": "llmdo check"}, report.error.message + hint))
+    return "".join(lines)
 
 
 def _annotation(finding: Diagnostic, folder: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def suite(report: Report) -> str:
-    """One test suite; where the check could not be made, its one test case is an error.
+    """One test suite; where the check could not be made, its first test case is an error.
 
     Findings that make the check fail are failures, the others are output of their test case.
     """
@@ -28,7 +28,7 @@ def suite(report: Report) -> str:
     failures = sum(any(map(report.fails, findings)) for findings in found.values())
     errors = 0
     if report.error:
-        cases, errors = [_error_case(report.error.message, report.error.hint)], 1
+        cases, errors = [_error_case(report.error.message, report.error.hint), *cases], 1
     counts = f'name="llmdo check" tests="{len(cases)}" failures="{failures}" errors="{errors}"'
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'

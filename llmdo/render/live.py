@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from llmdo.render.progress import Mood, Node
+    from llmdo.render.progress import Mood, Node, Tally
     from llmdo.runtime.telemetry.events import Event
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -153,23 +153,21 @@ def _line(depth: int, node: Node, now: float, width: int) -> Text:
         line.append(f"  {shown(node.state)}", style=_STYLES[node.mood])
     if node.mood in ("waiting", "asking"):
         line.append(f" {now - node.since:.0f} s", style="dim")
-    if node.used.requests:
-        line.append(f"  {_used(node.used.tokens, node)}", style="dim")
+    if spent := _spent(node.used):
+        line.append(f"  {', '.join(spent)}", style="dim")
     if node.forgotten:
         line.append(f"  {counted(node.forgotten, 'earlier call')}", style="dim")
     return line
 
 
-def _used(tokens: int, node: Node) -> str:
-    cost = node.used.cost
-    return f"{tokens:,} tokens" + (f", {money(cost)}" if cost is not None else "")
+def _spent(used: Tally) -> list[str]:
+    tokens = [] if used.tokens is None else [f"{used.tokens:,} tokens"]
+    return [*tokens, *([] if used.cost is None else [money(used.cost)])]
 
 
 def _total(progress: Progress, now: float) -> Text:
     used = progress.used
-    spent = [counted(used.requests, "request"), f"{used.tokens:,} tokens"]
-    if used.cost is not None:
-        spent.append(money(used.cost))
+    spent = [counted(used.requests, "request"), *_spent(used)]
     return _text(", ".join([*spent, f"{now - progress.started:.0f} s"]), "dim")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.diagnostic import joined, shown
 from llmdo.render.amounts import counted, money, tokens
 from llmdo.runtime.telemetry.events import (
+    AnswerTruncated,
     Decided,
     LimitLoosened,
     ModelFailed,
@@ -46,6 +47,8 @@ def _always(event: Event) -> str | None:
             return f"{event.path}: {event.message}"
         case ModelFailed():
             return f"{event.path}: {event.model} is asked again in {event.wait:.1f} s: {event.error}"
+        case AnswerTruncated():
+            return f"warning: {event.path}: the answer of {event.model} is not complete: {event.reason}"
         case LimitLoosened():
             return f"the limit of {event.limit} cannot hold for {event.model}: {event.reason}"
         case WorkerFinished(error=str()) if "/" in event.path:
@@ -81,7 +84,8 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
             return f"{event.path}: asks {event.model}"
         case ModelResponded():
             called = f" and calls {', '.join(event.calls)}" if event.calls else ""
-            return f"{event.path}: {event.model} answers{called} ({tokens(event.input_tokens, event.output_tokens)})"
+            used = "".join(f" ({one})" for one in tokens(event.input_tokens, event.output_tokens))
+            return f"{event.path}: {event.model} answers{called}{used}"
     return None
 
 
@@ -114,6 +118,6 @@ def _amounts(usage: Usage) -> str:
     spent = [
         counted(usage.requests, "request"),
         counted(usage.tool_calls, "tool call"),
-        tokens(usage.input_tokens, usage.output_tokens),
+        *tokens(usage.input_tokens, usage.output_tokens),
     ]
     return ", ".join([*spent, *([money(usage.cost_usd)] if usage.cost_usd is not None else [])])

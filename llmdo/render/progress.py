@@ -35,14 +35,16 @@ class Tally:
     """What models have used."""
 
     requests: int = 0
-    tokens: int = 0
+    tokens: int | None = None
+    """None as long as none were measured."""
     cost: Decimal | None = None
     """None as long as no price was known."""
 
     def add(self, event: ModelResponded) -> None:
         """Counts one response."""
         self.requests += 1
-        self.tokens += event.input_tokens + event.output_tokens
+        if event.input_tokens is not None and event.output_tokens is not None:
+            self.tokens = event.input_tokens + event.output_tokens + (self.tokens or 0)
         if event.cost_usd is not None:
             self.cost = event.cost_usd + (self.cost or 0)
 

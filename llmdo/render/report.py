@@ -24,7 +24,7 @@ class Report:
     """What a check found, and what a format needs to know besides."""
 
     findings: tuple[Diagnostic, ...] = ()
-    """In order of place."""
+    """As `checks.check` orders them."""
     lines: Lines = _no_lines
     files: tuple[str, ...] = ()
     """The files that have a result of their own, whether something was found in them or not."""
@@ -36,7 +36,7 @@ class Report:
     read_from: str | None = None
     """The format of a foreign project; None for our own."""
     error: LlmdoError | None = None
-    """Why the check could not be made; there are no findings then."""
+    """Why the check could not be made; the only findings are then about files that could not be read."""
 
     def fails(self, finding: Diagnostic) -> bool:
         """Whether this finding is one that makes the check fail."""

@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from llmdo.diagnostic import shown
+from llmdo.render import frames
 from llmdo.render.amounts import counted, money, tokens
 from llmdo.values import fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from llmdo.backtrace import Frame
     from llmdo.journal.summary import Node, Summary
 
 LONGEST = 100  # characters of a text that a tree quotes
@@ -41,6 +43,7 @@ def summary_record(one: Summary) -> dict[str, Any]:
     said = {each.name: getattr(one, each.name) for each in fields(one)}
     return {
         **said,
+        "frames": [_plain(frame) for frame in one.frames],
         "began": _iso(one.began),
         "ended": None if one.ended is None else _iso(one.ended),
         "cost_usd": None if one.cost_usd is None else str(one.cost_usd),
@@ -52,8 +55,12 @@ def as_text(one: Summary, roots: Mapping[str, Node]) -> str:
     lines = [f"run {one.run}: entry {one.entry}, {one.status}, {_when(one.began)}, {_spent(one)}"]
     if one.error:
         lines.append(f"  {_quoted(one.error)}")
+    if one.hint:
+        lines.append(f"  hint: {one.hint}")
+    if _shows_own(one.frames, roots):
+        lines += [f"  {line}" for line in frames.lines(one.frames)]
     for node in roots.values():
-        lines += _branch(node, 0, one.began)
+        lines += _branch(node, 0, one)
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -64,18 +71,25 @@ def as_markdown(one: Summary, roots: Mapping[str, Node]) -> str:
         "",
         f"{_when(one.began)}, {_spent(one)}",
         "",
-        "| call | after | ended | decided | used |",
-        "| --- | ---: | --- | --- | --- |",
+        "| call | after | took | ended | decided | used |",
+        "| --- | ---: | ---: | --- | --- | --- |",
     ]
     for node in _walk(roots):
         used = _used(node) if node.requests else ""
-        row = (f"{_since(one.began, node.began):.2f} s", node.outcome, _decided(node), used)
+        after = f"{_since(one.began, node.began):.2f} s"
+        row = (after, _took(node, one), _ended(node, one), _decided(node), used)
         lines.append(f"| {_cell(node.path)} | {' | '.join(map(_cell, row))} |")
     failed = [
         f"* {_cell(node.path)}: {_cell(_failed(one))}" for node in _walk(roots) for one in node.attempts
     ]
     if failed:
         lines += ["", *failed]
+    if one.error:
+        lines += ["", _cell(_quoted(one.error)), *([f"hint: {_cell(one.hint)}"] if one.hint else [])]
+    crashes = [one.frames] if _shows_own(one.frames, roots) else []
+    crashes += [node.frames for node in _walk(roots) if _shows_own(node.frames, node.children)]
+    for crash in crashes:
+        lines += ["", *(f"    {line}" for line in frames.lines(crash))]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
@@ -95,6 +109,7 @@ def node_record(node: Node) -> dict[str, Any]:
     said = {each.name: getattr(node, each.name) for each in fields(node)}
     return {
         **said,
+        "frames": [_plain(frame) for frame in node.frames],
         "began": _iso(node.began),
         "ended": _iso(node.ended),
         "cost_usd": None if node.cost_usd is None else str(node.cost_usd),
@@ -102,21 +117,49 @@ def node_record(node: Node) -> dict[str, Any]:
     }
 
 
-def _branch(node: Node, depth: int, start: float) -> Iterator[str]:
+def _plain(frame: Frame) -> dict[str, Any]:
+    return {each.name: getattr(frame, each.name) for each in fields(frame)}
+
+
+def _branch(node: Node, depth: int, one: Summary) -> Iterator[str]:
+    """The lines of a call."""
     margin = "  " * (depth + 1)
     said = f": {_quoted(node.told)}" if node.told else ""
-    ended = node.outcome or ("" if node.worker and not depth else "not ended")
+    took = _took(node, one)
     facts = [
-        f"+{_since(start, node.began):.2f} s",
-        *([_used(node)] if node.requests else []),
+        f"+{_since(one.began, node.began):.2f} s",
+        f"took {took}" if took else "",
+        _used(node) if node.requests else "",
         _decided(node),
-        ended,
+        _ended(node, one),
     ]
     yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{said}"
-    for one in node.attempts:
-        yield f"{margin}  {_failed(one)}"
+    for attempt in node.attempts:
+        yield f"{margin}  {_failed(attempt)}"
+    if _shows_own(node.frames, node.children):
+        yield from (f"{margin}  {line}" for line in frames.lines(node.frames))
     for child in node.children.values():
-        yield from _branch(child, depth + 1, start)
+        yield from _branch(child, depth + 1, one)
+
+
+def _over(node: Node, one: Summary) -> float | None:
+    """When the run ended, for the entry's worker alone: that is all that is kept of the worker's end."""
+    return one.ended if node.worker and "/" not in node.path else None
+
+
+def _took(node: Node, one: Summary) -> str:
+    """How long a call took; nothing where it did not end."""
+    over = _over(node, one)
+    return f"{_since(node.began, over or node.ended):.2f} s" if node.outcome or over else ""
+
+
+def _ended(node: Node, one: Summary) -> str:
+    return node.outcome or ("" if _over(node, one) or node.only_decided else "not ended")
+
+
+def _shows_own(crash: Sequence[Frame], below: Mapping[str, Node]) -> bool:
+    """Whether no call below shows these frames, which would be nearer to where they belong."""
+    return bool(crash) and all(node.frames != crash for node in _walk(below))
 
 
 def _walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
@@ -134,7 +177,7 @@ def _failed(attempt: Mapping[str, Any]) -> str:
 def _used(node: Node) -> str:
     cost = [money(node.cost_usd)] if node.cost_usd is not None else []
     return ", ".join(
-        [counted(node.requests, "request"), tokens(node.input_tokens, node.output_tokens), *cost]
+        [counted(node.requests, "request"), *tokens(node.input_tokens, node.output_tokens), *cost]
     )
 
 
@@ -149,7 +192,7 @@ def _decided(node: Node) -> str:
 
 
 def _spent(one: Summary) -> str:
-    spent = [counted(one.requests, "request"), tokens(one.input_tokens, one.output_tokens)]
+    spent = [counted(one.requests, "request"), *tokens(one.input_tokens, one.output_tokens)]
     if one.cost_usd is not None:
         spent.append(money(one.cost_usd))
     if one.denied:

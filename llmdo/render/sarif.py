@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 
 def log(report: Report) -> str:
-    """The log of one run, with every rule there is. Where the check could not be made it has no results."""
+    """The log of one run, with every rule there is. Where the check could not be made, it says so."""
     run: dict[str, Any] = {
         "tool": {
             "driver": {"name": "llmdo", "version": __version__, "rules": [_rule(code) for code in CODES]}
@@ -34,7 +34,7 @@ def log(report: Report) -> str:
         hint = f"\nhint: {report.error.hint}" if report.error.hint else ""
         notification = {"level": "error", "message": {"text": _text(report.error.message + hint)}}
         run["invocations"][0]["toolExecutionNotifications"] = [notification]
-    else:
+    if report.findings or not report.error:
         pairs = zip(report.findings, fingerprints(report), strict=True)
         run["results"] = [_result(finding, fingerprint, report.folder) for finding, fingerprint in pairs]
     document = {

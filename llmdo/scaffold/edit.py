@@ -10,15 +10,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from llmdo import builtin, discovery, project
+from llmdo import builtin, discovery, inventory, project
 from llmdo.authority import Capability
 from llmdo.checks import names
 from llmdo.diagnostic import did_you_mean
+from llmdo.references import python_file
 from llmdo.scaffold import files, splice
 from llmdo.scaffold.manifest import Manifest, refusal, refuse_invalid
 from llmdo.source import Source
 from llmdo.syntax import frontmatter, module
-from llmdo.workspace import MANIFEST, python_file
+from llmdo.workspace import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -211,7 +212,7 @@ def add_rule(root: Path, capability: str, decision: str) -> Change:
     Raises:
         LlmdoError: there is a rule for just that, no such capability, or no such decision.
     """
-    known = names.known_capabilities(project.read(root).graph)
+    known = inventory.known_capabilities(project.read(root).graph)
     _refuse_unknown(Capability.parse(capability).name, known, "not a capability")
     return _inserted(root, (*_RULES, capability), decision, f"`{capability}` is `{decision}`")
 

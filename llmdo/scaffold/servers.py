@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
@@ -26,8 +27,6 @@ _KNOWN = frozenset({"command", "args", "env", "cwd", "url", "serverUrl", "header
 _SILENT = frozenset({"type", "transport", "description", "name", "$schema"})
 """Keys whose loss changes nothing."""
 
-SHORTEST = 8  # characters of a secret: less is a word or a number
-
 _REFERENCE = re.compile(r"\$\{(?:env|input):([^}]+)\}|\$\{(workspaceFolder|workspaceRoot)\}")
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -46,8 +45,9 @@ def add_server(
         raise refusal(
             "an MCP server is a command or an address", hint="llmdo add mcp NAME -- COMMAND... or --url URL"
         )
-    secret = next((word for word in (*command, url or "") if credentials.holds_token(word)), None)
-    if secret is not None:
+    if any(credentials.secrets_in_words(command[1:])) or any(
+        map(credentials.secrets_in, (*command, url or ""))
+    ):
         raise refusal(
             "one of the words is a secret, which does not belong into a manifest",
             hint="write '${NAME}' for the environment variable that holds it",
@@ -74,13 +74,14 @@ def import_servers(root: Path, path: Path) -> Change:
         LlmdoError: The file cannot be read, has no servers, or one has a name that exists.
     """
     told: list[str] = []
+    variables: dict[str, str] = {}
     manifest = Manifest.read(root)
     for name, entry in _entries(path):
         own = _UNFIT.sub("-", name).strip("-_") or "server"
         own = own if own[0].isalpha() else f"s-{own}"
         if own != name:
             told.append(f"`{shown(name)}` is called `{own}`: names have letters, digits, `_` and `-`")
-        table = _table(own, entry, told)
+        table = _Taker(own, told, variables).table(entry)
         if "command" not in table and "url" not in table:
             told.append(f"`{own}` is left out: it has neither a command nor an address")
             continue
@@ -124,53 +125,90 @@ def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     raise refusal(f"`{path.name}` has no `mcpServers`")
 
 
-def _table(name: str, entry: Mapping[str, Any], told: list[str]) -> dict[str, Any]:
-    """What a manifest says for `entry`; what it does not is told."""
-    table: dict[str, Any] = {}
-    lost = sorted(key for key in entry if key not in _KNOWN | _SILENT)
-    if lost:
-        told.append(f"`{name}`: left out: {', '.join(f'`{excerpt(key)}`' for key in lost)}")
-    if isinstance(entry.get("command"), str):
-        table["command"] = _said(name, "command", entry["command"], told)
-        args = entry.get("args")
-        if isinstance(args, list) and args:
-            table["args"] = [
-                _said(name, f"arg{number}", str(one), told) for number, one in enumerate(args, 1)
-            ]
-        if env := _mapping(name, entry.get("env"), told):
-            names = [key for key, text in env.items() if text == f"${{{key}}}"]
-            table["env"] = sorted(names) if len(names) == len(env) else env
-        if entry.get("cwd") is not None:
-            told.append(f"`{name}`: its `cwd` is left out: it starts in the workspace")
+@dataclass(frozen=True, slots=True)
+class _Taker:
+    """Takes one server over, with the name of a variable in place of each secret."""
+
+    name: str
+    told: list[str]
+    """What was not taken over, a sentence each."""
+    variables: dict[str, str]
+    """The variables that stand for secrets by now, each with the secret, so that no two share one."""
+
+    def table(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """What a manifest says for `entry`."""
+        table: dict[str, Any] = {}
+        lost = sorted(key for key in entry if key not in _KNOWN | _SILENT)
+        if lost:
+            self.told.append(f"`{self.name}`: left out: {', '.join(f'`{excerpt(key)}`' for key in lost)}")
+        if isinstance(entry.get("command"), str):
+            table["command"] = self._text("command", entry["command"])
+            args = entry.get("args")
+            if isinstance(args, list) and args:
+                table["args"] = self._words([str(word) for word in args])
+            if env := self._mapping(entry.get("env"), ""):
+                names = [key for key, text in env.items() if text == f"${{{key}}}"]
+                table["env"] = sorted(names) if len(names) == len(env) else env
+            if entry.get("cwd") is not None:
+                self.told.append(f"`{self.name}`: its `cwd` is left out: it starts in the workspace")
+            return table
+        url = entry.get("url", entry.get("serverUrl"))
+        if isinstance(url, str):
+            table["url"] = self._text("url", url)
+            if headers := self._mapping(entry.get("headers"), f"{self.name}_"):
+                table["headers"] = headers
         return table
-    url = entry.get("url", entry.get("serverUrl"))
-    if isinstance(url, str):
-        table["url"] = _said(name, "url", url, told)
-        if headers := _mapping(name, entry.get("headers"), told):
-            table["headers"] = headers
-    return table
+
+    def _mapping(self, table: object, prefix: str) -> dict[str, str]:
+        if not isinstance(table, dict):
+            return {}
+        return {str(key): self._named(str(key), _referring(str(text)), prefix) for key, text in table.items()}
+
+    def _named(self, key: str, text: str, prefix: str) -> str:
+        secrets = credentials.secrets_in(text, key)
+        is_whole = any(secret.name == key for secret in secrets)
+        return self._without(key, text, secrets, prefix + key if is_whole else "")
+
+    def _text(self, key: str, text: str) -> str:
+        text = _referring(text)
+        return self._without(key, text, credentials.secrets_in(text))
+
+    def _words(self, words: Sequence[str]) -> list[str]:
+        words = [_referring(word) for word in words]
+        secrets: list[list[credentials.Secret]] = [[] for _ in words]
+        for number, secret in credentials.secrets_in_words(words):
+            secrets[number].append(secret)
+        return [
+            self._without(f"arg{number}", word, of_word)
+            for number, (word, of_word) in enumerate(zip(words, secrets, strict=True), 1)
+        ]
+
+    def _without(self, key: str, text: str, secrets: Sequence[credentials.Secret], name: str = "") -> str:
+        """`text` with a variable in place of each of `secrets`, called `name` or as the text calls the secret."""
+        for secret in reversed(secrets):
+            variable = self._variable(
+                name or f"{self.name}_{secret.name or key}", text[secret.start : secret.end]
+            )
+            what = f"`{secret.name}` in its `{key}`" if secret.name not in ("", key) else f"`{key}`"
+            self.told.append(
+                f"`{self.name}`: a secret was not taken over: put the value of {what} into the variable `{variable}`"
+            )
+            text = f"{text[: secret.start]}${{{variable}}}{text[secret.end :]}"
+        return text
+
+    def _variable(self, name: str, secret: str) -> str:
+        """The variable for `secret`: a number tells it from one of that name that holds another secret."""
+        made = _variable(name)
+        variable, number = made, 1
+        while self.variables.setdefault(variable, secret) != secret:
+            number += 1
+            variable = f"{made}_{number}"
+        return variable
 
 
-def _mapping(name: str, table: object, told: list[str]) -> dict[str, str]:
-    if not isinstance(table, dict):
-        return {}
-    return {str(key): _said(name, str(key), str(text), told) for key, text in table.items()}
-
-
-def _said(name: str, key: str, text: str, told: list[str]) -> str:
-    """`text` in our words, with the name of a variable in place of a secret."""
-    text = _REFERENCE.sub(lambda found: "." if found[2] else f"${{{_variable(found[1])}}}", text)
-    literal = re.sub(r"\$\{[^}]*\}", "", text)
-    is_named = key.lower() == "authorization" or credentials.names_secret(key)
-    if credentials.holds_token(text) or (
-        is_named and len(literal.removeprefix("Bearer ").strip()) >= SHORTEST
-    ):
-        variable = _variable(key if is_named and key.lower() != "authorization" else f"{name}_{key}")
-        told.append(
-            f"`{name}`: a secret was not taken over: put the value of `{key}` into the variable `{variable}`"
-        )
-        return f"Bearer ${{{variable}}}" if text.startswith("Bearer ") else f"${{{variable}}}"
-    return text
+def _referring(text: str) -> str:
+    """`text` with references as a manifest writes them."""
+    return _REFERENCE.sub(lambda found: "." if found[2] else f"${{{_variable(found[1])}}}", text)
 
 
 def _variable(name: str) -> str:

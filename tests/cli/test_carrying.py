@@ -18,6 +18,7 @@ from llmdo.digest import of_text
 from llmdo.inventory import governing_files
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
+from tests.forging import forging
 
 from .conftest import Llmdo
 
@@ -159,27 +160,6 @@ def test_a_code_entry_is_repeated_without_its_workspace(llmdo: Llmdo, asking: Pa
     assert lines(tmp_path) == (2, ["hello"])
 
 
-def test_a_run_that_an_older_llmdo_recorded_is_carried_with_its_audit(
-    llmdo: Llmdo, asking: Path, tmp_path: Path
-) -> None:
-    llmdo("run", "main", "hello", "--approvals", "later", cwd=asking)
-    journal = Runs(asking).path(Runs(asking).find("last"))
-    connection = sqlite3.connect(journal)
-    lines = [line for (line,) in connection.execute("SELECT line FROM audit ORDER BY n")]
-    connection.close()
-    journal.with_suffix(".audit.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    change(journal, "DROP TABLE audit")
-    change(journal, "PRAGMA user_version = 1")
-    file = tmp_path / "run.sqlite"
-    done = llmdo("runs", "export", "last", str(file), cwd=asking)
-    assert done.code == 0, done.err
-    clone = moved_on(asking, tmp_path)
-    assert llmdo("runs", "import", str(file), cwd=clone).code == 0
-    assert lines
-    held = llmdo("audit", "last", "--verify", cwd=clone)
-    assert (held.code, f"{len(lines)} records" in held.out) == (0, True)
-
-
 def test_what_a_bundle_brings_is_for_its_owner_alone_and_goes_with_the_run(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:
@@ -276,10 +256,8 @@ def test_what_is_not_as_it_was_on_the_other_machine_is_told(
 
 
 def change(file: Path, statement: str, *values: object) -> None:
-    connection = sqlite3.connect(file)
-    connection.execute(statement, values)
-    connection.commit()
-    connection.close()
+    with forging(file) as connection:
+        connection.execute(statement, values)
 
 
 def files_of(file: Path) -> dict[str, str]:

@@ -125,15 +125,20 @@ def test_lock_says_what_changed(llmdo: Llmdo, workspace: Path) -> None:
     assert llmdo("lock", cwd=workspace).err == "worker main: its prompt changed\nwrote llmdo.lock\n"
 
 
-def test_tools_that_a_library_changed_are_locked_anew_when_asked(llmdo: Llmdo, workspace: Path) -> None:
+def test_tools_that_a_library_changed_are_locked_anew_when_asked(
+    llmdo: Llmdo, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edit(
         workspace / "llmdo.toml",
         'workers = ["*.worker"]',
         'workers = ["*.worker"]\ntoolset-modules = ["tools.py"]',
     )
-    # What the module reads from outside the workspace stands for a library.
-    library = workspace.parent / "library.txt"
+    library = workspace.parent / "library/wording.txt"
+    library.parent.mkdir()
     library.write_text("Adds.", encoding="utf-8")
+    monkeypatch.syspath_prepend(
+        str(library.parent)
+    )  # only what Python finds libraries in is there for a module
     (workspace / "tools.py").write_text(
         "from pathlib import Path\nfrom pydantic_ai.toolsets import FunctionToolset\n\n"
         "def add(one: int) -> int:\n    return one + 1\n\n"
@@ -248,7 +253,7 @@ def test_a_worker_cannot_rewrite_what_governs_the_run(llmdo: Llmdo, workspace: P
 def test_all_tools_are_listed_without_running_anything(llmdo: Llmdo, workspace: Path) -> None:
     done = llmdo("run", "--all-tools", cwd=workspace)
     assert done.code == 0
-    assert "main > filesystem > read_file: fs.read:**\n" in done.out
+    assert "main > filesystem > read_file: fs.read:**, fs.read.protected:**\n" in done.out
     assert "echo" not in done.out
 
 

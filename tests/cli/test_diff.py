@@ -80,10 +80,10 @@ def let_triage_publish(root: Path, llmdo: Llmdo) -> None:
 
 WIDENED = """\
 triage: WIDENED
-  + fs.write.protected:out/**   asks first              triage > publisher > filesystem
+  + fs.write:out/**             allowed without approval   triage > publisher > filesystem
       workers/triage.worker:5:3      triage delegates to publisher
       workers/publisher.worker:4:3   publisher uses filesystem
-  + fs.write:out/**             allowed, nothing asks   triage > publisher > filesystem
+  + fs.write.protected:out/**   needs approval             triage > publisher > filesystem
       workers/triage.worker:5:3      triage delegates to publisher
       workers/publisher.worker:4:3   publisher uses filesystem
 publish: same
@@ -203,13 +203,22 @@ def test_without_git_without_a_repository_and_before_the_first_commit_it_says_so
     assert json.loads(done.out)["error"]["message"] == "git is not installed"
 
 
+@pytest.mark.parametrize(
+    "folders", [[".", ""], ["{team}"], ["{team}/../team"], ["{team}/bin"], ["{linked}"], ["{top}"]]
+)
 def test_no_git_of_the_workspace_is_started(
-    team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folders: list[str]
 ) -> None:
-    (team / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\n", encoding="utf-8")
-    (team / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", os.pathsep.join([".", "", os.environ["PATH"]]))
+    (tmp_path / "outside").mkdir()
+    for place in (team, team.parent, tmp_path / "outside"):
+        (place / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\n", encoding="utf-8")
+        (place / "git").chmod(0o755)
+    (team / "bin").symlink_to(tmp_path / "outside")
+    (tmp_path / "linked").symlink_to(team)
+    named = [folder.format(team=team, linked=tmp_path / "linked", top=team.parent) for folder in folders]
+    monkeypatch.setenv("PATH", os.pathsep.join([*named, os.environ["PATH"]]))
     assert llmdo("diff", cwd=team).code == 0
+    assert llmdo("doctor", cwd=team).code in (0, 1)
     assert not (tmp_path / "canary").exists()
 
 
@@ -359,9 +368,9 @@ def test_json_holds_everything(team: Path, llmdo: Llmdo) -> None:
     assert (document["verdict"], document["accepted"]) == ("widened", False)
     publish, triage = document["entries"]
     assert (publish["verdict"], triage["verdict"]) == ("same", "widened")
-    row = triage["rows"][1]
+    row = triage["rows"][0]
     assert (row["change"], row["capability"], row["scope"]) == ("gained", "fs.write", "out/**")
-    assert (row["before"], row["after"]["nothing_asks"]) == (None, True)
+    assert (row["before"], row["after"]["decision"]) == (None, "allowed")
     assert [(hop["name"], hop["path"], hop["line"]) for hop in row["after"]["path"]] == [
         ("triage", None, None),
         ("publisher", "workers/triage.worker", 5),
@@ -386,7 +395,7 @@ def test_markdown_has_a_table_for_what_widened_and_folds_the_rest(team: Path, ll
     lines = done.out.split("\n")
     assert lines[0] == "### llmdo: widened"
     assert "#### `triage`: widened" in lines
-    assert any(line.startswith("| + | `fs.write:out/**` | allowed, nothing asks |") for line in lines)
+    assert any(line.startswith("| + | `fs.write:out/**` | allowed without approval |") for line in lines)
     assert lines.index("<details>") > lines.index("#### `triage`: widened")
     assert "* `publish`: same" in lines
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 from llmdo.cli import app
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
+from tests.forging import forging
 from tests.locks import locked
 
 from .conftest import Llmdo
@@ -69,7 +69,7 @@ def notes(root: Path) -> list[str]:
 def test_a_killed_run_goes_on_when_something_is_said_about_its_open_call(llmdo: Llmdo, noting: Path) -> None:
     run = die(noting)
     listed = llmdo("runs", cwd=noting)
-    assert re.fullmatch(rf"{run}  stopped  \S+ \S+  main\s+1 request, .*\n", listed.out)
+    assert re.fullmatch(rf"{run}  stopped  \S+ \S+  main\s+1 request\n", listed.out)
     refused = llmdo("resume", run, cwd=noting)
     assert refused.code == 2
     assert "`note` at main/note#1: started and not finished when the run stopped" in refused.err
@@ -92,6 +92,26 @@ def test_an_open_call_can_be_given_up(llmdo: Llmdo, noting: Path) -> None:
     done = llmdo("resume", "last", "--give-up", "main/note#1", cwd=noting)
     assert done.out == "`note` was interrupted; nobody knows whether it took effect\n"
     assert notes(noting) == ["hello"]
+
+
+def test_a_limit_is_set_anew_by_its_name(llmdo: Llmdo, noting: Path) -> None:
+    die(noting)
+    for text, message in (
+        ("request=3", "`request` is not a limit"),
+        ("requests=2.5", "`--limit requests=2.5` does not set `requests` to a whole number above 0"),
+        ("seconds=nan", "`--limit seconds=nan` does not set `seconds` to a number above 0"),
+        ("cost-usd", "`--limit cost-usd` does not set `cost-usd` to a number above 0"),
+    ):
+        refused = llmdo("resume", "last", "--limit", text, cwd=noting)
+        assert refused.code == 2
+        assert message in refused.err
+    spent = llmdo("resume", "last", "--again", "main/note#1", "--limit", "requests=1", cwd=noting)
+    assert spent.code == 1
+    assert "limit of 1 request is reached" in spent.err
+    done = llmdo("resume", "last", "--limit", "requests=2", cwd=noting)
+    assert (done.code, done.out) == (0, "noted hello\n")
+    assert '"limits":{"requests":2}' in llmdo("audit", "last", "--format", "jsonl", cwd=noting).out
+    assert 'limits set anew: {"requests": 2}' in llmdo("audit", "last", cwd=noting).out
 
 
 def test_a_change_since_the_run_began_is_refused_unless_it_is_named(llmdo: Llmdo, noting: Path) -> None:
@@ -140,6 +160,18 @@ def test_a_replay_stops_where_it_is_told(llmdo: Llmdo, noting: Path) -> None:
         assert f"stopped before {step}, as asked" in stopped.err
 
 
+@pytest.mark.parametrize(
+    "place", ["main@9", "main/note#2", "main/note#1@1", "main", "", "main@x", f"main@{9**99}"]
+)
+def test_a_place_that_the_run_does_not_have_is_no_place_to_stop(
+    llmdo: Llmdo, noting: Path, place: str
+) -> None:
+    llmdo("run", "main", "note:text:hello", cwd=noting)
+    refused = llmdo("replay", "last", f"--until={place}", cwd=noting)
+    assert (refused.code, refused.out) == (2, "")
+    assert f"the run has no place `{place}`" in refused.err
+
+
 def test_a_replay_of_a_killed_run_ends_where_its_journal_ends(llmdo: Llmdo, noting: Path) -> None:
     die(noting)
     ended = llmdo("replay", "last", cwd=noting)
@@ -168,7 +200,7 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
     assert llmdo("runs", "list", "--status", "failed", cwd=workspace).out == ""
     assert llmdo("runs", "list", "--limit", "1", cwd=workspace).out.count("\n") == 1
     shown = llmdo("runs", "show", "last", cwd=workspace).out
-    assert re.search(r"^    read_file#1  \+\d.\d\d s, failed: ", shown, re.MULTILINE)
+    assert re.search(r"^    read_file#1  \+\d.\d\d s, took \d.\d\d s, failed: ", shown, re.MULTILINE)
     assert (
         "| main/read\\_file#1 |" in llmdo("runs", "show", "last", "--format", "markdown", cwd=workspace).out
     )
@@ -183,9 +215,8 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
 def test_a_clock_that_was_set_back_makes_no_negative_times(llmdo: Llmdo, noting: Path) -> None:
     llmdo("run", "main", "note:text:hello", cwd=noting)
     run = Runs(noting).names()[-1]
-    with sqlite3.connect(Runs(noting).path(run)) as connection:
+    with forging(Runs(noting).path(run)) as connection:
         connection.execute("UPDATE entry SET at = at - 5000 WHERE seq > 3")
-    connection.close()
     for words in (["list"], ["show", run], ["show", run, "--format", "markdown"]):
         shown = llmdo("runs", *words, cwd=noting)
         assert (shown.code, re.search(r"-\d+\.\d+ s", shown.out)) == (0, None), shown.out
@@ -227,6 +258,18 @@ def test_a_run_that_could_go_on_is_not_pruned_unless_that_is_said(llmdo: Llmdo, 
     run = die(noting)
     assert llmdo("runs", "prune", "--keep", "0", cwd=noting).out == ""
     assert llmdo("runs", "prune", "--keep", "0", "--waiting", cwd=noting).out == f"{run}\n"
+
+
+def test_a_journal_that_holds_no_run_is_pruned_and_is_not_the_last_run(llmdo: Llmdo, workspace: Path) -> None:
+    llmdo("run", "main", "hi", cwd=workspace)
+    runs = Runs(workspace)
+    runs.create("zz").close()
+    assert llmdo("replay", "last", cwd=workspace).out == "echo hi\n"
+    assert llmdo("runs", "prune", "--keep", "9", "--dry-run", cwd=workspace).out == "zz\n"
+    with runs.claim("zz"):
+        assert llmdo("runs", "prune", "--keep", "9", cwd=workspace).out == ""
+    assert llmdo("runs", "prune", "--keep", "9", cwd=workspace).out == "zz\n"
+    assert len(runs.names()) == 1
 
 
 def test_a_run_without_a_journal_says_so(llmdo: Llmdo, workspace: Path) -> None:
@@ -287,7 +330,8 @@ def test_a_run_that_goes_on_obeys_the_policy_of_today_and_is_audited(
     assert llmdo("resume", run, "--again", "main/note#1", cwd=noting).out == "noted hello\n"
     records = json.loads(llmdo("audit", run, "--format", "json", cwd=noting).out)["records"]
     assert [record["kind"] for record in records].count("run_started") == 3
-    assert [record["decision"] for record in records if record["kind"] == "decided"] == ["allowed"]
+    decided = [record["decision"] for record in records if record["kind"] == "decided"]
+    assert decided == ["allowed", "allowed"], "each execution has a decision of its own"
     assert llmdo("audit", run, "--verify", cwd=noting).code == 0
 
 

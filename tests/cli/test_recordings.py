@@ -76,7 +76,9 @@ def test_an_exported_run_goes_on_in_another_workspace(llmdo: Llmdo, recorded: Pa
     taken = llmdo("runs", "import", str(file), cwd=other)
     assert taken.out.strip() == Runs(recorded).names()[-1]
     assert "is here already" in llmdo("runs", "import", str(file), cwd=other).err
-    assert [path.name for path in (other / ".llmdo" / "runs").iterdir()] == [f"{taken.out.strip()}.sqlite"]
+    assert [path.name for path in (other / ".llmdo" / "runs").glob("*.sqlite")] == [
+        f"{taken.out.strip()}.sqlite"
+    ]
     assert llmdo("replay", "last", cwd=other).out == llmdo("replay", "last", cwd=recorded).out
 
 

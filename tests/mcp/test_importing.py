@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from llmdo import checks, project
+from llmdo import checks, credentials, project
 from llmdo.diagnostic import LlmdoError
 from llmdo.scaffold import add_server, import_servers
 
@@ -48,6 +49,8 @@ def test_an_address_becomes_a_server(root: Path) -> None:
         ({"name": "a", "command": []}, "a command or an address"),
         ({"name": "a", "command": ["x"], "url": "https://x"}, "a command or an address"),
         ({"name": "a", "command": ["x", "ghp_0123456789abcdefghij0123"]}, "one of the words is a secret"),
+        ({"name": "a", "command": ["x", "--token", "X"]}, "one of the words is a secret"),
+        ({"name": "a", "url": "https://x/?api_key=X"}, "one of the words is a secret"),
         ({"name": "a b", "command": ["x"]}, "a name"),
     ],
 )
@@ -117,3 +120,95 @@ def test_a_file_without_servers_is_told(root: Path, text: str) -> None:
     with pytest.raises(LlmdoError):
         import_servers(root, root / "mcp.json")
     assert (root / "llmdo.toml").read_text() == START
+
+
+SECRETS = [
+    ({"args": ["--token", "X"]}, {"args": ["--token", "${A_TOKEN}"]}),
+    ({"args": ["--api-key=X"]}, {"args": ["--api-key=${A_API_KEY}"]}),
+    ({"args": ["run", "-e", "API_KEY=X"]}, {"args": ["run", "-e", "API_KEY=${A_API_KEY}"]}),
+    (
+        {"args": ["--header", "Authorization: Bearer X"]},
+        {"args": ["--header", "Authorization: Bearer ${A_AUTHORIZATION}"]},
+    ),
+    ({"args": ["--header=X-Api-Key:X"]}, {"args": ["--header=X-Api-Key:${A_X_API_KEY}"]}),
+    ({"args": ["postgresql://me:X@db/x"]}, {"args": ["postgresql://${A_USERINFO}@db/x"]}),
+    ({"args": ['{"apiKey": "X, Y", "n": 1}']}, {"args": ['{"apiKey": "${A_APIKEY}", "n": 1}']}),
+    ({"args": ["--token", "${TOKEN:-X}"]}, {"args": ["--token", "${A_TOKEN}"]}),
+    (
+        {"args": ["--token", "X", "--password", "Y", "--token", "Z"]},
+        {"args": ["--token", "${A_TOKEN}", "--password", "${A_PASSWORD}", "--token", "${A_TOKEN_2}"]},
+    ),
+    ({"url": "https://h/mcp?v=1&api_key=X#a"}, {"url": "https://h/mcp?v=1&api_key=${A_API_KEY}#a"}),
+    ({"url": "https://me:p@X@h/"}, {"url": "https://${A_USERINFO}@h/"}),
+    ({"url": "https://X@h/"}, {"url": "https://${A_USERINFO}@h/"}),
+    ({"headers": {"Authorization": "Bearer X"}}, {"headers": {"Authorization": "Bearer ${A_AUTHORIZATION}"}}),
+    ({"headers": {"Cookie": "s=01234567"}}, {"headers": {"Cookie": "${A_COOKIE}"}}),
+    ({"env": {"MYSQL_PWD": "0123456X"}}, {"env": ["MYSQL_PWD"]}),
+    (
+        {"env": {"HEADERS": '{"Authorization": "Bearer X", "v": "1"}'}},
+        {"env": {"HEADERS": '{"Authorization": "Bearer ${A_AUTHORIZATION}", "v": "1"}'}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "taken"), SECRETS)
+def test_in_place_of_each_secret_stands_a_variable(
+    root: Path, entry: dict[str, object], taken: dict[str, object]
+) -> None:
+    start = {"url": "https://h/"} if "url" in entry or "headers" in entry else {"command": "x"}
+    (root / "mcp.json").write_text(json.dumps({"mcpServers": {"a": {**start, **entry}}}))
+    import_servers(root, root / "mcp.json")
+    assert toolsets(root)["a"]["mcp"] == {**start, **taken}
+    assert "LDO537" not in {one.code for one in checks.check(project.read(root))}
+    (root / "llmdo.toml").write_text(START + f"[toolsets.a]\nmcp = {inline({**start, **entry})}\n")
+    assert "LDO537" in {one.code for one in checks.check(project.read(root))}
+
+
+def inline(value: object) -> str:
+    """`value` as TOML that stands in one line."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {inline(each)}' for key, each in value.items())} }}"
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--max-tokens", "4096"],
+        ["--token", "--verbose"],
+        ["--token-file=/run/secrets/token1"],
+        ["--private-key", "keys/dev1.pem"],
+        ["--sort-key=created_at"],
+        ["--public-key", "a1b2c3d4e5"],
+        ["--password-stdin", "registry.example.org"],
+        ["--header", "Authorization:${AUTH_HEADER}"],
+        ["git@example.org:team/token.git", "ssh://git@example.org/x", "@team/token@1.2.3", "x/token:1.2"],
+    ],
+)
+def test_what_is_no_secret_is_taken_over_as_it_is(root: Path, words: list[str]) -> None:
+    add_server(root, "a", command=["x", *words])
+    (root / "mcp.json").write_text(json.dumps({"mcpServers": {"b": {"command": "x", "args": words}}}))
+    import_servers(root, root / "mcp.json")
+    assert toolsets(root)["a"]["mcp"]["args"] == toolsets(root)["b"]["mcp"]["args"] == words  # type: ignore[index]
+    assert "LDO537" not in {one.code for one in checks.check(project.read(root))}
+
+
+@pytest.mark.parametrize("text", ["key=", "token=", "a-", 'key="', "a://b:"])
+def test_a_long_text_is_searched_in_a_time_that_grows_with_it(text: str) -> None:
+    started = time.process_time()
+    credentials.secrets_in(text * (200_000 // len(text)))
+    assert time.process_time() - started < 8
+
+
+def test_a_long_secret_goes_whole() -> None:
+    text = f"token={'a1' * 1000}&x=1"
+    assert [text[secret.start : secret.end] for secret in credentials.secrets_in(text)] == ["a1" * 1000]
+
+
+def test_two_servers_with_secrets_of_one_name_keep_them_apart(root: Path) -> None:
+    servers = {name: {"command": "x", "env": {"API_KEY": f"secret-of-{name}"}} for name in "ab"}
+    (root / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    change = import_servers(root, root / "mcp.json")
+    assert toolsets(root)["a"]["mcp"]["env"] == ["API_KEY"]  # type: ignore[index]
+    assert toolsets(root)["b"]["mcp"]["env"] == {"API_KEY": "${API_KEY_2}"}  # type: ignore[index]
+    assert not any("secret-of" in line for line in change.lines)

@@ -59,6 +59,20 @@ def test_a_tool_of_a_server_answers(root: Path) -> None:
     assert called(root, "echo", text="hello") == "[success: hello]"
 
 
+def test_without_its_client_a_run_that_could_use_a_server_does_not_start(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fastmcp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "llmdo.toolsets.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "fastmcp", None)  # which is how Python remembers what is not there
+    asked: list[Event] = []
+    with pytest.raises(LlmdoError, match="MCP servers need the extra `mcp`") as refused:
+        go(root, [("echo", {"text": "hello"})], "{results}", on_event=asked.append)
+    assert refused.value.hint == "pip install 'llmdo-workspace[mcp]'"
+    assert asked == []
+
+
 def test_one_process_serves_all_workers_and_calls_of_a_run_and_ends_with_it(tmp_path: Path) -> None:
     root = locked(workspace(tmp_path, f"name={tmp_path.name}"))
     (root / "helper.worker").write_text(

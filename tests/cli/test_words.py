@@ -1,0 +1,97 @@
+"""What commands say about runs of the past, and how the list of commands reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from llmdo.cli.app import ORDER, app
+from llmdo.inventory import START
+from llmdo.journal.summary import STARTS, Node
+from tests.commands import llmdo
+from tests.runtime.building import script
+
+MANIFEST = """
+schema = 1
+[workspace]
+name = "desk"
+workers = ["*.worker"]
+[entries.main]
+worker = "main"
+input = "go"
+[entries.other]
+worker = "main"
+input = "go"
+[entries.typed]
+worker = "typed"
+input = "go"
+"""
+SCHEMAS = "from pydantic import BaseModel\n\nclass Score(BaseModel):\n    points: int\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")
+    (tmp_path / "schemas.py").write_text(SCHEMAS, encoding="utf-8")
+    for name, more in (("main", ""), ("typed", "schema_out_ref: schemas.py:Score\n")):
+        header = f"---\nname: {name}\nmodel: python:models.py:{name}\n{more}---\nGo.\n"
+        (tmp_path / f"{name}.worker").write_text(header, encoding="utf-8")
+    script(tmp_path, main=["done"], typed=[[("final_result", {"points": 3})]])
+    return tmp_path
+
+
+def test_runs_alone_takes_the_options_of_its_list(desk: Path) -> None:
+    for entry in ("main", "other"):
+        assert llmdo(desk, "run", entry).returncode == 0
+    for options in (["--entry", "other"], ["--limit", "1"], ["--format", "json"], ["--status=completed"]):
+        listed = llmdo(desk, "runs", "list", *options)
+        assert llmdo(desk, "runs", *options).stdout == listed.stdout != ""
+    assert len(llmdo(desk, "runs", "--entry", "other").stdout.splitlines()) == 1
+    odd = llmdo(desk, "runs", "--limit", "many")
+    assert (odd.returncode, "many" in odd.stderr) == (2, True)
+    before = llmdo(desk, "runs", "--limit", "1", "show", "last")
+    assert (before.returncode, before.stdout) == (2, "")
+    assert "options stand behind the command" in before.stderr
+
+
+def test_approving_in_a_run_that_is_complete_says_so(desk: Path) -> None:
+    run = json.loads(llmdo(desk, "run", "main", "--format", "json").stdout)["run"]
+    done = llmdo(desk, "approve", "last")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: run `{run}` is complete: nothing in it waits for an answer\n"
+
+
+def test_a_run_that_is_over_shows_how_long_its_worker_took(desk: Path) -> None:
+    llmdo(desk, "run", "main")
+    shown = llmdo(desk, "runs", "show", "last").stdout
+    assert re.search(r"^  main  \+\d+\.\d\d s, took \d+\.\d\d s, 1 request", shown, re.MULTILINE)
+    assert "not ended" not in shown
+
+
+def test_the_start_of_a_server_is_no_call_that_did_not_end() -> None:
+    assert [*START] == [STARTS]
+    decided = Node(
+        path=f"main/notes{STARTS}", began=1.0, ended=1.0, decisions=[{"allowed": True, "by": "rules"}]
+    )
+    called = Node(path="main/read#1", began=1.0, ended=1.0, decisions=[{"allowed": True, "by": "rules"}])
+    assert (decided.only_decided, called.only_decided) == (True, False)
+
+
+def test_a_typed_output_is_json_within_json(desk: Path) -> None:
+    assert json.loads(llmdo(desk, "run", "typed", "--format", "json").stdout)["output"] == {"points": 3}
+    assert json.loads(llmdo(desk, "resume", "last", "--format", "json").stdout)["output"] == {"points": 3}
+    assert llmdo(desk, "run", "typed").stdout == '{"points":3}\n'
+    assert json.loads(llmdo(desk, "run", "main", "--format", "json").stdout)["output"] == "done"
+
+
+def test_help_lists_every_command_in_its_order_with_its_whole_first_sentence(tmp_path: Path) -> None:
+    text = llmdo(tmp_path, "--help").stdout
+    assert tuple(re.findall(r"^  ([a-z]+)  ", text.split("Commands:")[1], re.MULTILINE)) == ORDER
+    assert "..." not in text.split("Commands:")[1]
+    flat = " ".join(text.split())
+    for command in app.registered_commands:
+        sentence = " ".join((command.callback.__doc__ or "").split()).partition(". ")[0]  # type: ignore[union-attr]
+        assert sentence in flat
