@@ -50,6 +50,8 @@ The modules, each importing only from those below it:
     servers.py      MCP servers as far as files and authority are concerned
     facts.py        what is known of toolsets from importing them, or from asking their servers
     workspace.py    disk -> Workspace; the only reader of the check path
+    gaps.py         what files that cannot be read leave unknown
+    references.py   what files refer to by text: files of Python, modules of packages, models
     worker_file.py  a worker as its file says it: a worker file, a Python module, an adopted agent
     discovery.py    globs, and files read without leaving the workspace
     graph.py        the resolved graph as a value
@@ -60,15 +62,17 @@ The modules, each importing only from those below it:
     toolset_format.py what a manifest and a lock may say about a toolset of the workspace's own
     worker_format.py  of these, what any worker may be given
     shell/          the built-in `shell` without its execution: words, shell rules, what a command raises
+    secret_files.py names of files that mostly hold secrets: a read of one is `fs.read.protected`
     authority.py    capabilities, rules, ceilings: `decide`, the one evaluator of check and run
     fields.py       the kinds of text that the formats are made of
     syntax/         text -> Document, with a place for every key and value
     resources.py    the schemas and templates that ship with the package
+    backtrace.py    where the workspace's own code was when it failed
     diagnostic.py   findings, codes, and the error for when we cannot go on
     credentials.py  what looks like a secret: names of variables, forms of tokens
     digest.py       digests of text and of data
     source.py       a file as read, and places in it
-    cache.py        whether anything changed since the last clean check, in the person's own cache folder
+    cache.py        whether anything changed since the last check, in the person's own cache folder
     values.py       dataclasses, made for a quick start
     version.py      the version
 """

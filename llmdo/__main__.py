@@ -78,9 +78,11 @@ def _dispatch(words: Sequence[str]) -> int:
         from llmdo.cli import quick
 
         found = quick.options(words[1:])
-        if found is not None and (text := quick.remembered(found, os.environ)) is not None:
-            sys.stdout.write(text)
-            return 0
+        if found is not None:
+            colour = quick.has_colour(sys.stdout, os.environ)
+            if known := quick.remembered(found, os.environ, colour=colour):
+                sys.stdout.write(known[1])
+                return known[0]
         from llmdo.cli import check
 
         if options := check.parse(words[1:]):

@@ -1,9 +1,9 @@
-"""A clean check's memory: whether anything that it looked at changed since.
+"""A check's memory: whether anything that it looked at changed since.
 
-`llmdo check` runs on every keystroke, and mostly nothing changed. So a check that found nothing writes down what it
+`llmdo check` runs on every keystroke, and mostly nothing changed. So a check writes down its answer with what it
 looked at: every file with its size, its times and its place on the disk, and every folder, of which the times
 tell whether something was added or went away. As long as all of that is the same, and llmdo and the question are,
-the answer is. Nothing but the answer "no findings" is ever kept.
+the answer is.
 
 The memory is in the person's own cache folder, never in the workspace: what somebody committed there must not be
 able to silence a check. It may be deleted at any time, and whatever is odd about it means that there is none. This
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     Seen = dict[str, bytes]
     """What was looked at: path to packed facts. Of what was missing, the folder in which it would be."""
 
-VERSION = 1
+VERSION = 2
+MAX_ANSWER = (
+    4 * 1024 * 1024
+)  # characters: nobody reads as much, and keeping it would cost as much as making it
 _UNSET = ("", "0", "false")
 _FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanoseconds is coarser
 _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
@@ -55,13 +58,14 @@ def is_off(environ: Mapping[str, str]) -> bool:
     return environ.get("LLMDO_NO_CACHE", "").lower() not in _UNSET
 
 
-def question(*, locked: bool, strict: bool, form: str) -> str:
-    """The name of one way to ask for a check."""
-    return f"{form}{' locked' if locked else ''}{' strict' if strict else ''}"
+def question(*, locked: bool, strict: bool, form: str, colour: bool) -> str:
+    """The name of one way to ask for a check: with the sources it decides about all that is printed."""
+    flags = {"locked": locked, "strict": strict, "colour": colour}
+    return " ".join([form, *(name for name, is_set in flags.items() if is_set)])
 
 
-def answer(root: str, asked: str, environ: Mapping[str, str]) -> str | None:
-    """What the last clean check printed, if it would print it again; None where a check has to be made."""
+def answer(root: str, asked: str, environ: Mapping[str, str]) -> tuple[int, str] | None:
+    """The exit code of the last check and what it printed, if it would again; None where a check has to be made."""
     try:
         head, answers, code, seen = _known(_file(root, environ))
         if (
@@ -71,21 +75,28 @@ def answer(root: str, asked: str, environ: Mapping[str, str]) -> str | None:
             or not _is_same(seen, f"{root}/")
         ):
             return None
-        text = answers[asked]
+        code, text = answers[asked]
     except _MISSES:
         return None
-    return text if isinstance(text, str) else None
+    return (code, text) if isinstance(code, int) and isinstance(text, str) else None
 
 
 def keep(
-    root: str, asked: str, text: str, sight: Sight, code: Iterable[str], environ: Mapping[str, str]
+    root: str,
+    asked: str,
+    answer: tuple[int, str],
+    sight: Sight,
+    code: Iterable[str],
+    environ: Mapping[str, str],
 ) -> None:
-    """Remembers that a clean check printed `text`.
+    """Remembers the exit code of a check and what it printed.
 
     The answer depends on what it looked at, and on `code`: the files of the program that gave it. Where one of them
     changed so shortly before that another change could leave its times as they are, nothing is remembered; nor
     where the folder is not the person's own.
     """
+    if len(answer[1]) > MAX_ANSWER:
+        return
     try:
         ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
         seen = tuple((path, marshal.loads(one)) for path, one in sight.seen.items())  # noqa: S302  # as above
@@ -97,7 +108,7 @@ def keep(
             return
         answers, before = _answers(path, _head(root), seen)
         code_seen = tuple({**before, **ourselves}.items())
-        known: Any = (_head(root), {**answers, asked: text}, code_seen, seen)
+        known: Any = (_head(root), {**answers, asked: answer}, code_seen, seen)
         _write(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer
@@ -142,7 +153,7 @@ def _is_same(before: Iterable[tuple[str, Facts]], base: str) -> bool:
     return True
 
 
-def _answers(path: str, head: object, seen: object) -> tuple[dict[str, str], dict[str, Facts]]:
+def _answers(path: str, head: object, seen: object) -> tuple[dict[str, tuple[int, str]], dict[str, Facts]]:
     """The answers to other questions that the same sight gave, and the code that gave them."""
     try:
         known = _known(path)

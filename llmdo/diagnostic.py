@@ -28,6 +28,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO109": ("missing-header", "error"),
     "LDO110": ("unsupported-llmdo", "error"),
     "LDO111": ("pattern-without-match", "warning"),
+    "LDO112": ("compiled-module", "warning"),
     # 15x: files of other formats
     "LDO150": ("foreign-guess", "warning"),
     "LDO151": ("foreign-key", "warning"),
@@ -44,6 +45,8 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO208": ("unknown-tool", "error"),
     "LDO209": ("unknown-check", "error"),
     "LDO210": ("incompatible-model", "warning"),
+    "LDO211": ("unfit-function", "error"),
+    "LDO212": ("undeclared-call", "error"),
     # 25x: names in other formats
     "LDO250": ("foreign-unknown-name", "warning"),
     "LDO251": ("foreign-name-collision", "warning"),
@@ -231,6 +234,38 @@ def shown(text: str) -> str:
         if character != " " and (category(character) in _UNSEEN or character in _BLANK_LETTERS)
         else character
         for character in text
+    )
+
+
+_JOINERS = frozenset(
+    "\u200c\u200d"
+)  # of letters and of emoji: without them some languages are written wrongly
+
+
+def unsteering(text: str, *, in_json: bool = False) -> str:
+    r"""Text of any length as a terminal may be given it: all that steers it, or its order, spelled out as `\u{1b}`.
+
+    Line breaks, tabs and letters of any script stay. With `in_json` what is spelled out is still JSON.
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(
+        character if not _steers(character) else _json_escape(character) if in_json else shown(character)
+        for character in text
+    )
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _steers(character: str) -> bool:
+    return (
+        category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        and character not in "\n\t"
+        and character not in _JOINERS
     )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 from typing import TYPE_CHECKING
 
 from llmdo import cache
-from llmdo.diagnostic import finding
+from llmdo.diagnostic import Related, finding
 from llmdo.source import Location, Source, Span
 from llmdo.values import dataclass
 
@@ -164,6 +165,16 @@ def is_pattern(text: str) -> bool:
     return _WILDCARD.search(text) is not None
 
 
+def is_useful(pattern: str) -> bool:
+    """Whether `pattern` is a glob that can be looked for."""
+    return is_pattern(pattern) and not leaves(pattern) and pattern.split("/").count("**") <= MAX_DEEP
+
+
+def leaves(pattern: str) -> bool:
+    """Whether a glob, or the path of a file, leads out of the workspace."""
+    return pattern.startswith(("/", "~")) or "\\" in pattern or ".." in pattern.split("/") or "\0" in pattern
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a glob names."""
@@ -212,9 +223,33 @@ def find(
     return found
 
 
+def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
+    """What lies in a folder that exists, sorted; nothing where it cannot be listed."""
+    try:
+        if seen is not None:
+            _note(seen, str(root), folder)
+        return sorted(os.listdir(root / folder))  # noqa: PTH208  # the names alone, and many
+    except OSError:
+        return []
+
+
 def unfit(path: str) -> Refused | None:
     """Why a file with this name cannot be part of a workspace; None where it can."""
     return _UNFIT_NAME if _UNFIT.search(path) else None
+
+
+def case_collisions(paths: Iterable[str]) -> Iterator[Diagnostic]:
+    """Findings about files that some file systems cannot tell apart."""
+    first: dict[str, str] = {}
+    for path in sorted(set(paths)):
+        folded = unicodedata.normalize("NFC", path).casefold()
+        if (other := first.setdefault(folded, path)) != path:
+            yield finding(
+                "LDO108",
+                Location(path),
+                f"`{path}` and `{other}` are equal but for case, so some systems cannot hold both",
+                related=[Related(Location(other), "the other file")],
+            )
 
 
 def _start(pattern: str) -> str:

@@ -104,6 +104,9 @@ Prefix = Annotated[
 ]
 Text = Annotated[str, MinLen(1)]
 Positive = Annotated[int, Ge(1)]
+Truncation = Literal["warn", "error"]
+"""What an answer does that was cut off."""
+
 Decision = Literal["allowed", "needs_approval", "blocked"]
 StricterDecision = Literal["needs_approval", "blocked"]
 Digest = Annotated[str, Matches(r"^sha256:[0-9a-f]{64}$", "a digest")]

@@ -33,6 +33,7 @@ from llmdo.fields import (
     Text,
     ToolName,
     ToolsetName,
+    Truncation,
 )
 from llmdo.shell.format import LockedShell, ShellTable
 from llmdo.toolset_format import LockedToolset, ToolsetTable
@@ -74,6 +75,15 @@ WorkspaceTable = TypedDict(
         ],
         "max-depth": NotRequired[
             Annotated[int, Ge(0), Doc("The longest chain of delegations; 5 where left out.")]
+        ],
+        "on-truncated": NotRequired[
+            Annotated[
+                Truncation,
+                Doc(
+                    "What an answer does that was cut off, at a limit of tokens or by a content filter: `warn` "
+                    "where left out, or `error`, which fails its worker."
+                ),
+            ]
         ],
     },
 )
@@ -346,6 +356,9 @@ LockedSettings = TypedDict(
         "default": Annotated[Decision, Doc("The decision about a capability that no rule names.")],
         "max-depth": Annotated[int, Ge(0), Doc("The longest chain of delegations.")],
         "model": NotRequired[Annotated[str, Doc("The model of workers that name none.")]],
+        "on-truncated": NotRequired[
+            Annotated[Truncation, Doc("What an answer does that was cut off, where not `warn`.")]
+        ],
     },
 )
 

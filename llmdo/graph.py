@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llmdo.authority import Capability, Decision, Rule
+    from llmdo.fields import Truncation
     from llmdo.shell.rules import IsolationMode
     from llmdo.syntax.document import Place
 
@@ -44,6 +45,8 @@ class Settings:
     max_depth: int
     """The longest chain of delegations; an entry's own worker is at depth 0."""
     model: Reference | None = None
+    on_truncated: Truncation = "warn"
+    """What an answer does that was cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +238,8 @@ class Toolset:
     """FILE.py:ATTRIBUTE or package.module:ATTRIBUTE."""
     source: str | None = None
     """Digest of the module and the workspace modules that it imports."""
+    sources: tuple[str, ...] = ()
+    """The files that its module imports without the text saying so, as the manifest has them, sorted."""
     server: Server | None = None
     prefix: str | None = None
     """Put before the name of each tool, with `_` between: what models, rules and people see."""
@@ -308,8 +313,11 @@ class Graph:
     """What `[toolsets.shell]` says."""
     acceptances: tuple[Acceptance, ...] = ()
     """Sorted."""
-    code: tuple[str, ...] = field(default=(), compare=False)
-    """Every Python file of the workspace that takes part, imported ones included; a lock does not say."""
+    code: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Every Python file of the workspace that takes part, imported ones included, to the digest of its text as it was
+    read; a lock does not say."""
+    importable: frozenset[str] = field(default=frozenset(), compare=False)
+    """Every path, with a file or without one, at which an import of that code could find a module."""
     read_from: str | None = None
     """The format that it was read from, which llmdo does not run and so enforces nothing of; None for our own."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import builtin, servers
-from llmdo.authority import Capability
+from llmdo.authority import VOCABULARY, Capability
 from llmdo.graph import Tool
 from llmdo.models import python_reference, recording_file
+from llmdo.secret_files import protected, protected_within
 from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -44,13 +45,15 @@ def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
     """
     if callee.attachments.are_refused:
         return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
-    scopes = {f"{target}**" if target.endswith("/") else target for target in graph.paths.values()}
+    declared: set[Capability] = set()
+    for alias, target in graph.paths.items():
+        scope = f"{target}**" if target.endswith("/") else target
+        declared |= {Capability(READ.name, scope), *protected_within(scope), *protected(alias, scope)}
     for use in caller.uses if caller else ():
         if use.name == "filesystem":
             reads = builtin.tools(use.name, use.config).get("read_file")
-            scopes.update(one.scope or "**" for one in (reads.capabilities if reads else ()))
-    reads_of = sorted(Capability(READ.name, scope) for scope in scopes)
-    return Tool(name=callee.name, capabilities=(DELEGATE, *reads_of), hook=True)
+            declared.update(reads.capabilities if reads else ())
+    return Tool(name=callee.name, capabilities=(DELEGATE, *sorted(declared)), hook=True)
 
 
 def hands_over(delegate: Tool) -> bool:
@@ -118,13 +121,37 @@ def _tools_of_workers(graph: Graph, entry: Entry) -> Iterator[Offer]:
     )
 
 
+def known_capabilities(graph: Graph) -> frozenset[str]:
+    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families."""
+    names = set(VOCABULARY)
+    for toolset in graph.toolsets.values():
+        names.add(f"x.{toolset.name}.any")
+        prefix = f"x.{toolset.name}."
+        for tool in toolset.tools.values():
+            names.update(one.name for one in tool.capabilities if one.name.startswith(prefix))
+    for name in list(names):
+        labels = name.split(".")
+        names.update(".".join(labels[:length]) for length in range(1, len(labels)))
+    return frozenset(names)
+
+
+def known_toolsets(graph: Graph) -> frozenset[str]:
+    """Every toolset that there is, whether anything uses it or not."""
+    used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    return frozenset({*graph.toolsets, *builtin.NAMES, *used} - graph.workers.keys())
+
+
 def governing_files(graph: Graph) -> frozenset[str]:
-    """The files named in `graph` that decide what a run does: the workers and the workspace's own code."""
+    """The paths in `graph` that decide what a run does: of workers, of the workspace's own code, of what that imports.
+
+    No file need lie there: one that came up where an import looks would be executed by the next run.
+    """
     return frozenset(_governing_files(graph))
 
 
 def _governing_files(graph: Graph) -> Iterator[str]:
     yield from graph.code
+    yield from graph.importable
     for worker in graph.workers.values():
         yield worker.path
     yield from graph.schema_sources

@@ -6,6 +6,8 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from llmdo.diagnostic import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable
 
@@ -20,6 +22,15 @@ PROVIDERS = frozenset(
     }
 )  # fmt: skip
 """What may stand before the colon of `provider:model`, alone or after `gateway/`."""
+
+KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+}
+"""The environment variables of which one holds the key of a provider."""
 
 WITHOUT_PROVIDER = frozenset({"test"})
 """Models that go by one word."""
@@ -64,6 +75,19 @@ def recording_file(reference: str) -> str | None:
     """The FILE of a model that plays a recording, `replay:FILE.sqlite`; None for every other reference."""
     file = reference.removeprefix(_REPLAY)
     return file if file != reference and file.endswith(_RECORDING) and file != _RECORDING else None
+
+
+def near_provider(reference: str) -> str | None:
+    """The hint about a provider that is misspelt in `reference`; None where none is like it."""
+    provider, colon, model = reference.partition(":")
+    match = nearest(provider, PROVIDERS) if colon else None
+    return f"did you mean `{match}:{model}`?" if match and match != provider else None
+
+
+def key_variables(reference: str) -> tuple[str, ...]:
+    """The environment variables of which one holds the key that a model is asked with; none where nobody knows."""
+    provider, colon, _ = reference.partition(":")
+    return KEYS.get(provider.partition("-")[0], ()) if colon else ()
 
 
 def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:

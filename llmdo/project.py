@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import lock
+from llmdo.gaps import Gaps
+from llmdo.modules import imports_of
 from llmdo.reach import Analysis
+from llmdo.references import package_files, python_file
 from llmdo.resolve import resolve, with_facts
 from llmdo.values import dataclass, field, replace
-from llmdo.workspace import load, read_lock
+from llmdo.workspace import LOCK, load, read_lock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Set
     from pathlib import Path
 
     from llmdo.cache import Seen
-    from llmdo.graph import Graph
+    from llmdo.graph import Graph, Toolset
     from llmdo.lock import Locked
     from llmdo.source import Source
     from llmdo.workspace import Workspace
@@ -30,6 +34,8 @@ class Project:
     locked: Locked
     analysis: Analysis = field(compare=False)
     """The graph prepared for questions about reach."""
+    gaps: Gaps = field(default_factory=Gaps, compare=False)
+    """What is unknown because files could not be read."""
 
     @property
     def is_current(self) -> bool:
@@ -65,4 +71,57 @@ def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -
         locked = lock.read(read_lock(root, seen)[0] if sketch else None)
         known = lock.facts(locked.graph, outlined)
         graph = with_facts(outlined, workspace, known) if known else outlined
-    return Project(workspace=workspace, graph=graph, locked=locked, analysis=Analysis(graph))
+    return Project(
+        workspace=workspace,
+        graph=graph,
+        locked=locked,
+        analysis=Analysis(graph),
+        gaps=_gaps(workspace, graph, locked),
+    )
+
+
+def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:
+    """What is unknown about `graph`, which was made of `workspace` and of what `locked` knows."""
+    is_lock_lost = LOCK in workspace.unread or locked.state not in ("missing", "read")
+    if not (workspace.unread or workspace.lacks or is_lock_lost):
+        return Gaps()
+    sources = workspace.unread - {LOCK}
+    unknown = set(_touched(workspace, graph, sources))
+    if is_lock_lost:
+        unknown |= {name for name, toolset in graph.toolsets.items() if _needs_lock(toolset)}
+    return Gaps(
+        files=workspace.unread | ({LOCK} if is_lock_lost else set()),
+        names="names" in workspace.lacks,
+        aliases="aliases" in workspace.lacks,
+        contents=bool(workspace.lacks),
+        toolsets=frozenset(unknown),
+    )
+
+
+def _touched(workspace: Workspace, graph: Graph, unread: Set[str]) -> Iterator[str]:
+    """The toolsets whose module is among `unread`, or imports one of those, near or far."""
+    imports = imports_of(workspace.modules)
+    for name, toolset in graph.toolsets.items():
+        if toolset.python:
+            path = python_file(toolset.python)
+            starts = (path,) if path else package_files(toolset.python)
+            if not unread.isdisjoint(_imported(imports, starts)):
+                yield name
+
+
+def _imported(imports: Mapping[str, Iterable[str]], starts: Iterable[str]) -> set[str]:
+    """`starts`, and all that they import."""
+    reached = set(starts)
+    waiting = list(reached)
+    while waiting:
+        new = set(imports.get(waiting.pop(), ())) - reached
+        reached |= new
+        waiting.extend(new)
+    return reached
+
+
+def _needs_lock(toolset: Toolset) -> bool:
+    """Whether the text of the workspace does not tell what its tools do."""
+    undeclared = f"x.{toolset.name}.any"
+    declared = (one.name for tool in toolset.tools.values() for one in tool.capabilities)
+    return toolset.dynamic or undeclared in declared

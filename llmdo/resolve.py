@@ -27,12 +27,12 @@ from llmdo.graph import (
     Worker,
 )
 from llmdo.models import recording_file
-from llmdo.modules import source_digests
+from llmdo.modules import importable, source_digests, text_digests
+from llmdo.references import package_files, python_file
 from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.values import replace
 from llmdo.worker_file import own_toolset
-from llmdo.workspace import package_files, python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,15 +51,16 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
     """
     manifest: Any = workspace.manifest or {}
     document = workspace.document
-    table = manifest.get("workspace", {})
+    table, approvals = manifest.get("workspace", {}), manifest.get("approvals", {})
     sources = source_digests(workspace.modules)
     workers = _workers(workspace, sources)
     settings = Settings(
         name=table.get("name", ""),
         built_in=BUILT_IN_VERSION,
-        default=manifest.get("approvals", {}).get("default", "needs_approval"),
+        default=approvals.get("default", "needs_approval"),
         max_depth=table.get("max-depth", DEFAULT_MAX_DEPTH),
         model=reference(document, table.get("model"), "workspace", "model"),
+        on_truncated=table.get("on-truncated", "warn"),
     )
     models = {
         alias: (chain,) if isinstance(chain, str) else tuple(chain)
@@ -68,9 +69,7 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
     entries = _entries(document, manifest, workers, sources)
     return Graph(
         settings=settings,
-        rules=rules(
-            document, manifest.get("approvals", {}).get("rules", {}), "llmdo.toml", "approvals", "rules"
-        ),
+        rules=rules(document, approvals.get("rules", {}), "llmdo.toml", "approvals", "rules"),
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
         schema_sources=_schema_sources(sources, workers),
@@ -81,7 +80,8 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
         toolsets=_toolsets(workspace, manifest, facts or {}),
         acceptances=acceptances(document, manifest.get("check", {}).get("accept", ()), "check", "accept"),
         shell=shell(manifest.get("toolsets", {}).get("shell", {})),
-        code=tuple(workspace.modules),
+        code=text_digests(workspace.modules),
+        importable=importable(workspace.modules),
     )
 
 
@@ -379,6 +379,7 @@ def _toolset(
         at=place,
         python=python,
         source=sources.get(path or ""),
+        sources=workspace.modules[path].sources if path and path in workspace.modules else (),
         prefix=table.get("prefix"),
         is_class=known.is_class,
         dynamic=known.dynamic,

@@ -166,7 +166,7 @@ def _commit(root: Path, revision: str) -> str:
 
 def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") -> bytes:
     """What git answers to `question` on its input; nothing where it fails and may do so."""
-    program = _program()
+    program = _program(root)
     environment = {**_ENVIRONMENT, "PATH": str(Path(program).parent)}
     if system := os.environ.get("SYSTEMROOT"):
         environment["SYSTEMROOT"] = system
@@ -195,9 +195,28 @@ def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") 
     return done.stdout
 
 
-def _program() -> str:
-    """The git to ask. A relative folder of PATH would let the workspace bring its own."""
-    folders = [one for one in os.environ.get("PATH", "").split(os.pathsep) if Path(one).is_absolute()]
-    if program := shutil.which("git", path=os.pathsep.join(folders)):
+def _program(root: Path) -> str:
+    if program := git_in(os.environ.get("PATH", ""), root):
         return program
     raise LlmdoError("git is not installed", hint="`llmdo diff --locks A B` compares two files without it")
+
+
+def git_in(path: str, root: Path) -> str | None:
+    """The git in the folders of a `PATH`; none that is relative, or that the repository around `root` could bring."""
+    own = _repository(root.absolute())
+    for folder in map(Path, path.split(os.pathsep)):
+        if not folder.is_absolute():
+            continue
+        program = shutil.which("git", path=str(folder))
+        if program is None:
+            continue
+        # A folder of the repository may be a link to another one, and such another one a link to it.
+        places = (Path(os.path.normpath(folder)), folder.resolve(), Path(program).resolve())
+        if not any(place.is_relative_to(own) or place.is_relative_to(own.resolve()) for place in places):
+            return program
+    return None
+
+
+def _repository(root: Path) -> Path:
+    """The folder of the repository that `root` is in; `root` itself where it is in none."""
+    return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo import builtin, inventory
-from llmdo.authority import Capability, scope_contains, scope_order
+from llmdo.authority import Capability, gravity, scope_contains, scope_order
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class Group:
     approvals: tuple[Rule, ...]
     """The own rules of one of the workers."""
     shapes: tuple[Shape, ...]
+
+    @property
+    def toolset(self) -> str:
+        """The toolset that the line names; empty for a worker, or where nothing can be called."""
+        return self.shapes[0].toolset if self.shapes else ""
 
 
 class _Reading(NamedTuple):
@@ -153,10 +158,12 @@ class Shapes:
 
     @cached_property
     def rank(self) -> Mapping[int, int]:
-        """The identity of each row to its place in the order of rows."""
+        """The identity of each row to its place in the order of gravity."""
         rows = (shape.row for group in self.groups for shape in group.shapes)
         alike = {id(row): row for row in rows}
-        return {found: place for place, found in enumerate(sorted(alike, key=lambda one: str(alike[one])))}
+        return {
+            found: place for place, found in enumerate(sorted(alike, key=lambda one: gravity(alike[one])))
+        }
 
     @property
     def by_place(self) -> Sequence[tuple[int, ...]]:
@@ -174,7 +181,9 @@ class Shapes:
                 if (call := (row, raised, declared)) in found:
                     continue
                 row = self._rows.setdefault(row, row)
-                implied = not any(row.name == one.name for one in declared)
+                implied = not any(
+                    row.name == one.name and scope_contains(one.scope, row.scope) for one in declared
+                )
                 opened = "open" if tool.is_open else assurance
                 found[call] = Shape(row, raised, declared, toolset, tool.name, opened, implied)
         return tuple(found.values())

@@ -41,8 +41,10 @@ FilesystemConfig = TypedDict(
 AttachmentLimits = TypedDict(
     "AttachmentLimits",
     {
-        "max": NotRequired[Annotated[int, Ge(0), Doc("How many files one call may hand over.")]],
-        "max-bytes": NotRequired[Annotated[Positive, Doc("The largest file, in bytes.")]],
+        "max": NotRequired[Annotated[int, Ge(0), Doc("How many files one call may hand over (100).")]],
+        "max-bytes": NotRequired[
+            Annotated[Positive, Doc("The largest file, in bytes (10,000,000); together 50,000,000, or this.")]
+        ],
         "suffixes": NotRequired[
             Annotated[
                 list[Annotated[str, Matches(r"^\.[A-Za-z0-9]+$", "a file name ending such as .pdf")]],

@@ -6,18 +6,29 @@ The only reader of the check path. Nothing of the workspace is executed and noth
 from __future__ import annotations
 
 import json
-import unicodedata
+from itertools import chain as chained
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmdo import digest, discovery
-from llmdo.diagnostic import LlmdoError, Related, finding
+from llmdo.diagnostic import LlmdoError, finding
+from llmdo.gaps import lost
 from llmdo.models import recording_file
+from llmdo.references import (
+    manifest_references,
+    models_of,
+    module_files,
+    named_models,
+    package_files,
+    python_file,
+    references_of,
+)
 from llmdo.schema import judge
 from llmdo.source import Location, Source
 from llmdo.syntax import frontmatter, module, toml
 from llmdo.syntax.document import Document, Place
-from llmdo.values import dataclass, field
+from llmdo.syntax.imports import import_candidates
+from llmdo.values import dataclass, field, replace
 from llmdo.worker_file import WorkerFile, adopted, from_python
 
 if TYPE_CHECKING:
@@ -27,15 +38,17 @@ if TYPE_CHECKING:
     from llmdo.cache import Seen
     from llmdo.diagnostic import Diagnostic
     from llmdo.formats import ManifestFile
+    from llmdo.gaps import Lack
     from llmdo.source import Span
     from llmdo.syntax.document import Route
     from llmdo.syntax.module import Outline
 
 MANIFEST = "llmdo.toml"
 LOCK = "llmdo.lock"
+
 WORKER_ENDINGS = (".worker", ".worker.md")
+COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
-MAX_PACKAGES = 32  # levels of a dotted import that are looked for
 MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
 MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
@@ -46,6 +59,8 @@ class Module:
 
     source: Source
     outline: Outline
+    sources: tuple[str, ...] = ()
+    """The files that it imports without its text saying so, as the manifest has them, sorted."""
 
     def place(self, name: str) -> Place:
         """Where the file binds `name`; the file itself where that is not known."""
@@ -79,6 +94,10 @@ class Workspace:
     lock: Source | None
     """`llmdo.lock`, until it was compared with the rest; None where there is none."""
     problems: tuple[Diagnostic, ...]
+    unread: frozenset[str] = frozenset()
+    """Paths of those files of which nothing could be used."""
+    lacks: frozenset[Lack] = frozenset()
+    """What the files may say besides, where something of them could not be used."""
 
 
 def find_root(start: Path) -> Path:
@@ -123,11 +142,15 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     document = toml.parse(source)
     problems = (*problems, *document.problems)
     manifest: Any = None
+    reader = _Reader(root, document, manifest_source is None, list(problems), seen)
     if not problems:
         judged = judge(document, "manifest")
-        document, manifest, problems = judged.document, judged.data, judged.problems
-    reader = _Reader(root, document, manifest_source is None, list(problems), seen)
+        reader = replace(reader, document=judged.document, problems=list(judged.problems))
+        document, manifest = judged.document, judged.data
+        if manifest is not None and judged.problems:
+            reader.lacks.update(lost(toml.parse(source).data, manifest))
     if manifest is None:
+        reader.note_unread(MANIFEST, "names")
         return reader.workspace(None, (), (), {}, {})
     table = manifest["workspace"]
     ignored, unheeded = discovery.git_ignored(root, seen)
@@ -137,16 +160,25 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
     packages = reader.packages(manifest)
     workers = (*workers, *adopted(document, manifest.get("workers", {})))
-    references = [*_manifest_references(document, manifest), *_references(workers)]
-    outlines = reader.modules([*modules, *packages], references)
+    references = [*manifest_references(document, manifest), *references_of(workers)]
+    sources = reader.sources(manifest, ignored)
+    outlines = reader.modules([*modules, *packages, *chained(*sources.values())], references)
+    outlines = reader.with_sources(sources, manifest, modules, outlines)
     in_python = tuple(reader.python_workers(modules, outlines))
-    outlines = reader.modules((), _references(in_python), outlines)
+    outlines = reader.modules((), references_of(in_python), outlines)
     workers = (*workers, *in_python)
-    recordings = reader.recordings([*_named_models(document, manifest), *_models_of(workers)])
+    recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
+    reader.report_compiled(outlines)
     reader.path_map(manifest.get("paths", {}))
-    reader.case_collisions([*paths, *outlines])
+    reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     return reader.workspace(manifest, workers, listed, outlines, recordings)
+
+
+def read_modules(root: Path, paths: Iterable[str]) -> Mapping[str, Module]:
+    """Those Python files, and the workspace's own files that they import; what cannot be read is empty."""
+    nothing = Document(Source(MANIFEST, ""), {}, dict)
+    return _Reader(root, nothing, has_lock=False, problems=[], seen=None).modules(paths, ())
 
 
 def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tuple[Diagnostic, ...]]:
@@ -170,6 +202,10 @@ class _Reader:
     seen: Seen | None
     folders: dict[str, bool] = field(default_factory=dict)
     """Whether each folder that an import could mean exists."""
+    unread: set[str] = field(default_factory=set)
+    lacks: set[Lack] = field(default_factory=set)
+    files: dict[str, bool] = field(default_factory=dict)
+    """Whether each file that an import could mean exists."""
 
     def workspace(
         self,
@@ -192,36 +228,48 @@ class _Reader:
             has_lock=self.has_lock,
             lock=lock,
             problems=tuple(self.problems),
+            unread=frozenset({*self.unread, LOCK} if problems else self.unread),
+            lacks=frozenset(self.lacks),
         )
+
+    def note_unread(self, path: str, *lacks: Lack) -> None:
+        """Takes note of a file that cannot be used, and of what nobody knows without it."""
+        self.unread.add(path)
+        self.lacks.update(lacks)
 
     def matches(self, route: tuple[str, ...], patterns: Iterable[str], ignored: Any) -> list[str]:
         """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
         patterns = tuple(patterns)
-        globs = [one for one in patterns if _is_useful(one)]
+        globs = [one for one in patterns if discovery.is_useful(one)]
         named = discovery.find(self.root, globs[: discovery.MAX_GLOBS], ignored, self.seen)
         found: set[str] = set()
         for number, pattern in enumerate(patterns):
             at = self.document.value(*route, number)
-            if _leaves(pattern):
+            if discovery.leaves(pattern):
                 self.problems.append(finding("LDO107", at, f"`{pattern}` leaves the workspace"))
+                self.lacks.add("names")
             elif pattern.split("/").count("**") > discovery.MAX_DEEP:
                 self.problems.append(
                     finding("LDO103", at, f"`{pattern}` has more than {discovery.MAX_DEEP} `**`")
                 )
+                self.lacks.add("names")
             elif not discovery.is_pattern(pattern):
                 if refused := discovery.exists(self.root, pattern, self.seen) or discovery.unfit(pattern):
                     self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
+                    self.note_unread(pattern, "names")
                 else:
                     found.add(pattern)
             elif pattern not in named:
                 self.problems.append(
                     finding("LDO103", at, f"more than {discovery.MAX_GLOBS} globs are in this list")
                 )
+                self.lacks.add("names")
                 break
             else:
                 found.update(named[pattern].paths)
                 for path, refused in named[pattern].refused:
                     self.problems.append(finding(refused.code, at, f"`{path}` {refused.reason}"))
+                    self.note_unread(path, "names")
                 if not named[pattern].paths and not named[pattern].refused:
                     self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
         return sorted(found)
@@ -229,17 +277,21 @@ class _Reader:
     def worker(self, path: str) -> WorkerFile | None:
         """The worker file at `path`; None where its header cannot be used."""
         source, problems = discovery.read_source(self.root, path, seen=self.seen)
+        text = None if problems else frontmatter.parse(source)
+        problems = text.document.problems if text else problems
         self.problems.extend(problems)
-        if problems:
-            return None
-        text = frontmatter.parse(source)
-        self.problems.extend(text.document.problems)
-        if text.document.problems:
+        if text is None or problems:
+            self.note_unread(path, "names")
             return None
         judged = judge(text.document, "worker")
         self.problems.extend(judged.problems)
         header: Any = judged.data
-        return WorkerFile(document=judged.document, header=header) if header else None
+        if not header:
+            self.note_unread(path, "names")
+            return None
+        if judged.problems:
+            self.lacks.add("contents")
+        return WorkerFile(document=judged.document, header=header)
 
     def python_workers(self, paths: Iterable[str], modules: Mapping[str, Module]) -> Iterator[WorkerFile]:
         """The workers that the modules at `paths` show, as far as their headers can be used."""
@@ -247,6 +299,8 @@ class _Reader:
             for name, outlined in modules[path].outline.workers.items():
                 worker, problems = from_python(f"{path}:{name}", outlined)
                 self.problems.extend(problems)
+                if problems:
+                    self.lacks.add("contents" if worker else "names")
                 if worker is not None:
                     yield worker
 
@@ -259,20 +313,24 @@ class _Reader:
         """Those Python files, the referenced ones, and the workspace's own files that they import; `before` as well."""
         modules = dict(before)
         waiting = list(dict.fromkeys(paths))
+        naming = frozenset(waiting)
         known = {*waiting, *before}
         for path, place in references:
             if path in known:
                 continue
             if refused := discovery.exists(self.root, path, self.seen):
                 self.problems.append(finding(refused.code, place.location, f"`{path}` {refused.reason}"))
+                self.note_unread(path)
             else:
                 waiting.append(path)
                 known.add(path)
         while waiting:
             path = waiting.pop()
             source, problems = discovery.read_source(self.root, path, seen=self.seen)
-            outline = module.outline(source)
+            outline = module.Outline() if problems else module.outline(source)
             self.problems.extend((*problems, *outline.problems))
+            if problems or outline.problems:
+                self.note_unread(path, *(("names",) if path in naming else ()))
             modules[path] = Module(source, outline)
             for imported in self._imported(path, outline):
                 if imported not in known:
@@ -282,10 +340,12 @@ class _Reader:
 
     def _imported(self, path: str, outline: Outline) -> Iterator[str]:
         for candidate in import_candidates(path, outline):
-            if (
-                self._has_folder(candidate.rpartition("/")[0])
-                and discovery.exists(self.root, candidate, self.seen) is None
-            ):
+            if candidate not in self.files:
+                self.files[candidate] = (
+                    self._has_folder(candidate.rpartition("/")[0])
+                    and discovery.exists(self.root, candidate, self.seen) is None
+                )
+            if self.files[candidate]:
                 yield candidate
 
     def _has_folder(self, folder: str) -> bool:
@@ -297,6 +357,19 @@ class _Reader:
             )
         return self.folders[folder]
 
+    def report_compiled(self, modules: Iterable[str]) -> None:
+        """A finding about each compiled module in a folder in which an import of `modules` could look."""
+        folders = {path.rpartition("/")[0] for path in modules}
+        if folders:
+            folders.update(folder for folder, exists in self.folders.items() if exists)
+        for folder in sorted(folders):
+            for name in discovery.names(self.root, folder, self.seen):
+                if name.endswith(COMPILED):
+                    path = f"{folder}/{name}" if folder else name
+                    message = f"`{path}` is a compiled module, which llmdo does not import"
+                    hint = "remove it; what has to be compiled is installed as a package"
+                    self.problems.append(finding("LDO112", Location(path), message, hint=hint))
+
     def packages(self, manifest: ManifestFile) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""
         tables: Any = manifest.get("toolsets", {})
@@ -306,6 +379,42 @@ class _Reader:
                 for path in package_files(reference):
                     if discovery.exists(self.root, path, self.seen) is None:
                         yield path
+
+    def sources(self, manifest: ManifestFile, ignored: Any) -> dict[str, list[str]]:
+        """The files that `[toolsets.NAME] sources` names, by the names of the toolsets."""
+        tables: Any = manifest.get("toolsets", {})
+        return {
+            name: self.matches(("toolsets", name, "sources"), table["sources"], ignored)
+            for name, table in tables.items()
+            if "sources" in table
+        }
+
+    def with_sources(
+        self,
+        sources: Mapping[str, list[str]],
+        manifest: ManifestFile,
+        listed: Iterable[str],
+        modules: Mapping[str, Module],
+    ) -> Mapping[str, Module]:
+        """`modules`, those of toolsets with the `sources` that their tables name."""
+        tables: Any = manifest.get("toolsets", {})
+        found = dict(modules)
+        for name, paths in sources.items():
+            python = tables[name].get("python") or next(
+                (f"{path}:" for path in listed if name in modules[path].outline.toolsets), ""
+            )
+            path = next((one for one in module_files(python) if one in modules), None) if python else None
+            if path is None:
+                at = self.document.key("toolsets", name, "sources")
+                message = f"no file of the workspace is known to be the module of `{name}`"
+                hint: str | None = 'say which it is: `python = "FILE.py:ATTRIBUTE"`'
+                if "mcp" in tables[name]:
+                    message, hint = f"`sources` is for toolsets in Python, and `{name}` is none", None
+                self.problems.append(finding("LDO103", at, message, hint=hint))
+            else:
+                together = {*found[path].sources, *paths} - {path}
+                found[path] = replace(found[path], sources=tuple(sorted(together)))
+        return found
 
     def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
         """The digest of each recording that one of `models` plays; one that cannot be read is a finding."""
@@ -317,6 +426,7 @@ class _Reader:
             content = discovery.read(self.root, path, limit=MAX_RECORDING, seen=self.seen)
             if isinstance(content, discovery.Refused):
                 self.problems.append(finding(content.code, place.location, f"`{path}` {content.reason}"))
+                self.note_unread(path)
             else:
                 found[path] = digest.of_bytes(content)
         return found
@@ -339,106 +449,3 @@ class _Reader:
             elif target.endswith("/") != (self.root / target).is_dir():
                 kind = "a file" if target.endswith("/") else "a folder"
                 self.problems.append(finding("LDO103", at, f"`{target}` is {kind}"))
-
-    def case_collisions(self, paths: Iterable[str]) -> None:
-        """Findings about files that some file systems cannot tell apart."""
-        first: dict[str, str] = {}
-        for path in sorted(set(paths)):
-            folded = unicodedata.normalize("NFC", path).casefold()
-            if (other := first.setdefault(folded, path)) != path:
-                self.problems.append(
-                    finding(
-                        "LDO108",
-                        Location(path),
-                        f"`{path}` and `{other}` are equal but for case, so some systems cannot hold both",
-                        related=[Related(Location(other), "the other file")],
-                    )
-                )
-
-
-def import_candidates(path: str, outline: Outline) -> Iterator[str]:
-    """Where the modules that the file at `path` imports would be if they were files of the workspace."""
-    folder = path.split("/")[:-1]
-    for name in outline.imports:
-        dotted = name.lstrip(".")
-        level = len(name) - len(dotted)
-        if level > len(folder) + 1:
-            continue
-        base = folder[: len(folder) + 1 - level] if level else []
-        for length in range(1, len(base) + 1):  # the packages around it, which Python imports first
-            yield f"{'/'.join(base[:length])}/__init__.py"
-        parts = dotted.split(".", MAX_PACKAGES)[:MAX_PACKAGES] if dotted else []
-        for length in range(1, len(parts) + 1):
-            stem = "/".join([*base, *parts[:length]])
-            yield f"{stem}.py"
-            yield f"{stem}/__init__.py"
-
-
-def python_file(reference: str) -> str | None:
-    """The workspace file of `FILE.py:NAME`; None for `package.module:NAME`."""
-    path = reference.rpartition(":")[0]
-    return path if path.endswith(".py") else None
-
-
-def package_files(reference: str) -> tuple[str, str]:
-    """Where the module of `package.module:NAME` would be if it were a file of the workspace."""
-    stem = reference.partition(":")[0].replace(".", "/")
-    return f"{stem}.py", f"{stem}/__init__.py"
-
-
-def _is_useful(pattern: str) -> bool:
-    """Whether it is a glob that can be looked for."""
-    deep = pattern.split("/").count("**") > discovery.MAX_DEEP
-    return discovery.is_pattern(pattern) and not _leaves(pattern) and not deep
-
-
-def _leaves(pattern: str) -> bool:
-    return pattern.startswith(("/", "~")) or "\\" in pattern or ".." in pattern.split("/") or "\0" in pattern
-
-
-def _references(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
-    for worker in workers:
-        yield from worker.references
-    for model, place in _models_of(workers):
-        yield from _model_file(model, place)
-
-
-def _manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
-    tables: Any = manifest.get("toolsets", {})
-    for name, table in tables.items():
-        if path := python_file(table.get("python", "")):
-            yield path, Place(document, ("toolsets", name, "python"))
-    for name, worker in manifest.get("workers", {}).items():
-        yield worker["python"].rpartition(":")[0], Place(document, ("workers", name, "python"))
-    for name, entry in manifest.get("entries", {}).items():
-        if path := python_file(entry.get("function", "")):
-            yield path, Place(document, ("entries", name, "function"))
-    for model, place in _named_models(document, manifest):
-        yield from _model_file(model, place)
-
-
-def _models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
-    """The models that headers name, and where."""
-    for worker in workers:
-        if model := worker.header.get("model"):
-            yield model, Place(worker.document, ("model",))
-
-
-def _named_models(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
-    """The models that the manifest names, and where."""
-    for name, entry in manifest.get("entries", {}).items():
-        if model := entry.get("model"):
-            yield model, Place(document, ("entries", name, "model"))
-    if model := manifest["workspace"].get("model"):
-        yield model, Place(document, ("workspace", "model"))
-    for alias, chain in manifest.get("models", {}).items():
-        for number, one in enumerate([chain] if isinstance(chain, str) else chain):
-            yield (
-                one,
-                Place(document, ("models", alias) if isinstance(chain, str) else ("models", alias, number)),
-            )
-
-
-def _model_file(model: str, place: Place) -> Iterator[tuple[str, Place]]:
-    if model.startswith("python:") and (path := python_file(model.removeprefix("python:"))):
-        yield path, place

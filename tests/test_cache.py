@@ -55,20 +55,33 @@ def root(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(shutil.copytree(made, tmp_path / "w"))
 
 
-def checked(root: Path, *words: str) -> tuple[int, str]:
+class Terminal(io.StringIO):
+    """What is printed to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def checked(root: Path, *words: str, out: io.StringIO | None = None) -> tuple[int, str]:
     """What a check says, without asking the memory; it may write there."""
     options = check.parse(["--project", str(root), *words])
     assert options is not None
-    out = io.StringIO()
+    out = out or io.StringIO()
     with contextlib.redirect_stdout(out):
         code = check.run(options)
     return code, out.getvalue()
 
 
 def remembered(root: Path, *words: str) -> str | None:
+    known = known_answer(root, *words)
+    return known[1] if known else None
+
+
+def known_answer(root: Path, *words: str, colour: bool = False) -> tuple[int, str] | None:
+    """The exit code and the text that are remembered."""
     found = quick.options(["--project", str(root), *words])
     assert found is not None
-    return quick.remembered(found, os.environ)
+    return quick.remembered(found, os.environ, colour=colour)
 
 
 def memory(tmp_path: Path) -> Path:
@@ -97,13 +110,90 @@ def test_another_question_is_another_answer(root: Path, monkeypatch: pytest.Monk
     assert '"status": "clean"' in (remembered(root, "--format=json") or "")
 
 
-def test_only_a_clean_check_is_remembered(root: Path) -> None:
-    (root / "workers" / "main.worker").write_text("---\nname: main\n---\nGo.\n", encoding="utf-8")
+LONELY = "---\nname: main\n---\nGo.\n"
+"""A worker that leaves the others unused: warnings."""
+BROKEN = {
+    "errors": "---\nname: main\nmodle: x\ntoolsets: [nobody]\n---\nGo.\n",
+    "syntax": '---\nname: "main\n---\nGo.\n',
+    "no header": "Go.\n",
+}
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json"])
+def test_findings_are_remembered_as_a_clean_answer_is(root: Path, form: str) -> None:
+    worker = root / "workers" / "main.worker"
+    for text in (LONELY, *BROKEN.values()):
+        worker.write_text(text, encoding="utf-8")
+        time.sleep(AGE)
+        for strict in ([], ["--strict"]):
+            words = ["--format", form, *strict]
+            assert known_answer(root, *words) is None
+            done = checked(root, *words)
+            assert done[0] == (0 if text == LONELY and not strict else 1)
+            assert known_answer(root, *words) == done
+        worker.touch()
+        assert remembered(root, "--format", form) is None
+
+
+def test_colours_are_another_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    (root / "workers" / "main.worker").write_text(LONELY, encoding="utf-8")
     time.sleep(AGE)
-    code, out = checked(root)
-    assert code == 0
-    assert "warning" in out
-    assert remembered(root) is None
+    checked(root)
+    assert known_answer(root) is not None
+    assert known_answer(root, colour=True) is None
+    done = checked(root, out=Terminal())
+    assert "\x1b[" in done[1]
+    assert known_answer(root, colour=True) == done
+    assert "\x1b[" not in (remembered(root) or "\x1b[")
+
+
+def test_an_accepted_warning_is_remembered(root: Path) -> None:
+    accepted = '[[check.accept]]\ncode = "LDO505"\nreason = "it is ours"\n'
+    manifest = root / "llmdo.toml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(f'{text}[approvals]\ndefault = "allowed"\n{accepted}', encoding="utf-8")
+    time.sleep(AGE)
+    done = checked(root)
+    assert "LDO505" not in done[1]
+    assert known_answer(root) == done
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(accepted, ""), encoding="utf-8")
+    assert known_answer(root) is None
+    assert "LDO505" in checked(root)[1]
+
+
+def test_what_was_not_looked_at_as_a_whole_is_not_remembered(root: Path) -> None:
+    (root / "workers" / "link.worker").symlink_to(root / "input" / "deck.md")
+    time.sleep(AGE)
+    assert "LDO107" in checked(root)[1]
+    assert known_answer(root) is None
+
+
+def test_no_copy_of_a_secret_is_kept(root: Path) -> None:
+    manifest = root / "llmdo.toml"
+    server = '[toolsets.s]\nmcp = { url = "https://example.org/", headers = { Authorization = "Bearer ghp_%s" } }\n'
+    manifest.write_text(manifest.read_text(encoding="utf-8") + server % ("a1B2" * 9), encoding="utf-8")
+    time.sleep(AGE)
+    assert "LDO537" in checked(root)[1]
+    assert known_answer(root) is None
+
+
+@pytest.mark.parametrize("change", ["remove", "add", "edit"])
+def test_a_finding_goes_with_what_it_is_about(root: Path, change: str) -> None:
+    """Where a file is missing, the folder in which it would be is what was looked at."""
+    deck = root / "input" / "deck.md"
+    if change == "add":
+        deck.unlink()
+    time.sleep(AGE)
+    done = checked(root)
+    assert ("LDO106" in done[1]) is (change == "add")
+    assert known_answer(root) == done
+    if change == "remove":
+        deck.unlink()
+    else:
+        deck.write_text("# Another deck\n", encoding="utf-8")
+    assert known_answer(root) is None
 
 
 def test_what_has_just_changed_is_not_remembered(root: Path) -> None:
@@ -320,11 +410,11 @@ def hold_against_checks(root: Path, seed: int, count: int) -> int:
     answered = 0
     for _ in random_edits(root, random.Random(seed), count):
         for _ in range(2):
-            text = remembered(root, "--locked")
-            code, out = checked(root, "--locked", "--no-cache")
-            if text is not None:
+            known = known_answer(root, "--locked")
+            done = checked(root, "--locked", "--no-cache")
+            if known is not None:
                 answered += 1
-                assert (code, out) == (0, text)
+                assert known == done
             time.sleep(AGE)
             checked(root, "--locked")
     return answered

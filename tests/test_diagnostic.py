@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
 import pytest
 
 from llmdo import checks, project
-from llmdo.diagnostic import MANY, nearest, only_match, shown
+from llmdo.diagnostic import CODES, MANY, nearest, only_match, shown
+from tests.commands import llmdo
 
 
 @pytest.mark.parametrize(
@@ -78,3 +80,24 @@ def test_what_is_accepted_hides_nothing_that_comes_after_it(
     found = [one for one in checks.check(project.read(tmp_path)) if one.code == "LDO501"]
     assert found
     assert {one.subject for one in found} == {"e0008"}
+
+
+REMEDY = re.compile(
+    r"^Mended"
+    r"|(?:^|[.:;] |\n)(?:Accept|Add|Allow|Ask|Correct|Declare|Delegate|Exclude|Give|Install|Lower|Make|Mention|Move|Name|Pin|Put|Read|Remove"
+    r"|Rename|Run|Save|Say|Set|Take|Use|Widen|Write)\b",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_explanation_says_what_to_do(code: str) -> None:
+    assert REMEDY.search(checks.documentation(code).partition("\n")[2]), checks.documentation(code)
+
+
+@pytest.mark.parametrize("words", [["schema"], ["schema", "manifst"], ["check", "--format", "txt"]])
+def test_what_a_command_takes_is_told_in_one_line(words: list[str], tmp_path: Path) -> None:
+    done = llmdo(tmp_path, *words)
+    assert done.returncode == 2
+    assert "\\u{" not in done.stderr
+    assert len(done.stderr.splitlines()) == 2

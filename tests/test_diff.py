@@ -164,7 +164,7 @@ def worker(name: str, *uses: str, **more) -> Worker:
 
 def graph_of(*workers: Worker, entry: Entry = ENTRY, toolset: Toolset = CONSOLE, **more) -> Graph:
     return Graph(
-        settings=Settings(name="w", built_in=1, default="needs_approval", max_depth=5),
+        settings=Settings(name="w", built_in=2, default="needs_approval", max_depth=5),
         workers={one.name: one for one in workers},
         entries={entry.name: entry},
         toolsets={toolset.name: toolset},

@@ -218,7 +218,7 @@ def lock(text: str) -> Build:
 
 DEEP = 10_000
 LARGE = 250 * 1024
-SETTINGS = '[settings]\nname = "w"\nbuilt-in-rules = 1\ndefault = "blocked"\nmax-depth = 5\n'
+SETTINGS = '[settings]\nname = "w"\nbuilt-in-rules = 2\ndefault = "blocked"\nmax-depth = 5\n'
 DIGEST = f'"sha256:{0:064}"'
 
 HOSTILE: dict[str, tuple[Build, str]] = {

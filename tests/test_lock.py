@@ -175,6 +175,12 @@ def test_the_lock_holds_no_absolute_path_and_no_secret(locked: Path) -> None:
         ("workers/main.worker", "  calc: {}\n", "", "`toolsets` -`calc`"),
         ("workers/other.worker", "recursive: true\n", "", "`recursive` is gone"),
         ("llmdo.toml", "max-depth = 3", "max-depth = 4", "`max-depth` is `4`, it was `3`"),
+        (
+            "llmdo.toml",
+            "max-depth = 3",
+            'max-depth = 3\non-truncated = "error"',
+            "`on-truncated` is now `error`",
+        ),
         ("llmdo.toml", '"x.calc.cpu" = "allowed"', '"x.calc.cpu" = "blocked"', "`x.calc.cpu` is `blocked`"),
         (
             "llmdo.toml",

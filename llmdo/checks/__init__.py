@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.checks import authority, delegation, descriptions, files, lock, models, names, servers, shell
+from llmdo.checks import authority, code, delegation, descriptions, files, lock, models, names, servers, shell
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
-from llmdo.checks.selection import reported, unknown_check
+from llmdo.checks.selection import is_about_unread, reported, unknown_check
 from llmdo.diagnostic import CODES
+from llmdo.reach import Analysis
 from llmdo.values import replace
 
-__all__ = ["ALL", "check", "documentation", "explanation", "name_of", "reported"]
+__all__ = ["ALL", "check", "documentation", "explanation", "is_about_unread", "name_of", "reported"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,6 +33,7 @@ ALL: tuple[Check, ...] = (
     files.missing_header,
     files.unsupported_llmdo,
     files.pattern_without_match,
+    files.compiled_module,
     names.name_collision,
     names.unknown_toolset,
     names.unknown_worker,
@@ -42,6 +44,8 @@ ALL: tuple[Check, ...] = (
     names.unknown_tool,
     unknown_check,
     models.incompatible_model,
+    code.unfit_function,
+    code.undeclared_call,
     delegation.delegation_cycle,
     delegation.depth_exceeded,
     delegation.unreachable_worker,
@@ -83,15 +87,29 @@ def name_of(check: Check) -> str:
 
 
 def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
-    """Every finding about `project`, in order of place.
+    """Every finding about `project`: first those about files that cannot be read, then by place.
 
+    What such files leave unknown is not judged, so nothing that merely follows from them is among the findings.
     Without `locked`, a lock that is stale is a warning and a missing one a note: the work goes on. With it
     both are errors. What the manifest ignores is among them: `reported` leaves it out.
     """
-    found = {finding for one in ALL for finding in _few(without_accepted(project, one(project)))}
+    known = _without_unknown(project)
+    found = {finding for one in ALL for finding in _few(without_accepted(known, one(known)))}
     if not locked:
         found = {_relaxed(finding) for finding in found}
-    return tuple(sorted(found, key=lambda finding: finding.order))
+    return tuple(sorted(found, key=lambda one: (not is_about_unread(project, one), one.order)))
+
+
+def _without_unknown(project: Project) -> Project:
+    """The project in which a toolset of which nothing is known has no tools, so that nothing is said of them."""
+    if not project.gaps.toolsets:
+        return project
+    toolsets = {
+        name: replace(toolset, tools={}, dynamic=True) if name in project.gaps.toolsets else toolset
+        for name, toolset in project.graph.toolsets.items()
+    }
+    graph = replace(project.graph, toolsets=toolsets)
+    return replace(project, graph=graph, analysis=Analysis(graph))
 
 
 def _few(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
@@ -112,17 +130,17 @@ def _relaxed(finding: Diagnostic) -> Diagnostic:
 
 def explanation(query: str) -> str | None:
     """What `llmdo explain` prints about a code or a name; None where there is no such check."""
-    for code, (name, severity) in CODES.items():
-        if query.upper() == code or query.lower() == name:
-            return f"{code} {name} ({severity})\n\n{documentation(code)}\n"
+    for number, (name, severity) in CODES.items():
+        if query.upper() == number or query.lower() == name:
+            return f"{number} {name} ({severity})\n\n{documentation(number)}\n"
     return None
 
 
-def documentation(code: str) -> str:
+def documentation(number: str) -> str:
     """What the check with this code says about itself: a sentence, why it matters, how it is mended."""
     import inspect  # slow to load, and only needed here
 
     from llmdo.foreign.findings import ALL as FOREIGN
 
     every = {one.__name__.replace("_", "-"): one for one in (*ALL, *FOREIGN)}
-    return inspect.getdoc(every[CODES[code][0]]) or ""
+    return inspect.getdoc(every[CODES[number][0]]) or ""

@@ -91,12 +91,14 @@ def _problem(
 ) -> str | None:
     if acceptance.code is None and acceptance.capability is None:
         return "this accepts neither a `code` nor a `capability`"
+    if acceptance.code is not None and acceptance.code not in ACCEPTABLE:
+        known = acceptance.code in CODES
+        return f"`{acceptance.code}` {'cannot be accepted: mend it' if known else 'is not a code'}"
+    if project.gaps.contents or project.gaps.toolsets:
+        return None
     if acceptance.entry is not None and acceptance.entry not in project.graph.entries:
         return f"there is no entry `{acceptance.entry}`"
     if acceptance.code is not None:
-        if acceptance.code not in ACCEPTABLE:
-            known = acceptance.code in CODES
-            return f"`{acceptance.code}` {'cannot be accepted: mend it' if known else 'is not a code'}"
         meant = [one for one in found(acceptance.code) if _means(acceptance, one)]
         if not meant:
             return f"there is no finding {acceptance.code} that this accepts"

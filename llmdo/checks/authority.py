@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmdo.authority import BUILT_IN, ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, STRICTNESS, Capability, decide
+from llmdo.authority import (
+    BUILT_IN,
+    ONLY_BY_FULL_NAME,
+    OUTSIDE_CEILINGS,
+    STRICTNESS,
+    Capability,
+    decide,
+    gravity,
+)
 from llmdo.diagnostic import Related, finding
 from llmdo.inventory import tools_of
 from llmdo.reach import entry_ceiling
@@ -34,8 +42,8 @@ def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
 
     `may` is the most that it may ever reach, through any delegation. The run blocks a call outside it; that a
     path to such a call exists says that the ceiling or the team is not what somebody meant. Raise the ceiling, or
-    remove an edge of the path. `fs.write.protected`, `proc.exec.unlisted` and `proc.exec.unvouched` are cut off
-    without a finding.
+    remove an edge of the path. `fs.read.protected`, `fs.write.protected`, `proc.exec.unlisted` and
+    `proc.exec.unvouched` are cut off without a finding.
 
     Fails: `triage` delegates to `releaser`, which runs commands.
 
@@ -51,14 +59,14 @@ def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
     """
     analysis = project.analysis
     rows_outside = _rows_outside(analysis)
+    is_current = project.is_current or not project.workspace.has_lock
     for entry in project.graph.entries.values():
         if (ceiling := entry_ceiling(entry)) and analysis.may_reach(entry, rows_outside(ceiling)):
-            yield from _outside(
-                f"the entry `{entry.name}`", entry.name, ceiling, analysis.of(entry, ceiling=False)
-            )
+            rows = analysis.of(entry, ceiling=False)
+            yield from _outside(f"the entry `{entry.name}`", entry.name, ceiling, rows, is_current)
     for name, ceiling in analysis.ceilings.items():
         if analysis.bounds.of([name]) & rows_outside(ceiling):
-            yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name))
+            yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name), is_current)
 
 
 def _rows_outside(analysis: Analysis) -> Callable[[Ceiling], int]:
@@ -74,11 +82,22 @@ def _rows_outside(analysis: Analysis) -> Callable[[Ceiling], int]:
     return rows
 
 
+_LOCK_FIRST = "remove an edge of the path; what tools do is known for sure after `llmdo lock`"
+
+
 def _is_inside(ceiling: Ceiling, capability: Capability) -> bool:
     return ceiling.admits(capability) or capability.name in ONLY_BY_FULL_NAME
 
 
-def _outside(who: str, entry: str | None, ceiling: Ceiling, rows: Iterable[Row]) -> Iterator[Diagnostic]:
+def _outside(
+    who: str,
+    entry: str | None,
+    ceiling: Ceiling,
+    rows: Iterable[Row],
+    is_current: bool,  # noqa: FBT001  # of the lock
+) -> Iterator[Diagnostic]:
+    # Before tools are locked they count as what they might do at most: no reason to widen a ceiling for good.
+    mended = 'add "{}" to its `may`, or remove an edge of the path' if is_current else _LOCK_FIRST
     for row in rows:
         if _is_inside(ceiling, row.capability) or row.decision == "blocked" or ceiling.at is None:
             continue
@@ -86,11 +105,11 @@ def _outside(who: str, entry: str | None, ceiling: Ceiling, rows: Iterable[Row])
             "LDO501",
             ceiling.at.location,
             f"{who} can reach `{row.capability}`{_elsewhere(row)} by {path_text(row.path)}, outside its ceiling",
-            hint=f'add "{row.capability}" to its `may`, or remove an edge of the path',
+            hint=mended.format(row.capability),
             related=edges(row.path),
             subject=entry,
             capability=str(row.capability),
-            gated=row.free is None,
+            gated=row.decision != "allowed",
         )
 
 
@@ -123,11 +142,12 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
         own = [
             row.capability
             for row in rows
-            if len(row.path) <= 2 and row.capability.name not in OUTSIDE_CEILINGS
+            if not row.takes_delegation and row.capability.name not in OUTSIDE_CEILINGS
         ]
         for first, gained in _by_first_edge(_gained(rows, own)):
             if first.use is None:
                 continue
+            gained.sort(key=lambda row: gravity(row.capability))
             names = ", ".join(f"`{row.capability}`" for row in gained)
             yield finding(
                 "LDO502",
@@ -136,14 +156,14 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
                 hint=f"say what it may reach: `may = [...]` in [entries.{entry.name}]",
                 related=edges(gained[0].path)[1:],
                 subject=entry.name,
-                gated=all(row.free is None for row in gained),
+                gated=all(row.decision != "allowed" for row in gained),
             )
 
 
 def _gained(rows: Iterable[Row], own: Sequence[Capability]) -> Iterator[Row]:
     for row in rows:
         known = any(one.contains(row.capability) for one in own)
-        if len(row.path) > 2 and not known and row.capability.name not in OUTSIDE_CEILINGS:
+        if row.takes_delegation and not known and row.capability.name not in OUTSIDE_CEILINGS:
             yield row
 
 
@@ -191,7 +211,11 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
                 f"`{rule.capability}` is never allowed: the stricter rule for `{stricter.capability}` always wins",
                 related=[Related(stricter.at.location, "this rule covers it")],
             )
-        elif not any(rule.capability.touches(one) or one.touches(rule.capability) for one in raised):
+        elif not (
+            project.gaps.contents
+            or project.gaps.toolsets
+            or any(rule.capability.touches(one) or one.touches(rule.capability) for one in raised)
+        ):
             yield finding(
                 "LDO503",
                 rule.at.location,
@@ -208,7 +232,7 @@ def open_reach(project: Project) -> Iterator[Diagnostic]:
     """An entry with a ceiling reaches a program that runs without isolation.
 
     The ceiling limits what llmdo lets the program be called for. What the program itself does on this machine
-    nobody limits.
+    nobody limits. Set `isolation = "require"` for it, remove an edge of the path, or accept it with a reason.
     """
     opened = project.analysis.bounds.shapes_where(lambda shape: shape.assurance == "open")
     for entry in project.graph.entries.values():
@@ -233,7 +257,8 @@ def loosened_default(project: Project) -> Iterator[Diagnostic]:
     """The manifest makes something milder than it is built in.
 
     It replaces a built-in rule, or allows by default what no rule names. Both are legitimate, and both are how a
-    repository that somebody else wrote would switch the questions off; so they are said.
+    repository that somebody else wrote would switch the questions off; so they are said. Remove the line, or
+    accept the finding with a reason.
 
     Fails:
 
@@ -406,13 +431,15 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
                 if (use := row.path[-1].use)
             ],
             subject=entry.name,
-            gated=all(row.free is None for row in rows if _is_one_of(row, WAY_OUT)),
+            gated=all(row.decision != "allowed" for row in rows if _is_one_of(row, WAY_OUT)),
         )
 
 
 def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
     found = [row for row in rows if _is_one_of(row, names)]
-    return min(found, key=lambda row: (row.free is None, len(row.path), str(row.capability)), default=None)
+    return min(
+        found, key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)), default=None
+    )
 
 
 def _is_one_of(row: Row, names: Sequence[str]) -> bool:

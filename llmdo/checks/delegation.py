@@ -104,7 +104,7 @@ def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
     collection of workers for others, there is nothing to say.
     """
     graph = project.graph
-    if not graph.entries:
+    if not graph.entries or project.gaps.contents:
         return
     edges = graph.edges
     waiting = [start.name for entry in graph.entries.values() for start in entry.starts]
@@ -128,8 +128,11 @@ def unused_toolset(project: Project) -> Iterator[Diagnostic]:
     """No worker uses a toolset of the workspace.
 
     A class beside a toolset that is used may be what that one is made of, so it is not counted.
+    Name it in the `toolsets` of a worker, or remove it.
     """
     graph = project.graph
+    if project.gaps.contents:
+        return
     used = {use.name for worker in graph.workers.values() for use in worker.uses}
     used |= {entry.use.name for entry in graph.entries.values() if entry.use}
     modules = {_module(toolset) for name, toolset in graph.toolsets.items() if name in used}
@@ -146,10 +149,10 @@ def unused_path(project: Project) -> Iterator[Diagnostic]:
     """Nothing mentions an alias of the path map.
 
     Neither a prompt, nor a description, nor the input of an entry holds it, so no model will ever say it. Where a
-    prompt is made by code, nobody knows, and nothing is said.
+    prompt is made by code, nobody knows, and nothing is said. Mention it, or remove it from `[paths]`.
     """
     graph = project.graph
-    unused = set(graph.paths)
+    unused = set() if project.gaps.contents else set(graph.paths)
     for text in _texts(project):
         if text is None or not unused:
             return

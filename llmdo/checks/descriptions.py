@@ -1,14 +1,15 @@
-"""What MCP servers say of themselves and of their tools, which models will read: as the lock has it."""
+"""What models will read: what MCP servers say of themselves and of their tools, as the lock has it, and prompts."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from llmdo import builtin, inventory
-from llmdo.diagnostic import excerpt, finding, shown
+from llmdo.diagnostic import excerpt, finding
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic
     from llmdo.graph import Graph, Toolset
     from llmdo.project import Project
+    from llmdo.source import Location, Source
+    from llmdo.workspace import Workspace
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u3164\u115f\u1160\uffa0\u2800\u034f")  # letters and marks that draw nothing
 _PLAIN = frozenset("\n\t\r")
-_JOINER = "\u200d"  # between two pictures it makes one
+_JOINERS = frozenset("\u200c\u200d")  # of pictures, and of letters in scripts that have joined ones
+_SELECTORS = frozenset(
+    map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)  # how the one before looks
 
 _MARKUP = (
     r"</?\s*(?:system|important|instructions?|secret|hidden|assistant|user|critical|admin|prompt)\b[^<>]{0,80}>",
@@ -39,10 +45,11 @@ _TELLING = re.compile(r"[a-z]+[_-][a-z]|[a-z][A-Z]")
 
 
 def hidden_text(project: Project) -> Iterator[Diagnostic]:
-    r"""An MCP server's description of a tool holds characters that do not show.
+    r"""A prompt, the manifest or an MCP server's description of a tool holds characters that do not show.
 
-    A reviewer does not see them and a model reads them: that is how instructions are smuggled in. Ask for a version of
-    the server without them, or `exclude` the tool. The lock spells them out, such as `\u200b`.
+    A reviewer does not see them and a model reads them: that is how instructions are smuggled in. Remove them from a
+    file of the workspace. Ask for a version of a server without them, or `exclude` the tool. The lock spells them out,
+    such as `\u200b`.
 
     Fails, where `\u200b` stands for a space of no width:
 
@@ -50,10 +57,20 @@ def hidden_text(project: Project) -> Iterator[Diagnostic]:
             "Adds two numbers.\u200b\u200b\u200b",
         ]
     """
+    for at, what, text in _own_texts(project.workspace):
+        if named := _hidden(text):
+            yield finding("LDO531", at, f"{what} holds characters that do not show: {named}", hint=_REMOVE)
+    for source in _own_files(project.workspace):
+        if named := _hidden(source.text):
+            first = next(at for at in range(len(source.text)) if _is_hidden(source.text, at))
+            yield finding(
+                "LDO531",
+                source.location(source.span_between(first, first + 1)),
+                f"`{source.path}` holds characters that do not show: {named}",
+                hint=_REMOVE,
+            )
     for toolset, what, text in _texts(project.graph):
-        found = sorted({one for at, one in enumerate(text) if _is_hidden(text, at)})
-        if found:
-            named = ", ".join(f"`{shown(one)}`" for one in found[:5])
+        if named := _hidden(text):
             yield finding(
                 "LDO531",
                 toolset.at.location,
@@ -62,13 +79,75 @@ def hidden_text(project: Project) -> Iterator[Diagnostic]:
             )
 
 
+_REMOVE = "remove them: a model reads what nobody sees"
+
+
+def _own_files(workspace: Workspace) -> Iterator[Source]:
+    """The manifest and the worker files."""
+    yield workspace.document.source
+    for worker in workspace.workers:
+        if worker.python is None and worker.agent is None:
+            yield worker.document.source
+
+
+def _own_texts(workspace: Workspace) -> Iterator[tuple[Location, str, str]]:
+    """The texts for models that the own files above spell with escapes, or do not hold: place, what it is, text."""
+    manifest: Any = workspace.manifest or {}
+    for name, entry in manifest.get("entries", {}).items():
+        at = Place(workspace.document, ("entries", name, "input"))
+        yield from _escaped(at, f"the input of entry `{name}`", entry.get("input", ""))
+    for worker in workspace.workers:
+        name = worker.header["name"]
+        at, text = Place(worker.document, ("description",)), worker.header.get("description", "")
+        if worker.python is None:
+            yield from _escaped(at, f"the description of `{name}`", text)
+        elif _hidden(text):
+            yield at.location, f"the description of `{name}`", text
+        if worker.instructions and _hidden(worker.instructions):
+            yield Place(worker.document, ("name",)).location, f"the prompt of `{name}`", worker.instructions
+
+
+def _escaped(at: Place, what: str, text: str) -> Iterator[tuple[Location, str, str]]:
+    if _hidden(text) and not _hidden(at.document.source.text):
+        yield at.location, what, text
+
+
+def _hidden(text: str) -> str:
+    """The characters of `text` that do not show, each once and spelled out; empty where all of it shows."""
+    if text.isascii() and text.isprintable():
+        return ""
+    candidates = {character for character in set(text) if _may_be_hidden(character)}
+    if not candidates:
+        return ""
+    found = {
+        character for at, character in enumerate(text) if character in candidates and _is_hidden(text, at)
+    }
+    return ", ".join(f"`\\u{{{ord(character):x}}}`" for character in sorted(found)[:5])
+
+
+def _may_be_hidden(character: str) -> bool:
+    if character in _PLAIN or (character.isascii() and character.isprintable()):
+        return False
+    return category(character) in _HIDDEN or character in _BLANK or character in _SELECTORS
+
+
 def _is_hidden(text: str, at: int) -> bool:
     character = text[at]
-    if character.isascii() and character.isprintable():
+    if not _may_be_hidden(character):
         return False
-    if character == _JOINER and 0 < at < len(text) - 1:
-        return not (category(text[at - 1]) in ("So", "Sk", "Mn") and category(text[at + 1]) == "So")
-    return character not in _PLAIN and (category(character) in _HIDDEN or character in _BLANK)
+    before = category(text[at - 1]) if at else "Zs"
+    after = category(text[at + 1]) if at + 1 < len(text) else "Zs"
+    if character in _JOINERS:
+        joins_pictures = before in ("So", "Sk", "Mn") and after == "So" and character == "\u200d"
+        return not (joins_pictures or (before in _OF_LETTERS and after in _OF_LETTERS))
+    if character in _SELECTORS:
+        # One after a picture, sign or ideograph says how that looks; a row of them is a text of its own.
+        is_of_pictures = character < "\U000e0100" and before[0] in "SPN"
+        return not (is_of_pictures or before == "Lo")
+    return True
+
+
+_OF_LETTERS = ("Lo", "Mn", "Mc")  # of scripts without capitals: Arabic, those of India
 
 
 def instructing_text(project: Project) -> Iterator[Diagnostic]:

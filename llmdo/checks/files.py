@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.checks import selection, servers, shell
+from llmdo.checks import selection, servers, shell, toolsets
 from llmdo.diagnostic import finding
 from llmdo.syntax import toml
 from llmdo.version import __version__
@@ -75,6 +75,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     yield from selection.without_effect(project)
     yield from shell.without_meaning(project)
     yield from servers.without_meaning(project)
+    yield from toolsets.without_meaning(project)
     document = project.workspace.document
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
@@ -136,6 +137,7 @@ def unreadable_file(project: Project) -> Iterator[Diagnostic]:
     Files are UTF-8, with or without a byte-order mark, with LF or CRLF line ends, and at most 1 MiB; `llmdo.toml`
     is at most 256 KiB, the header of a worker 64 KiB. Devices, pipes and folders are not files. A name is UTF-8
     as well and holds no control character and none of `*?[]:` and the backslash, so that rules and the lock can say it.
+    Save the file as UTF-8 text, rename it, or leave it out of what the manifest names.
     """
     yield from _reported(project, "LDO105")
 
@@ -178,7 +180,7 @@ def path_escape(project: Project) -> Iterator[Diagnostic]:
 def case_collision(project: Project) -> Iterator[Diagnostic]:
     """Two files have names that are equal but for upper and lower case.
 
-    Some file systems hold only one of them, so a checkout there would silently lose the other.
+    Some file systems hold only one of them, so a checkout there would silently lose the other. Rename one of them.
     """
     yield from _reported(project, "LDO108")
 
@@ -205,7 +207,8 @@ def missing_header(project: Project) -> Iterator[Diagnostic]:
 def unsupported_llmdo(project: Project) -> Iterator[Diagnostic]:
     """The workspace asks for another version of llmdo.
 
-    `requires-llmdo` says which versions may read it; this one is not among them.
+    `requires-llmdo` says which versions may read it; this one is not among them. Install one of those, or change the
+    range where this one reads the workspace as well.
     """
     manifest: Any = project.workspace.manifest or {}
     wanted = manifest.get("workspace", {}).get("requires-llmdo")
@@ -237,6 +240,20 @@ def pattern_without_match(project: Project) -> Iterator[Diagnostic]:
     """A glob matches no file.
 
     `*` and `?` stay within one folder; `**` stands for any number of folders. Hidden files and those that the
-    workspace's `.gitignore` names are skipped.
+    workspace's `.gitignore` names are skipped. Correct the glob, or remove it.
     """
     yield from _reported(project, "LDO111")
+
+
+def compiled_module(project: Project) -> Iterator[Diagnostic]:
+    """A compiled Python module lies where the workspace's code imports from.
+
+    Nobody can review it, and Python itself would take it before the source beside it, or without any. llmdo imports
+    source alone: it never runs such a file, and a run whose code needs it fails. Remove it, and install what has to
+    be compiled as a package. What Python keeps in `__pycache__` is never looked at, and not reported.
+
+    Fails: `tools/calc.cpython-311-x86_64-linux-gnu.so` beside `tools/calc.py`.
+
+    Mended: `tools/calc.py` alone.
+    """
+    yield from _reported(project, "LDO112")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OVERWRITTEN = frozenset({"LDO401", "LDO402", "LDO403", "LDO405"})
 """What `llmdo lock` mends by writing a new one."""
 
+UNREAD = frozenset({"LDO202", "LDO203", "LDO205", "LDO207", "LDO208"})
+"""About names, which importing a module may show to be there although its text does not."""
+
 MAX_GAINS = 3  # named in one finding: `llmdo diff` shows them all
 
 
@@ -36,7 +39,7 @@ def stale_lock(project: Project) -> Iterator[Diagnostic]:
 
         llmdo lock
     """
-    if project.locked.graph is not None:
+    if project.locked.graph is not None and not project.gaps.any:
         yield from drifted(project.locked.graph, project.graph)
 
 
@@ -64,7 +67,7 @@ def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str
     for entry in diff(locked, current).entries:
         for row in entry.rows:
             if row.effect == "widens" and row.after:
-                path = tuple(hop.name for hop in row.after.free or row.after.path)
+                path = tuple(hop.name for hop in row.after.path)
                 verb = "gains" if row.kind == "gained" else "is no longer asked about"
                 found.setdefault((entry.name, verb, path), []).append(f"`{row.capability}`")
     return found
@@ -113,7 +116,8 @@ def conflicted_lock(project: Project) -> Iterator[Diagnostic]:
 def newer_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock was written by a newer llmdo, in a format that this one does not know.
 
-    It is neither believed nor overwritten.
+    It is neither believed nor overwritten. Use that version; `llmdo lock --allow-downgrade` writes the lock of this
+    one.
     """
     yield from _reported(project, "LDO404")
 
@@ -132,7 +136,7 @@ def newer_revision(project: Project) -> Iterator[Diagnostic]:
     """The lock was written by a newer llmdo, in a format that this one can read, but not write.
 
     What it does not know of it is ignored. `llmdo lock` does not overwrite it unless it is told to, with
-    `--allow-downgrade`.
+    `--allow-downgrade`. Use that version to lock.
     """
     yield from _reported(project, "LDO406")
 

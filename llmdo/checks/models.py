@@ -19,7 +19,8 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
     """A worker would be run with a model that its `compatible_models` do not name.
 
     `llmdo run` refuses to start such a worker. Of a fallback chain every model has to fit. Only what the files say
-    is judged: `--model` and `LLMDO_MODEL` may name another one.
+    is judged: `--model` and `LLMDO_MODEL` may name another one. Name a model that fits in the header, or
+    widen its patterns.
 
     Fails, where `[workspace]` says `model = "openai:gpt-5"`:
 

@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from llmdo import builtin, inventory, models, servers
-from llmdo.authority import BUILT_IN, VOCABULARY, Capability
+from llmdo.authority import BUILT_IN, Capability
+from llmdo.checks import toolsets
 from llmdo.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.graph import Reference
+from llmdo.references import python_file
 from llmdo.resolve import toolset_references
 from llmdo.syntax.document import Place
-from llmdo.workspace import python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,6 +94,8 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
 
         toolsets: [filesystem]
     """
+    if project.gaps.names:
+        return
     graph = project.graph
     known = {*graph.toolsets, *builtin.NAMES, builtin.PROVIDER_SIDE}
     unknown = {
@@ -103,11 +106,15 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
     for worker in graph.workers.values() if unknown else ():
         for use in worker.uses:
             if use.name in unknown:
+                known_as, shown_by = toolsets.unread(project, use.name) or (
+                    "is neither a toolset nor a worker",
+                    did_you_mean(use.name, known),
+                )
                 yield finding(
                     "LDO202",
                     use.at.location,
-                    f"`{worker.name}` uses `{use.name}`, which is neither a toolset nor a worker",
-                    hint=did_you_mean(use.name, known),
+                    f"`{worker.name}` uses `{use.name}`, which {known_as}",
+                    hint=shown_by,
                     fix=_respelt(use.at, use.name, known),
                 )
     for entry in graph.entries.values():
@@ -158,7 +165,7 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
     graph = project.graph
     for entry in graph.entries.values():
         for started in entry.starts:
-            if started.name not in graph.workers:
+            if started.name not in graph.workers and not project.gaps.names:
                 yield finding(
                     "LDO203",
                     started.at.location,
@@ -184,6 +191,8 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
     """
     known = {*project.graph.models, *models.PROVIDERS}
     for reference in _models(project):
+        if project.gaps.aliases and ":" not in reference.name:
+            continue
         if problem := models.problem_of(reference.name, project.graph.models):
             match = nearest(reference.name.partition(":")[0], known)
             hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?" if match else None
@@ -334,9 +343,9 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
         "proc.exec" = "blocked"
     """
     graph = project.graph
-    known = known_capabilities(graph)
+    known = inventory.known_capabilities(graph)
     for capability, place in _capabilities(project):
-        if capability.name not in known:
+        if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
                 "LDO207",
                 place.location,
@@ -384,20 +393,6 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     return place.respelt(capability.name, meant, safe=safe)
 
 
-def known_capabilities(graph: Graph) -> frozenset[str]:
-    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families."""
-    names = set(VOCABULARY)
-    for toolset in graph.toolsets.values():
-        names.add(f"x.{toolset.name}.any")
-        prefix = f"x.{toolset.name}."
-        for tool in toolset.tools.values():
-            names.update(one.name for one in tool.capabilities if one.name.startswith(prefix))
-    for name in list(names):
-        labels = name.split(".")
-        names.update(".".join(labels[:length]) for length in range(1, len(labels)))
-    return frozenset(names)
-
-
 def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
     graph = project.graph
     for rule in graph.rules:
@@ -441,11 +436,13 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
 
     Where it gives capabilities to one, the tool that was meant then has none of them declared; `"*"` stands for every
     tool that is not named. Of `retry` the same holds. Where an entry calls one, there is nothing to call: of a toolset
-    whose tools are known only in a run, the manifest has to declare the one that an entry calls.
+    whose tools are known only in a run, the manifest has to declare the one that an entry calls. Correct the name.
     """
     graph = project.graph
     for entry in graph.entries.values():
         tools = inventory.tools_of(graph, None, entry.use) if entry.use else {}
+        if entry.use and entry.use.name in project.gaps.toolsets:
+            continue
         if entry.use and entry.use.name in {*graph.toolsets, *builtin.NAMES} and entry.tool_name not in tools:
             yield finding(
                 "LDO208",

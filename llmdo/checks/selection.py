@@ -19,6 +19,16 @@ ALWAYS = frozenset({code for code in CODES if code.startswith(("LDO4", "LDO5"))}
 what was reviewed, and a finding about authority is accepted one by one, with a reason."""
 
 
+_UNREAD = frozenset(
+    {"LDO101", "LDO105", "LDO106", "LDO107", "LDO109", "LDO110", "LDO403", "LDO404", "LDO405"}
+)  # a lock that is in conflict, too new or damaged is not read either
+
+
+def is_about_unread(project: Project, finding: Diagnostic) -> bool:
+    """Whether a finding says why a file, or anything in it, could not be read."""
+    return finding.code in _UNREAD or (finding.at.path in project.gaps.files and finding.code in _SYNTAX)
+
+
 def reported(project: Project, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Those findings that the manifest's `select` and `ignore` leave, and those that are always reported."""
     table = _table(project)

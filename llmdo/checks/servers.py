@@ -229,37 +229,28 @@ def secret_in_manifest(project: Project) -> Iterator[Diagnostic]:
     """
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
-        for key, is_secret, text in _written(table.get("mcp", {})):
-            literal = re.sub(r"\$\{[^}]*\}", "", text)
-            if credentials.holds_token(text) or (
-                is_secret and len(literal.removeprefix("Bearer ").strip()) >= SHORTEST
-            ):
-                # At the name of the toolset: the line of the secret would be printed with the finding.
-                yield finding(
-                    "LDO537",
-                    project.workspace.document.key("toolsets", name),
-                    f"a secret of the MCP server `{name}` stands in the manifest: its `{'.'.join(map(str, key))}`",
-                    hint="revoke it, and write `${NAME}` for the environment variable that holds the new one",
-                )
+        for key in dict.fromkeys(_secrets(table.get("mcp", {}))):
+            # At the name of the toolset: the line of the secret would be printed with the finding.
+            yield finding(
+                "LDO537",
+                project.workspace.document.key("toolsets", name),
+                f"a secret of the MCP server `{name}` stands in the manifest: its `{'.'.join(map(str, key))}`",
+                hint="revoke it, and write `${NAME}` for the environment variable that holds the new one",
+            )
 
 
-_USERINFO = re.compile(r"^[a-z]+://[^/@]*:([^/@]+)@")
-
-SHORTEST = 8  # characters of a secret: less is a word or a number
-
-
-def _written(server: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], bool, str]]:
-    """Every text that could be a secret: where, whether its name says that it is one, and the text."""
-    for key in ("command", "url", "auth"):
-        if key in server:
-            password = _USERINFO.search(server[key]) if key == "url" else None
-            yield (key,), key == "auth" or password is not None, password[1] if password else server[key]
-    for number, word in enumerate(server.get("args", ())):
-        yield ("args", number), False, word
+def _secrets(server: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """The keys of the texts in which a secret is written out."""
+    for key, name in (("command", ""), ("url", ""), ("auth", "authorization")):
+        if key in server and credentials.secrets_in(server[key], name):
+            yield (key,)
+    for number, _ in credentials.secrets_in_words(server.get("args", ())):
+        yield "args", number
     for key in ("env", "headers"):
         table = server.get(key, {})
         for name, text in table.items() if isinstance(table, dict) else ():
-            yield (key, name), name.lower() == "authorization" or credentials.names_secret(name), text
+            if credentials.secrets_in(text, name):
+                yield key, name
 
 
 def _local(project: Project) -> Iterator[tuple[Document, str, Mapping[str, Any]]]:

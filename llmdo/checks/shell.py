@@ -78,9 +78,10 @@ def shell_rule_example(project: Project) -> Iterator[Diagnostic]:
 def open_launcher(project: Project) -> Iterator[Diagnostic]:
     """A shell rule leaves to the model what a launcher or an interpreter runs.
 
-    Shells, `env`, `xargs`, `sudo`, interpreters, compilers, package tools, test runners, editors: with words that
-    the model chooses they run anything. Such a rule vouches for nothing, so every such command still asks. Name in
-    `run` what it is to run; where the name alone is meant, `flags = []` says so.
+    Shells, `env`, `xargs`, `sudo`, `sed`, `tar`, interpreters, compilers, package tools, editors, `git` without a
+    command, `git bisect run`, `git submodule foreach`, `find` with `-exec`: with words that the model chooses they run
+    anything. Such a rule vouches for nothing, so every such command still asks. Name in `run` what it is to run; where
+    the name alone is meant, `flags = []` says so.
 
     Fails:
 

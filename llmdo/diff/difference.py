@@ -65,7 +65,7 @@ class EntryDifference:
     name: str
     status: Literal["new", "gone", "kept"]
     rows: tuple[RowChange, ...]
-    """Sorted by capability, those that a ceiling never cuts off last."""
+    """What widens first, and of that the gravest: see `authority.gravity`."""
     verdict: Verdict
     """Over `rows` and over the changes that concern it."""
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from llmdo import inventory
 from llmdo.authority import (
     ONLY_BY_FULL_NAME,
-    OUTSIDE_CEILINGS,
     STRICTNESS,
     Capability,
+    gravity,
     scope_contains,
     scope_order,
 )
@@ -92,13 +92,18 @@ def _changes(
         if kind := _kind(old, new):
             change = RowChange(kind=kind, capability=capability, elsewhere=False, before=old, after=new)
             if change.effect == "widens":
-                gated = _mildest(new) == "needs_approval"
+                gated = _decision(new) == "needs_approval"
                 accepted = acceptance_of(acceptances, capability, entry, gated=gated)
                 change = replace(change, accepted=accepted)
             found[capability] = change
     found = {capability: change for capability, change in found.items() if _tells(change, found)}
     shown = _folded(found, {*before, *after})
-    return iter(sorted(shown, key=lambda one: (one.capability.name in OUTSIDE_CEILINGS, str(one.capability))))
+    return iter(sorted(shown, key=_gravity))
+
+
+def _gravity(change: RowChange) -> tuple[bool, int, tuple[int, str]]:
+    """A sort key by which what widens comes first, and of that the gravest."""
+    return change.effect != "widens", STRICTNESS[_decision(change.after)], gravity(change.capability)
 
 
 def _tells(change: RowChange, found: Mapping[Capability, RowChange]) -> bool:
@@ -116,7 +121,7 @@ def _tells(change: RowChange, found: Mapping[Capability, RowChange]) -> bool:
 
 
 def _kind(before: Row | None, after: Row | None) -> Kind | None:
-    old, new = _mildest(before), _mildest(after)
+    old, new = _decision(before), _decision(after)
     if old != new:
         if "blocked" in (old, new):
             return "gained" if old == "blocked" else "lost"
@@ -126,8 +131,8 @@ def _kind(before: Row | None, after: Row | None) -> Kind | None:
     return None
 
 
-def _mildest(row: Row | None) -> Decision:
-    return row.mildest if row else "blocked"
+def _decision(row: Row | None) -> Decision:
+    return row.decision if row else "blocked"
 
 
 def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) -> Iterator[RowChange]:
@@ -155,9 +160,7 @@ def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) 
 def _look(change: RowChange) -> object:
     """What a reader is told about a change, apart from the scope."""
     sides = [
-        (row.mildest, row.assurance, row.path, row.free, row.tool)
-        if row and row.mildest != "blocked"
-        else None
+        (row.decision, row.assurance, row.path, row.tool) if row and row.decision != "blocked" else None
         for row in (change.before, change.after)
     ]
     return (change.kind, change.accepted, *sides)

@@ -91,7 +91,7 @@ def _telling(rows: Iterable[Row]) -> dict[Capability, str]:
         if row.decision != "blocked":
             scope = None if row.capability.scope == "**" else row.capability.scope
             one = Capability(row.capability.name, scope)
-            found[one] = max(found.get(one, "blocked"), row.mildest, key=_mildness)
+            found[one] = max(found.get(one, "blocked"), row.decision, key=_mildness)
     return {
         one: decision
         for one, decision in found.items()

@@ -113,7 +113,7 @@ def _place(graph: Graph, kind: str, name: str) -> Place | None:
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     if "python" in new and old.get("source") != new.get("source"):
         # What its tools are now is not known before `llmdo lock` imports it.
-        old, new = ({key: table.get(key) for key in ("python", "source")} for table in (old, new))
+        old, new = ({key: table.get(key) for key in ("python", "source", "sources")} for table in (old, new))
     if "mcp" in new and "server" in old and "server" not in new:
         # What another server has for tools is not known before `llmdo lock` asks it.
         old, new = ({**table, "server": None, "tool": None, "dynamic": None} for table in (old, new))

@@ -48,6 +48,9 @@ def parts(graph: Graph) -> Iterator[dict[str, Any]]:
                 "default": graph.settings.default,
                 "max-depth": graph.settings.max_depth,
                 "model": _name(graph.settings.model),
+                "on-truncated": None
+                if graph.settings.on_truncated == "warn"
+                else graph.settings.on_truncated,
             }
         ),
         "rules": _rules(graph.rules),
@@ -148,6 +151,7 @@ def _toolset(toolset: Toolset) -> dict[str, Any]:
             "instructions": toolset.instructions or None,
             "isolation": None if toolset.isolation == "auto" else toolset.isolation,
             "source": toolset.source,
+            "sources": [*toolset.sources] or None,
             "prefix": toolset.prefix,
             "class": toolset.is_class or None,
             "dynamic": toolset.dynamic or None,
@@ -234,6 +238,7 @@ def decode(document: Document, lock: Mapping[str, Any]) -> Graph:
             default=settings["default"],
             max_depth=settings["max-depth"],
             model=resolve.reference(document, settings.get("model"), "settings", "model"),
+            on_truncated=settings.get("on-truncated", "warn"),
         ),
         rules=resolve.rules(document, lock.get("rules", {}), "llmdo.toml", "rules"),
         models={name: tuple(table["chain"]) for name, table in _sorted(lock, "model")},
@@ -335,6 +340,7 @@ def _decode_toolset(document: Document, name: str, table: Mapping[str, Any]) -> 
         instructions=table.get("instructions", False),
         isolation=table.get("isolation", "auto"),
         source=table.get("source"),
+        sources=tuple(table.get("sources", ())),
         prefix=table.get("prefix"),
         is_class=table.get("class", False),
         dynamic=table.get("dynamic", False),

@@ -1,0 +1,1 @@
+CREATE = {"capabilities": ["x.orders.create"]}
