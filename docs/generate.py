@@ -11,6 +11,7 @@ from llmdo.authority import BUILT_IN, OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULAR
 from llmdo.checks import ALL, explanation, name_of
 from llmdo.diagnostic import CODES
 from llmdo.foreign.findings import ALL as FOREIGN
+from llmdo.secret_files import SECRET_FILES
 
 FOLDER = Path(__file__).parent
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"
@@ -34,7 +35,7 @@ def pages() -> dict[str, str]:
         + "[approvals.md](approvals.md) says what it is for.\n"
         + reference("policy", "["),
         "checks.md": MADE + "# Checks\n" + "".join(map(check, (*ALL, *FOREIGN))),
-        "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary(),
+        "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files(),
     }
 
 
@@ -116,6 +117,17 @@ def vocabulary() -> str:
         + "".join(rows)
         + "| `x.TOOLSET.NAME` | does what the project's own toolset calls so; `x.TOOLSET.any` where it declares "
         + "nothing | the default |\n"
+    )
+
+
+def secret_files() -> str:
+    """The names that make a read one of `fs.read.protected`."""
+    return (
+        "\n## Files that mostly hold secrets\n\n"
+        "Reading a file of such a name, or one in a folder of such a name, anywhere in the workspace, raises "
+        "`fs.read.protected`.\n`*` stands for any part of a name. Names are compared without case.\n\n"
+        + "\n".join(f"* `{name}`" for name in sorted(SECRET_FILES))
+        + "\n"
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pitchdeck_rules.conversation import delegate, evaluate_attachments, orchestrate
 from pydantic_ai.messages import TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-from pydantic_ai.usage import RequestUsage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,11 +30,8 @@ async def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelRespons
     _announce()
     evaluator = delegate(info)
     if evaluator is not None:
-        response = orchestrate(messages, evaluator.name)
-    else:
-        response = await asyncio.to_thread(evaluate_attachments, messages, MODEL_NAME)
-    response.usage = RequestUsage(details={"rules": 1})  # no tokens are used, so none are estimated
-    return response
+        return orchestrate(messages, evaluator.name)
+    return await asyncio.to_thread(evaluate_attachments, messages, MODEL_NAME)
 
 
 async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:

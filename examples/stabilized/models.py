@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from counting import usage
 from pitch_desk import answers, report_paths, written
 from pydantic_ai.messages import (
     BinaryContent,
@@ -55,11 +54,9 @@ MOST_LINE = 2_000  # characters: more is no line of a deck
 
 
 def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """The next step, with what it would cost."""
+    """The next step."""
     announce()
-    response = next_step(messages, {tool.name for tool in info.function_tools})
-    response.usage = usage(messages, info, response)
-    return response
+    return next_step(messages, {tool.name for tool in info.function_tools})
 
 
 def next_step(messages: list[ModelMessage], tools: set[str]) -> ModelResponse:
