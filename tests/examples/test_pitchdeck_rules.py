@@ -20,6 +20,7 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
+from tests.listed import listed
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
@@ -32,13 +33,9 @@ QUOTE = re.compile(r'^(?:\d+\. |- |  |   - |     )?(?:slide (\d+), )?line (\d+):
 
 
 def load_model() -> FunctionModel:
-    """The model as llmdo finds it: by its file, with the workspace at the end of the path."""
-    before = [*sys.path]
-    try:
-        with Root.open(ROOT) as files:
-            return cast("FunctionModel", Modules(ROOT, files).load("models.py:rules"))
-    finally:
-        sys.path[:] = before  # no other test is to find the modules of this example
+    """The model as llmdo finds it: by its file."""
+    with Root.open(ROOT) as files, Modules(ROOT, files, listed(ROOT)) as modules:
+        return cast("FunctionModel", modules.load("models.py:rules"))
 
 
 RULES = load_model()
