@@ -13,12 +13,12 @@ DOCKER = FOLDER / "docker-agent"
 GAINS = {
     "examples/background_agents": "root > code_analyst > shell",
     "examples/dev-team": "root > awesome_engineer > shell",
-    "examples/handoff": "root > filesystem_search > create_directory",
+    "examples/handoff": "root > filesystem_search > write_file",
     "examples/mcp-definitions": "root > backend > shell",
     "examples/multi-code": "root > golang > shell",
     ".github/agents/nightly-scanner": "root > reporter > shell",
 }
-"""The teams whose root has a shell or files only through another agent, with a shortest way."""
+"""The teams whose root has a shell or files only through another agent, with a shortest way to the gravest of it."""
 
 
 @needs_corpus
