@@ -7,6 +7,7 @@ import asyncio
 import dataclasses
 import inspect
 import json
+import math
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -456,6 +457,8 @@ def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
             for value in (getattr(entry.limits, one.name), getattr(limits, one.name))
             if value is not None
         ]
+        if not all(0 < value < math.inf for value in both):
+            raise LlmdoError(f"`limits` does not set `{one.name}` to a number above 0")
         lower[one.name] = min(both, default=None)
     entry = replace(entry, limits=Limits(**lower))
     return replace(graph, entries={**graph.entries, name: entry})

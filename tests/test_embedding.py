@@ -145,6 +145,12 @@ def test_limits_may_only_lower(team: Path) -> None:
     assert llmdo.run(team, limits=llmdo.Limits(requests=100)).status == "failed"
 
 
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 0, -1])
+def test_a_limit_is_a_number_above_0(team: Path, seconds: float) -> None:
+    with pytest.raises(llmdo.LlmdoError, match="`limits` does not set `seconds` to a number above 0"):
+        llmdo.run(team, limits=llmdo.Limits(seconds=seconds))
+
+
 def test_findings_and_missing_entries_are_value_errors(team: Path) -> None:
     with pytest.raises(ValueError, match="there is no entry `mian`") as missing:
         llmdo.run(team, "mian")

@@ -7,6 +7,7 @@ import getpass
 import json
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.cli.console import FINE, WAITING, put, root_folder, say
 from llmdo.diagnostic import LlmdoError, did_you_mean, shown
 from llmdo.journal import Runs
-from llmdo.journal.questions import add_answer, waiting
+from llmdo.journal.questions import MOST_HOURS, add_answer, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +41,11 @@ class Options:
 
 def approve(options: Options) -> int:
     """Shows or answers questions; the exit code says whether some still wait."""
+    _require_hours(options.hours)
     runs = Runs(root_folder(options.project))
     run = runs.find(options.run)
+    if runs.is_claimed(run):
+        return _show_so_far(runs, run, options)
     with runs.claim(run), runs.open(run) as journal:
         end = journal.last("end")
         if end is not None and end.outcome == "completed":
@@ -61,11 +65,32 @@ def approve(options: Options) -> int:
     return FINE
 
 
+def _show_so_far(runs: Runs, run: str, options: Options) -> int:
+    """Shows what waits in a run that some process works on; the exit code says whether something does.
+
+    Raises:
+        LlmdoError: Answers were given, which that process would not see.
+    """
+    if options.yes or options.no or options.answers:
+        raise LlmdoError(
+            f"run `{run}` goes on, and can be answered once it has stopped",
+            hint="with `--approvals later` it stops as soon as nothing but its questions is left; without an answer, "
+            "`llmdo approve` shows what waits so far",
+        )
+    with runs.read(run) as journal:
+        questions = waiting(journal)
+    _print(run, questions, as_json=options.json)
+    say(
+        f"run {run} goes on: {'its questions' if questions else 'what it may ask'} can be answered once it has stopped"
+    )
+    return WAITING if questions else FINE
+
+
 def _given(options: Options, questions: Mapping[str, Waiting]) -> list[tuple[Waiting, dict[str, Any]]]:
     """The answers that the flags and the file give, each to the question that waits.
 
     Raises:
-        LlmdoError: One is for no question that waits, or for another one than was asked.
+        LlmdoError: One is for no question that waits, or for another one than was asked; or two are for the same one.
     """
     found = [
         (_find(path, questions), _answer(options, {"allowed": allowed}))
@@ -80,6 +105,9 @@ def _given(options: Options, questions: Mapping[str, Waiting]) -> list[tuple[Wai
                 hint="`--format json` prints the `digest` that an answer has to repeat",
             )
         found.append((question, _answer(options, said)))
+    numbers = Counter(question.path for question, _ in found)
+    if twice := next((path for path, number in numbers.items() if number > 1), None):
+        raise LlmdoError(f"`{twice}` is answered twice", hint="a question takes one answer")
     return found
 
 
@@ -97,8 +125,7 @@ def _answer(options: Options, said: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(allowed, bool):
         raise LlmdoError("`allowed` of an answer is true or false")
     hours = said.get("hours", options.hours)
-    if not isinstance(hours, int | float) or isinstance(hours, bool) or hours < 0:
-        raise LlmdoError("`hours` of an answer is a number")
+    _require_hours(hours)
     told = str(said.get("reason", options.reason))
     return {
         "allowed": allowed,
@@ -107,6 +134,11 @@ def _answer(options: Options, said: Mapping[str, Any]) -> dict[str, Any]:
         "told": "" if allowed else told,
         "expires": time.time() + hours * 3600,
     }
+
+
+def _require_hours(hours: object) -> None:
+    if isinstance(hours, bool) or not isinstance(hours, int | float) or not 0 <= hours <= MOST_HOURS:
+        raise LlmdoError(f"`hours` of an answer is a number from 0 to {MOST_HOURS:,}")
 
 
 def _read(name: str) -> list[Mapping[str, Any]]:

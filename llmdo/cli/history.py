@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,7 @@ def list_runs(root: Path, *, entry: str | None, status: str | None, limit: int, 
         for one in summaries(Runs(root), _say_unreadable)
         if entry in (None, one.entry) and status in (None, one.status)
     )
-    found = list(islice(chosen, limit or None))
+    found = list(islice(chosen, min(limit, sys.maxsize) or None))
     if as_json:
         put(render.listed_as_json(found), end="", as_json=True)
     elif found:
@@ -69,7 +70,7 @@ def show(root: Path, said: str, form: str) -> int:
 def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_run: bool) -> int:
     """Removes the journals of runs that are over, but for the last ones."""
     runs = Runs(root)
-    before = None if older_than is None else time.time() - older_than * DAY
+    now = time.time()
     for name in runs.unbegun():
         if not dry_run:
             runs.remove(name)
@@ -77,7 +78,7 @@ def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_r
     for one in list(summaries(runs, _say_unreadable))[keep:]:
         if one.status == "running" or (one.status not in OVER and not waiting):
             continue
-        if before is not None and one.began > before:
+        if older_than is not None and (now - one.began) / DAY < older_than:
             continue
         if not dry_run:
             runs.remove(one.run)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 REMEMBERED = ("text", "concise", "json")
 """The formats of which the answer is a text and nothing besides."""
 
+LONGEST_NUMBER = 18  # digits
+
 _FLAGS = ("locked", "strict", "fix", "no-cache")
 _VALUES = ("project", "format")
 _LISTING = ("project", "format", "entry", "status", "limit")
@@ -47,7 +49,10 @@ def listing(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] 
         return None
     said = {name: str(value) for name, value in found.items()}
     root = _root(said.get("project") or environ.get("LLMDO_PROJECT"))
-    is_usual = said.get("format", "text") in ("text", "json") and said.get("limit", "0").isdecimal()
+    limit = said.get("limit", "0")
+    is_usual = (
+        said.get("format", "text") in ("text", "json") and limit.isdecimal() and len(limit) <= LONGEST_NUMBER
+    )
     return {**said, "project": root} if root is not None and is_usual else None
 
 

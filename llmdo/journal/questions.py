@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from llmdo.journal.store import Journal
 
 VALID_SECONDS = 7 * 24 * 60 * 60  # how long an answer counts where nobody says: a week
+MOST_HOURS = 1_000_000  # for which somebody may let one count: a century
 
 
 _SHOWN = ("worker", "toolset", "tool", "arguments", "capabilities")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from llmdo.journal import Runs
+from llmdo.journal.questions import MOST_HOURS
 
 from .conftest import Llmdo
 
@@ -148,3 +152,90 @@ def test_no_answer_is_taken_for_what_does_not_wait(llmdo: Llmdo, asking: Path) -
     refused = llmdo("approve", "last", "--yes", "main/writer#9/write_file#1", cwd=asking)
     assert refused.code == 2
     assert "no question waits at `main/writer#9/write_file#1`" in refused.err
+
+
+@pytest.mark.parametrize(
+    "hours", ["NaN", "Infinity", "1e999", "9" * 400, str(MOST_HOURS + 1), "-1", "true", '"8"']
+)
+def test_hours_are_a_number_that_ends(llmdo: Llmdo, asking: Path, hours: str) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    asked = json.loads(llmdo("approve", "last", "--format", "json", cwd=asking).out)["questions"][0]
+    answer = json.dumps({"path": asked["path"], "digest": asked["digest"], "allowed": True, "hours": 0})
+    (asking / "answers.json").write_text(f"[{answer.replace('0}', hours + '}')}]")
+    refused = llmdo("approve", "last", "--answers", "answers.json", cwd=asking)
+    assert (refused.code, refused.out) == (2, "")
+    assert "`hours` of an answer is a number from 0 to 1,000,000" in refused.err
+    with Runs(asking).read(Runs(asking).find("last")) as journal:
+        assert journal.count(asked["path"], "answered") == 0
+
+
+@pytest.mark.parametrize("hours", ["nan", "inf", "1e999"])
+def test_hours_of_the_command_line_are_a_number_that_ends(llmdo: Llmdo, asking: Path, hours: str) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    refused = llmdo("approve", "last", "--yes", "main/writer#1/write_file#1", "--hours", hours, cwd=asking)
+    assert (refused.code, refused.out) == (2, "")
+    assert "`hours` of an answer is a number" in refused.err
+
+
+def test_a_question_takes_one_answer(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    path = "main/writer#1/write_file#1"
+    (asking / "answers.json").write_text(llmdo("approve", "last", "--format", "json", cwd=asking).out)
+    given = json.loads((asking / "answers.json").read_text())["questions"]
+    (asking / "answers.json").write_text(json.dumps([{**one, "allowed": False} for one in given]))
+    for words in (["--yes", path, "--no", path], ["--yes", path, "--answers", "answers.json"]):
+        refused = llmdo("approve", "last", *words, cwd=asking)
+        assert refused.code == 2
+        assert f"`{path}` is answered twice" in refused.err
+    assert llmdo("approve", "last", cwd=asking).out.count("write_file") == 2 * 3, "nothing was kept of them"
+
+
+HOLDING = """\
+import asyncio
+from pathlib import Path
+from pydantic_ai.toolsets import FunctionToolset
+
+tools = FunctionToolset(id="tools")
+
+@tools.tool_plain(metadata={"capabilities": []})
+async def hold() -> str:
+    while not Path(__file__).with_name("go").exists():
+        await asyncio.sleep(0.02)
+    return "held"
+"""
+
+
+def test_the_questions_of_a_run_that_goes_on_are_shown_and_not_answered(llmdo: Llmdo, asking: Path) -> None:
+    text = (asking / "models.py").read_text()
+    (asking / "models.py").write_text(
+        text.replace("for n in range(3)])", 'for n in range(1)] + [ToolCallPart("hold", {})])')
+    )
+    manifest = (asking / "llmdo.toml").read_text()
+    (asking / "llmdo.toml").write_text(f'{manifest}\n[toolsets.tools]\npython = "tools.py:tools"\n')
+    (asking / "tools.py").write_text(HOLDING)
+    (asking / "main.worker").write_text("---\nname: main\ntoolsets: [writer, tools]\n---\nGo.\n")
+    path = "main/writer#1/write_file#1"
+    with subprocess.Popen(
+        [sys.executable, "-m", "llmdo", "run", "main", "go", "--approvals", "later"],
+        cwd=asking,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        try:
+            while not (shown := llmdo("approve", "last", cwd=asking)).out:
+                assert running.poll() is None, shown.err
+                time.sleep(0.05)
+            assert (shown.code, shown.out.count("\n")) == (3, 1)
+            assert shown.out.startswith(f"{path}: write_file ")
+            assert "goes on: its questions can be answered once it has stopped" in shown.err
+            refused = llmdo("approve", "last", "--yes", path, cwd=asking)
+            assert (refused.code, refused.out) == (2, "")
+            assert "goes on, and can be answered once it has stopped" in refused.err
+            assert json.loads(llmdo("approve", "last", "--format", "json", cwd=asking).out)["questions"]
+        finally:
+            (asking / "go").touch()
+        assert running.wait() == 3
+    assert llmdo("approve", "last", "--yes", path, cwd=asking).code == 0
+    assert llmdo("resume", "last", cwd=asking).code == 0
+    assert files(asking) == ["0.txt"]

@@ -208,6 +208,7 @@ def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> Non
     assert tree["calls"][0]["children"][0]["outcome"] == "failed"
     kept, old = Runs(workspace).names()[::-1]
     assert llmdo("runs", "prune", "--keep", "1", "--dry-run", cwd=workspace).out == f"{old}\n"
+    assert llmdo("runs", "prune", "--keep", "1", "--older-than", "9" * 400, cwd=workspace).out == ""
     assert llmdo("runs", "prune", "--keep", "1", cwd=workspace).out == f"{old}\n"
     assert Runs(workspace).names() == [kept]
 
@@ -237,6 +238,9 @@ def test_a_clock_that_was_set_back_makes_no_negative_times(llmdo: Llmdo, noting:
         ["list", "--project", "nowhere"],
         ["list", "one-too-many"],
         ["--limit", "1"],
+        ["--limit", "9" * 18],
+        ["--limit", "9" * 40],
+        ["list", "--limit", "9" * 5000],
     ],
 )
 def test_a_list_is_the_same_with_and_without_the_command_line_library(
