@@ -23,6 +23,7 @@ from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.formats import Limits
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
+from llmdo.journal.commands import doubt, require_ended
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import unfinished
 from llmdo.toolsets.processes import hide_from_children
@@ -67,6 +68,7 @@ def resume(options: Options) -> int:
         if last is not None and last.outcome == "completed":
             say(f"run {run} is complete; this is what it said")
             return report_recorded(last.data, as_json=options.json)
+        require_ended(journal)
         given = options.approvals
         if not (given.approve_all or given.reject_all or (sys.stdin.isatty() and sys.stderr.isatty())):
             # A no that nobody gave would be in the journal for good; a question can wait there.
@@ -184,6 +186,6 @@ def _require_finished(journal: Journal, options: Options) -> None:
         path = next(iter(waiting))
         raise LlmdoError(
             f"{calls}: started and not finished when the run stopped, so it may have taken effect",
-            hint=f"look, then say `--again {path}` to run it again, or `--give-up {path}` to tell its model that "
-            "nobody knows what it did",
+            hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
+            f"`--give-up {path}` to tell its model that nobody knows what it did",
         )

@@ -12,6 +12,7 @@ from llmdo.authority import base_rules
 from llmdo.backtrace import Backtrace
 from llmdo.graph import Limits
 from llmdo.inventory import governing_files, reachable
+from llmdo.journal.commands import commands_of
 from llmdo.journal.spent import spent
 from llmdo.models import python_reference
 from llmdo.modules import importable, text_digests
@@ -80,6 +81,7 @@ def configure(
         paths=paths,
         protected=launcher.governing,
         servers=servers,
+        commands=_commands(options),
     )
     if options.recorder is None or not options.recorder.is_closed:
         resolver.preload(uses)
@@ -114,6 +116,14 @@ def configure(
         on_event=on_event,
         recorder=options.recorder,
     )
+
+
+def _commands(options: RunOptions) -> Path | None:
+    """The file beside the journal that tells of the commands of the run; None where none of them outlives it."""
+    recorder = options.recorder
+    if recorder is None or not recorder.terms.live:
+        return None
+    return commands_of(recorder.journal)
 
 
 def with_given_models(graph: Graph, root: Path, given: ModelChoice) -> Graph:

@@ -7,6 +7,7 @@ import os
 import platform
 import struct
 import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +41,11 @@ _CONTAINED = (
 _UNCONTAINED = (
     "files outside the workspace",
     "the network",
-    "what a command starts in a session of its own, which outlives it",
+    *(
+        ()
+        if sys.platform == "linux"
+        else ("what a command starts in a session of its own, which outlives it",)
+    ),
     _PER_PROCESS,
 )
 

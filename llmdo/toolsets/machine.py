@@ -16,7 +16,9 @@ from llmdo.authority import Capability, decide
 from llmdo.diagnostic import LlmdoError
 from llmdo.shell.words import CommandRefused
 from llmdo.toolsets import bubblewrap, processes, programs
+from llmdo.toolsets.children import Alone, Guarded
 from llmdo.toolsets.exposure import Exposure, expose, hide, set_aside_intruders
+from llmdo.toolsets.orphans import forget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from llmdo.authority import Authority
     from llmdo.shell import ShellSettings
     from llmdo.toolsets.bubblewrap import Bubblewrap, Isolation
+    from llmdo.toolsets.children import Child
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.processes import Finished
     from llmdo.toolsets.programs import Programs
@@ -82,6 +85,8 @@ class Machine:
     isolation: Isolation
     sandbox: Bubblewrap | None
     environ: Mapping[str, str]
+    commands: Path | None = None
+    """The file that tells, once this process was killed, whether a command of the run still runs."""
     _slots: CapacityLimiter = field(default_factory=partial(CapacityLimiter, AT_ONCE))
 
     @classmethod
@@ -92,8 +97,9 @@ class Machine:
         settings: ShellSettings,
         governing: Iterable[str] = (),
         environ: Mapping[str, str] | None = None,
+        commands: Path | None = None,
     ) -> Machine:
-        """That of a run; what isolates commands is tried out.
+        """That of a run, which keeps in the file `commands` which of them run; what isolates them is tried out.
 
         Raises:
             LlmdoError: This system has no such commands, or cannot isolate them where that is required.
@@ -107,6 +113,8 @@ class Machine:
         limits, prlimit = settings.limits, _prlimit(found)
         prefix = [] if prlimit is None else processes.limited([], limits, prlimit, limits.processes)
         isolation, sandbox = bubblewrap.isolate(settings.isolation, root, found, prefix, environ)
+        if commands is not None:
+            forget(commands)
         return cls(
             root=root.resolve(),
             files=files,
@@ -116,6 +124,7 @@ class Machine:
             isolation=isolation,
             sandbox=sandbox,
             environ=environ,
+            commands=commands,
         )
 
     @property
@@ -166,13 +175,18 @@ class Machine:
             keep = self.settings.limits.output_bytes
             try:
                 finished = processes.execute(
-                    words, cwd=self.root, env=env, seconds=seconds, keep=keep, stop=stop
+                    partial(self._start, words, env), seconds=seconds, keep=keep, stop=stop
                 )
             except OSError as error:
                 raise CommandRefused(
                     f"`{command[0]}` cannot be started: {error.strerror or error}"
                 ) from error
         return finished, set_aside_intruders(self.root, exposure, self.governing) if exposure.writable else ()
+
+    def _start(self, words: list[str], env: Mapping[str, str]) -> Child:
+        if self.sandbox is not None:
+            return Alone(words, self.root, env)
+        return Guarded(words, self.root, env, self.commands)
 
     def _exposure(self, grants: Grants) -> Exposure:
         if self.sandbox is not None and grants.search:
@@ -188,7 +202,7 @@ class Machine:
         limits, prlimit = self.settings.limits, _prlimit(self.programs)
         if self.sandbox is None:
             # Without a namespace of its own the limit counts all that the user runs already.
-            already = processes.processes_of_user()
+            already = processes.processes_of_user() + 1  # the guardian
             return processes.limited(plain, limits, prlimit, already + limits.processes)
         also = [] if program.resolve().is_relative_to("/usr") else [program.resolve()]
         if prlimit is None:

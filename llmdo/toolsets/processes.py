@@ -7,19 +7,18 @@ import errno
 import os
 import select
 import selectors
-import signal
-import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from llmdo.shell import ShellLimits
+    from llmdo.toolsets.children import Child
 
 DRAIN_SECONDS = 0.3  # how long what a program left behind may still hold its output
 POLL_SECONDS = 0.05  # how soon the end of a program is noticed where the system does not tell
@@ -65,10 +64,8 @@ class Finished:
     """Whether something that it had started still held its output when it had ended."""
 
 
-def execute(
-    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], seconds: float, keep: int, stop: int
-) -> Finished:
-    """The end of the process that `words` start, in a session of its own; afterwards its group is gone.
+def execute(start: Callable[[], Child], *, seconds: float, keep: int, stop: int) -> Finished:
+    """The end of the program that `start` starts; afterwards nothing of it is left that could be ended.
 
     Blocks until then. A byte to read from the descriptor `stop` ends it early.
 
@@ -77,23 +74,13 @@ def execute(
     """
     if select.select([stop], [], [], 0)[0]:
         raise InterruptedError(errno.EINTR, os.strerror(errno.EINTR))
-    process = subprocess.Popen(
-        words,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    with process, _Watch(process, keep, stop) as watch:
+    with closing(start()) as child, child.process, _Watch(child, keep, stop) as watch:
         try:
             watch.until(time.monotonic() + seconds)
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            child.end()
             watch.drain(DRAIN_SECONDS)
-            status = process.wait()
+            status = child.status()
     return Finished(
         status=status,
         stdout=watch.stdout,
@@ -105,40 +92,34 @@ def execute(
 
 
 class _Watch:
-    """Reads the outputs of a process while it runs, and notices its end without taking its number from it."""
+    """Reads the outputs of a program while it runs, and notices its end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], keep: int, stop: int) -> None:
+    def __init__(self, child: Child, keep: int, stop: int) -> None:
         self.stdout, self.stderr = Captured(keep), Captured(keep)
         self.timed_out = self.stopped = self.left_behind = False
-        self._pid = process.pid
+        self._child = child
         self._selector = selectors.DefaultSelector()
         self._open = 0
-        self._ended = False
-        for pipe, captured in ((process.stdout, self.stdout), (process.stderr, self.stderr)):
+        for pipe, captured in ((child.process.stdout, self.stdout), (child.process.stderr, self.stderr)):
             assert pipe is not None, "both outputs are pipes"  # noqa: S101
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe.fileno(), selectors.EVENT_READ, captured)
             self._open += 1
         self._stop = stop
         self._selector.register(stop, selectors.EVENT_READ)
-        self._end = -1
-        if hasattr(os, "pidfd_open"):
-            with suppress(OSError):
-                self._end = os.pidfd_open(process.pid)
-                self._selector.register(self._end, selectors.EVENT_READ)
+        if child.tells >= 0:
+            self._selector.register(child.tells, selectors.EVENT_READ)
 
     def __enter__(self) -> _Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._selector.close()
-        if self._end >= 0:
-            os.close(self._end)
 
     def until(self, deadline: float) -> None:
         """Returns when the process has ended, or at the deadline, or when it was stopped."""
         while not self.stopped:
-            if self._has_ended():
+            if self._child.has_ended():
                 self.drain(DRAIN_SECONDS)
                 self.left_behind = self._open > 0
                 return
@@ -152,13 +133,6 @@ class _Watch:
         deadline = time.monotonic() + seconds
         while self._open and (left := deadline - time.monotonic()) > 0:
             self._read(min(left, POLL_SECONDS))
-
-    def _has_ended(self) -> bool:
-        # Not reaped yet, so that the number of its group is nobody else's when the group is killed.
-        self._ended = self._ended or bool(
-            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        )
-        return self._ended
 
     def _read(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):

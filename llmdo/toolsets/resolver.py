@@ -43,8 +43,12 @@ class ToolsetResolver:
         paths: PathMap,
         protected: Iterable[str] = (),
         servers: Servers | None = None,
+        commands: Path | None = None,
     ) -> None:
-        """`files` is the opened `root`; `modules` and `servers` are those of the run; `protected` files govern it."""
+        """`files` is the opened `root`; `modules` and `servers` are those of the run; `protected` files govern it.
+
+        In the file `commands` is kept which commands of the run still run; None where nobody would ask.
+        """
         self._root = root.absolute()
         self._servers = servers
         self._graph = graph
@@ -52,6 +56,7 @@ class ToolsetResolver:
         self._paths = paths
         self._protected = frozenset(protected)
         self._modules = modules
+        self._commands = commands
         self._machine: Machine | None = None
 
     @property
@@ -115,7 +120,9 @@ class ToolsetResolver:
     def _prepared(self) -> Machine:
         if self._machine is None:
             root, settings = self._root, self._graph.shell
-            self._machine = Machine.prepare(root, self._files, settings, self._protected)
+            self._machine = Machine.prepare(
+                root, self._files, settings, self._protected, commands=self._commands
+            )
         return self._machine
 
     def _python(self, use: Use) -> AbstractToolset[Any] | type[AbstractToolset[Any]]:

@@ -8,11 +8,8 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -25,6 +22,7 @@ from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Grants, Machine
 from llmdo.toolsets.processes import Finished
 from llmdo.toolsets.programs import Programs, environment
+from tests.alive import gone, long_time, running, waited_for
 
 CANARY = "CANARY-77a2"
 SYSTEM = "/usr/bin:/bin"
@@ -66,35 +64,10 @@ def out(finished: Finished) -> str:
     return finished.stdout.kept.decode() + finished.stderr.kept.decode()
 
 
-def running(word: str) -> list[int]:
-    """The processes with this word in their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def gone(word: str) -> bool:
-    return waited_for(lambda: not running(word))
-
-
-def waited_for(look: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + 20
-    while not look():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 @pytest.fixture
 def long() -> str:
     """Seconds to sleep, of a number by which the processes of this very test are known."""
-    return f"300.{uuid4().int}"
+    return long_time()
 
 
 @both
@@ -115,10 +88,11 @@ def test_a_background_process_is_ended_with_its_command(machine, isolation, long
     assert gone(long)
 
 
-@pytest.mark.needs_bwrap
-def test_a_daemon_is_ended_with_its_command(machine, long) -> None:
+@both
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a session of its own is not found")
+def test_a_daemon_is_ended_with_its_command(machine, isolation, long) -> None:
     line = f"setsid sh -c 'setsid sleep {long} < /dev/null > /dev/null 2>&1 &'; echo started"
-    assert out(run(machine("require"), "sh", "-c", line)) == "started\n"
+    assert out(run(machine(isolation), "sh", "-c", line)) == "started\n"
     assert gone(long)
 
 
@@ -246,7 +220,9 @@ print(done.returncode, os.geteuid(), "CANARY" in done.stdout)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 def test_a_child_cannot_read_the_environment_of_a_process_that_hides() -> None:
     script = (
-        HIDING if os.geteuid() else f"import os\nimport llmdo.toolsets.processes\nos.setuid(65534)\n{HIDING}"
+        HIDING
+        if os.geteuid()
+        else f"import os, subprocess\nimport llmdo.toolsets.processes\nos.setuid(65534)\n{HIDING}"
     )
     env = {**os.environ, "SECRET_TOKEN": CANARY}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)

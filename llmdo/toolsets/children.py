@@ -1,0 +1,183 @@
+"""A program that llmdo starts: by itself, or under a guardian that ends it where llmdo is killed."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.toolsets import guardian
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+END_SECONDS = guardian.KILL_S + 2.0  # how long a guardian has to end what is left
+LOADER = "LD_LIBRARY_PATH"
+"""Without it some builds of Python do not start."""
+
+
+class Child(Protocol):
+    """A program that was started in a session of its own, with its outputs to read."""
+
+    process: subprocess.Popen[bytes]
+
+    @property
+    def tells(self) -> int:
+        """The descriptor to read from when the program may have ended; negative where none tells."""
+
+    def has_ended(self) -> bool:
+        """Whether it has, without taking the number of its group from it."""
+
+    def end(self) -> None:
+        """Ends all that is left of it."""
+
+    def status(self) -> int:
+        """The exit code of what was ended; negative, the signal that did it."""
+
+    def close(self) -> None:
+        """Gives back what it took to watch it."""
+
+
+class Alone:
+    """A program that ends by itself where llmdo is killed, such as bubblewrap."""
+
+    def __init__(self, words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+        self.process = _started(words, cwd, env, subprocess.DEVNULL)
+        self.tells = -1
+        self._ended = False
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                self.tells = os.pidfd_open(self.process.pid)
+
+    def has_ended(self) -> bool:
+        """Whether it has; it is not reaped yet, so the number of its group is nobody else's."""
+        self._ended = self._ended or bool(
+            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        )
+        return self._ended
+
+    def end(self) -> None:
+        """Ends its group."""
+        _kill(self.process)
+
+    def status(self) -> int:
+        """Its exit code."""
+        return self.process.wait()
+
+    def close(self) -> None:
+        """Closes what told of its end."""
+        if self.tells >= 0:
+            os.close(self.tells)
+
+
+class Guarded:
+    """A program under a guardian, which shares its process group, sees its end first and ends what it leaves.
+
+    `commands` is the file in which the guardian keeps that a command runs; None where nobody would ask.
+    """
+
+    def __init__(
+        self, words: Sequence[str], cwd: Path, env: Mapping[str, str], commands: Path | None
+    ) -> None:
+        request = marshal.dumps(
+            (
+                [os.fsencode(word) for word in words],
+                {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
+                os.fsencode(commands) if commands else b"",
+            )
+        )
+        self._socket, theirs = socket.socketpair()
+        # What it is to start is in no list of processes: a command may look there for others of its name.
+        own = {LOADER: os.environ[LOADER]} if LOADER in os.environ else {}
+        script = [sys.executable, "-I", "-S", "-B", guardian.__file__]
+        try:
+            with theirs:
+                self.process = _started(script, cwd, own, theirs.fileno())
+        except BaseException:
+            self._socket.close()
+            raise
+        with suppress(BrokenPipeError, ConnectionResetError):  # its end tells
+            self._socket.sendall(len(request).to_bytes(guardian.NUMBER, "big") + request)
+        self._socket.settimeout(0)
+        self._answers = b""
+        self._is_over = False
+
+    @property
+    def tells(self) -> int:
+        """The socket."""
+        return self._socket.fileno()
+
+    def has_ended(self) -> bool:
+        """Whether the guardian answered, or is gone.
+
+        Raises:
+            OSError: The program cannot be started.
+        """
+        self._hear()
+        if self._answers[:1] == guardian.REFUSED and self._number() is not None:
+            code = self._number() or 0
+            raise OSError(code, os.strerror(code))
+        return self._is_over or self._number() is not None
+
+    def end(self) -> None:
+        """Has the guardian end all that is left, and then ends its group whatever that did."""
+        with suppress(OSError):
+            self._socket.send(guardian.END)
+        deadline = time.monotonic() + END_SECONDS
+        while not self._is_over and (left := deadline - time.monotonic()) > 0:
+            select.select([self._socket], [], [], left)
+            self._hear()
+        _kill(self.process)
+
+    def status(self) -> int:
+        """The program's exit code; that of the guardian where it was killed before it could tell."""
+        ended = self.process.wait()
+        self._hear()
+        code = self._number() if self._answers[:1] == guardian.ENDED else None
+        return ended if code is None else code
+
+    def close(self) -> None:
+        """Closes the socket."""
+        self._socket.close()
+
+    def _hear(self) -> None:
+        """Takes in what the guardian answered by now, and whether it is gone."""
+        try:
+            while chunk := self._socket.recv(1 + guardian.NUMBER):
+                self._answers += chunk
+        except BlockingIOError:
+            return
+        except OSError:  # it went without reading all that was sent
+            pass
+        self._is_over = True
+
+    def _number(self) -> int | None:
+        """The number in its answer; None where there is no whole one yet."""
+        number = self._answers[1 : 1 + guardian.NUMBER]
+        return int.from_bytes(number, "big", signed=True) if len(number) == guardian.NUMBER else None
+
+
+def _started(words: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        words,
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # Not reaped yet, so that the number of its group is nobody else's.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
