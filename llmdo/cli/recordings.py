@@ -101,7 +101,7 @@ def _diverged(
     """Where what runs does something else than it did when it was recorded."""
     from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.recording.terms import Terms
+    from llmdo.runtime.recording.terms import EndedError, Terms
     from llmdo.runtime.telemetry.redaction import Redaction
 
     recorder = Recorder(journal, Redaction.of(options.environ), Terms(live=False, shows_tools=True))
@@ -121,8 +121,8 @@ def _diverged(
     except LlmdoError as error:
         yield f"it cannot begin: {error.message}"
         return
-    last = journal.last("end")
-    if recorder.brake.reason is not None:
-        yield recorder.brake.reason.message
+    last, reason = journal.last("end"), recorder.brake.reason
+    if reason is not None and not isinstance(reason, EndedError):
+        yield reason.message
     elif last is not None and (outcome.status, outcome.output) != (last.outcome, last.data["output"]):
         yield f"it ends otherwise: {outcome.status}, it was {last.outcome}"

@@ -18,7 +18,9 @@ from llmdo.cli.watch import WatchOptions, watching
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
+from llmdo.journal.questions import waiting
 from llmdo.journal.store import SUFFIX, read_journal
+from llmdo.journal.summary import ending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +109,8 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
         return FINE
     for difference in recorder.differences:
         say(f"error: {difference}")
-    code = report(outcome, as_json=options.json, unasked=False)
+    questions = waiting(journal, ending(journal)) if outcome.status == "waiting" else {}
+    code = report(outcome, as_json=options.json, unasked=False, questions=questions)
     return FINDINGS if recorder.differences else code
 
 

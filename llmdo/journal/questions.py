@@ -39,14 +39,20 @@ class Waiting:
         return bool(self.said["terminal_only"])
 
 
-def waiting(journal: Journal) -> dict[str, Waiting]:
-    """The questions of a run that wait, by call path and in its order: in which they came is chance."""
+def waiting(journal: Journal, ended: Entry | None = None) -> dict[str, Waiting]:
+    """The questions of a run that wait, by call path and in its order: in which they came is chance.
+
+    With `ended`, the entry that says how the run ended, those that waited then.
+    """
     if next(journal.entries("asked"), None) is None:
         return {}  # the decisions of a long run are many
-    now, foreign = time.time(), foreign_answers(journal)
+    now, foreign = ended.at if ended else time.time(), foreign_answers(journal)
     found: dict[str, Waiting] = {}
-    for entry in journal.entries("asked", "answered", "decision"):
-        if entry.kind == "asked":
+    for entry in journal.entries("asked", "answered", "decision", *(("end",) if ended else ())):
+        if entry.kind == "end":
+            if ended and entry.step == ended.step:
+                break
+        elif entry.kind == "asked":
             found[entry.path] = Waiting(path=entry.path, key=entry.digest, said=entry.data)
         elif entry.kind == "decision" or (is_valid(entry, now) and counts(entry, foreign)):
             found.pop(entry.path, None)

@@ -223,6 +223,12 @@ def _text(said: Mapping[str, Any]) -> str:
     return ""
 
 
+def ending(journal: Journal) -> Entry | None:
+    """The entry which says how the run ended; None where its last process ended without a word, or still works."""
+    last = journal.last("end")
+    return last if last is not None and last.step >= journal.counted().get("session", 0) else None
+
+
 def unfinished(journal: Journal) -> dict[str, str]:
     """The tools that were started and did not finish, by call path."""
     started = {(entry.path, entry.step) for entry in journal.entries("started")}

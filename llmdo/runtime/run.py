@@ -25,7 +25,7 @@ from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
-from llmdo.runtime.recording.keeping import begin, kept
+from llmdo.runtime.recording.keeping import begin, kept, retold
 from llmdo.runtime.recording.terms import WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
@@ -193,22 +193,31 @@ def _ended(
 ) -> RunOutcome:
     """The outcome of the run, of which its events are told first."""
     entry, ledger = config.entry, config.ledger
-    frames = frames_of(failure) if failure else ()
-    config.on_event(RunFinished(path=entry.name, run=config.run, status=status, error=error, frames=frames))
-    return RunOutcome(
+    outcome = RunOutcome(
         run=config.run,
         entry=config.entry.name,
         status=status,
         output=output,
-        error=error or ledger.stop.reason,
+        error=error,
         hint=failure.hint if failure else None,
         is_typed=entry.worker is not None and config.signatures[entry.worker.name].gives is not None,
-        frames=frames,
+        frames=frames_of(failure) if failure else (),
         reached=None if status == "completed" else ledger.said,
         usage=replace(usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered),
         usage_by_worker={name: usage_of(used) for name, used in sorted(ledger.by_worker.items())},
         denied=tuple(ledger.denied),
     )
+    outcome = retold(config.recorder, outcome)
+    config.on_event(
+        RunFinished(
+            path=entry.name,
+            run=config.run,
+            status=outcome.status,
+            error=outcome.error,
+            frames=outcome.frames,
+        )
+    )
+    return replace(outcome, error=outcome.error or ledger.stop.reason)
 
 
 def _work_of(config: RuntimeConfig, modules: Modules, text: str) -> Callable[[AgentRuntime], Awaitable[str]]:

@@ -24,6 +24,7 @@ from llmdo.runtime.recording.terms import WaitingError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from llmdo.diagnostic import LlmdoError
     from llmdo.journal import Journal
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding
@@ -44,7 +45,9 @@ class Postponed:
         self._begun = 0
         """How often something began, which tells one pause from another."""
         self._waiting: list[str] = []
-        """The call paths at which a question waits."""
+        """The call paths at which a question waits, or a replay is where its run ended."""
+        self._end: LlmdoError | None = None
+        """Why the run stops then, where not for its questions."""
         self._seen = 0
         """The number of the last entry that was looked at for questions and answers."""
         self._asked: dict[str, Entry] = {}
@@ -143,9 +146,13 @@ class Postponed:
         found: dict[str, Any] = json.loads(self._encoding.plain(record_of(question)).body)
         return found
 
-    async def wait(self, path: str) -> NoReturn:
-        """Never returns: the run stops as soon as all that goes on in it are questions like this one."""
+    async def wait(self, path: str, end: LlmdoError | None = None) -> NoReturn:
+        """Never returns: the run stops as soon as all that goes on in it are places like this one.
+
+        It stops for `end`, where that is given, else for its questions.
+        """
         self._waiting.append(path)
+        self._end = self._end or end
         self._look_later()
         await asyncio.get_running_loop().create_future()
         raise AssertionError
@@ -170,7 +177,7 @@ class Postponed:
             return
         number = len(self._waiting)
         what = "1 question waits" if number == 1 else f"{number} questions wait"
-        self._brake.stop(WaitingError(f"{what} for an answer"))
+        self._brake.stop(self._end or WaitingError(f"{what} for an answer"))
 
 
 def _is_about(asked: Entry, key: str, record: Mapping[str, Any]) -> bool:

@@ -96,6 +96,8 @@ async def judge(
     while True:
         recorded = await _recorded(recorder, call, ends) if recorder else None
         if recorded is None:
+            if recorder:
+                await recorder.require_undecided(call.path, call.tool)
             call = await origin.derived(call) if origin else call
             told = await _decision(config, frame, call, ctx, origin)
             if recorder:

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from llmdo import digest, lock
+from llmdo.backtrace import Frame
 from llmdo.journal import Runs
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.entries import JournalError
+from llmdo.journal.summary import ending
+from llmdo.runtime.ledger import DeniedCall
+from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.recording.terms import EndedError
 from llmdo.runtime.telemetry.redaction import Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.journal.entries import Entry
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.options import RunOptions
-    from llmdo.runtime.outcome import RunOutcome
+
+_AS_THEY_ARE = ("run", "entry", "status", "output", "reached", "error", "hint", "is_typed")
+"""What the journal keeps of an outcome as it is."""
 
 
 @contextmanager
@@ -63,6 +72,47 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
     isolation = config.resolver.isolation
     await config.recorder.begin(binding, options.mode, str(isolation) if isolation else None, options.limits)
+
+
+def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
+    """`outcome`, or where a replay came to it that found nothing amiss, how the run ended that it repeats.
+
+    A replay stops where nothing is recorded any more: what stopped the run itself, a person, a question, a provider, is
+    not there to do it again. Of a run that completed, what was repeated counts.
+    """
+    if recorder is None or recorder.terms.live:
+        return outcome
+    reason = recorder.brake.reason
+    if isinstance(reason, EndedError) or (reason is None and not recorder.terms.shows_tools):
+        ended = ending(recorder.journal)
+        if ended is not None and ended.outcome != "completed":
+            return outcome_in(ended)
+    return outcome
+
+
+def outcome_in(ended: Entry) -> RunOutcome:
+    """How a run ended, as the entry says.
+
+    Raises:
+        JournalError: It does not.
+    """
+    said = ended.data
+    try:
+        by_worker = {name: _usage_in(used) for name, used in said["usage_by_worker"].items()}
+        return RunOutcome(
+            **{name: said[name] for name in _AS_THEY_ARE},
+            frames=tuple(Frame(**one) for one in said["frames"]),
+            usage=_usage_in(said["usage"]),
+            usage_by_worker=by_worker,
+            denied=tuple(DeniedCall(**{**one, "reasons": tuple(one["reasons"])}) for one in said["denied"]),
+        )
+    except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
+        raise JournalError(f"{ended.path}: the journal does not say how its run ended") from error
+
+
+def _usage_in(said: Mapping[str, Any]) -> Usage:
+    cost = said["cost_usd"]
+    return Usage(**{**said, "cost_usd": None if cost is None else Decimal(str(cost))})
 
 
 async def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pydantic_core import PydanticSerializationError
 
 from llmdo.diagnostic import LlmdoError
-from llmdo.journal.entries import Entry, lineage
+from llmdo.journal.entries import Entry
 from llmdo.journal.store import digest_of
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
@@ -21,6 +21,7 @@ from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference, excerpt
 from llmdo.runtime.recording.encoding import Decoding, Encoding
+from llmdo.runtime.recording.horizon import Horizon
 from llmdo.runtime.recording.retold import end_again, ending_of, told_of
 from llmdo.runtime.recording.secrets import require_whole
 from llmdo.runtime.recording.sessions import run_entry, session_entry
@@ -65,8 +66,8 @@ class Recorder:
         self._commits = Commits(journal)
         self.trail = Trail(journal, redaction, is_live=self.terms.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
+        self._horizon = Horizon(journal, self.terms, self.brake, self._postponed)
         self._steps: Counter[tuple[str, Kind]] = Counter()
-        self._returns: dict[str, Entry | None] = {}
         self._session = 1
         self.differences: list[str] = []
         """What tools returned that ran again and what they returned then, a sentence each."""
@@ -120,8 +121,9 @@ class Recorder:
                     await self.brake.pull(
                         DivergenceError(f"{path}: request {step} is not the recorded one: {found}")
                     )
-                return self.decoding.response(said["response"])
-            await self._require_live(path, f"asks its model for the time {step}")
+                with self._postponed.busy(f"{path}@{step}"):
+                    return self.decoding.response(said["response"])
+            await self._horizon.require_live(path, f"asks its model for the time {step}")
         with self._postponed.busy(f"{path}@{step}"):
             response = await work()
         packed = self.encoding.response(response)
@@ -184,7 +186,7 @@ class Recorder:
                 if entry.outcome == "success":
                     return self.decoding.result(entry.data)
                 end_again(entry.outcome, entry.data)
-            await self._require_live(path, f"calls `{execution.tool}`")
+            await self._horizon.require_live(path, f"calls `{execution.tool}`")
             require_whole(execution, self.journal, self.encoding)
             if not execution.is_live:
                 await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
@@ -297,7 +299,7 @@ class Recorder:
                 if entry.outcome != "success":
                     end_again(entry.outcome, entry.data)
                 return self.decoding.handed(entry.data["files"])
-            await self._require_live(path, "is handed files")
+            await self._horizon.require_live(path, "is handed files")
         contents: Mapping[str, bytes] = {}
         failure: Exception | None = None
         content: list[UserContent] = []
@@ -365,6 +367,16 @@ class Recorder:
             self._next(path, "decision")
             return told_in(path, entry.data)
 
+    async def require_undecided(self, path: str, tool: str) -> None:
+        """Returns where a call may be decided on that is not yet: in a replay nothing is.
+
+        Raises:
+            LlmdoError: The call is part of one that failed at this place.
+        """
+        if not self.terms.live:
+            async with self._certain:
+                await self._horizon.require_live(path, f"calls `{tool}`")
+
     def has_called(self, path: str) -> bool:
         """Whether the journal holds that code called a worker at `path`."""
         return self.journal.get(path, "decision") is not None
@@ -425,30 +437,6 @@ class Recorder:
         outcome = "failed" if error is not None else "success"
         self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
         return error
-
-    async def _require_live(self, path: str, what: str) -> None:
-        """Returns where what is not recorded may happen at `path`: nowhere within a delegate that is over.
-
-        Raises:
-            LlmdoError: The call, or one that it is part of, failed at this place.
-        """
-        for above in lineage(path):
-            if above not in self._returns:
-                self._returns[above] = self.journal.get(above, "return")
-            if (returned := self._returns[above]) is not None:
-                if (failure := returned.data["error"]) is not None:
-                    raise LlmdoError(failure)
-                over = f"{path} {what}, which the journal does not hold, although {above} returned"
-                await self.brake.pull(DivergenceError(over))
-        if self.terms.live:
-            return
-        last = None
-        for entry in self.journal.entries("end"):
-            last = entry
-        if last is not None and last.outcome == "failed":
-            raise LlmdoError(last.data["error"])
-        ends = " and ends here" if last is None or last.outcome != "completed" else ""
-        await self.brake.pull(DivergenceError(f"{path} {what}, which the journal does not hold{ends}"))
 
     def _next(self, path: str, kind: Kind) -> int:
         self._steps[path, kind] += 1

@@ -59,6 +59,10 @@ class ReachedError(LlmdoError):
     """The run is where it was to stop."""
 
 
+class EndedError(LlmdoError):
+    """A replay is where the run ended that it repeats."""
+
+
 class WaitingError(LlmdoError):
     """All that goes on in the run are questions that somebody answers later."""
 
