@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import threading
 import time
+from contextlib import contextmanager
+from errno import EIO
 from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console, Group
@@ -19,6 +22,7 @@ from llmdo.render.progress import Progress, nodes
 from llmdo.runtime.telemetry.events import UNPAID, ModelResponded, RunStarted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from rich.console import RenderableType
@@ -68,19 +72,36 @@ class Display:
         )
 
     def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
+        with self._outliving():
+            if self._live:
+                self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live:
-            self._live.stop()
-        self._flush()
+        with self._outliving():
+            if self._live:
+                self._live.stop()
+            self._flush()
 
     def __call__(self, event: Event) -> None:
         """Takes in what happened, and says it where it is worth a line."""
+        with self._outliving():
+            self._take(event)
+
+    @contextmanager
+    def _outliving(self) -> Iterator[None]:
+        """Around what is drawn: a terminal that is closed, which under `nohup` nobody hears, ends no run by that."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno != EIO:
+                raise
+            self._live = None
+            silence(self._stream, sys.stdout)
+
+    def _take(self, event: Event) -> None:
         with self._lock:
             was_asked = bool(self._progress.asked)
             self._progress.apply(event, time.monotonic())
@@ -128,6 +149,19 @@ class Display:
     def _draw(self) -> RenderableType:
         with self._lock:
             return draw(self._progress, time.monotonic(), self._console.height, self._console.width)
+
+
+def silence(*streams: TextIO) -> None:
+    """Sends to nowhere from now on what is written to those of `streams` that are terminals which were closed."""
+    for stream in streams:
+        try:
+            descriptor = stream.fileno()
+        except OSError:  # none of the operating system's
+            continue
+        if stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)
 
 
 def is_alive(stream: TextIO) -> bool:

@@ -11,6 +11,7 @@ from llmdo.runtime.approvals.approver import (
     Approver,
     ApproveSome,
     AskLater,
+    GoneError,
     Question,
     RejectAll,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "CallFrame",
     "DeniedCall",
     "DepthLimit",
+    "GoneError",
     "ModelChoice",
     "PolicyRefusal",
     "Question",

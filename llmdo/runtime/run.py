@@ -14,6 +14,7 @@ from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 
 from llmdo.backtrace import frames_of
 from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.calls import (
     AgentRuntime,
     below,
@@ -175,6 +176,8 @@ async def _outcome(
             cancellation = cancelled
     except WaitingError as waiting:
         status, error = "waiting", str(waiting)
+    except GoneError as gone:
+        status, error = "interrupted", str(gone)
     except TimeoutError as late:
         error = (
             f"the run took longer than {entry.limits.seconds:g} seconds" if clock.expired() else told(late)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.journal.questions import MOST_HOURS
+from tests.runtime.ptys import Person, wait_for
 
 from .conftest import Llmdo
 
@@ -239,3 +241,26 @@ def test_the_questions_of_a_run_that_goes_on_are_shown_and_not_answered(llmdo: L
     assert llmdo("approve", "last", "--yes", path, cwd=asking).code == 0
     assert llmdo("resume", "last", cwd=asking).code == 0
     assert files(asking) == ["0.txt"]
+
+
+def test_a_terminal_that_goes_away_under_a_question_has_not_answered_it(llmdo: Llmdo, asking: Path) -> None:
+    """As under `nohup`: nobody hears the terminal hang up. Two more questions wait for their turn."""
+
+    def leave(person: Person) -> None:
+        os.dup2(os.open(os.devnull, os.O_RDWR), person.master)
+
+    words = [
+        "-c",
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from llmdo.__main__ import main; main()",
+    ]
+    with Person(leave) as person:
+        running = person.start([sys.executable, *words, "run", "main", "go"], asking, dict(os.environ))
+        wait_for(running)
+    assert json.loads(llmdo("runs", "--format", "json", cwd=asking).out)["runs"][0]["status"] == "interrupted"
+    shown = llmdo("runs", "show", "last", cwd=asking).out
+    assert "the terminal was closed while a question waited there" in shown
+    audit = json.loads(llmdo("audit", "last", "--format", "json", cwd=asking).out)["records"]
+    assert "write_file" not in {record.get("tool") for record in audit}
+    asked = llmdo("resume", "last", cwd=asking)
+    assert (asked.code, asked.err.count("waiting: main/writer#")) == (3, 3)
+    assert requests(asking) == 4

@@ -7,8 +7,9 @@ import os
 import pty
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
+from pathlib import Path
 from typing import TextIO
 
 import pytest
@@ -292,3 +293,25 @@ def test_no_color_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
             display(event)
         display._live.refresh()
     assert "\x1b[36m" not in b"".join(seen).decode()
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_a_terminal_that_is_closed_is_drawn_on_no_more(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
+    person, program = pty.openpty()
+    with os.fdopen(program, "w", encoding="utf-8", buffering=1) as stream:
+        display = Display(stream, detail=2, approvals="prompt", redaction=NOTHING)
+        with display:
+            os.close(person)
+            for event in [*begun("main"), Asked(path="main/a#1", tool="a"), answered("main"), *ended("main")]:
+                display(event)
+        stream.write("whoever says more says it to nobody")
+
+
+def test_a_disk_that_is_full_is_not_taken_for_a_terminal_that_was_closed() -> None:
+    with (
+        suppress(OSError),  # of closing it
+        Path("/dev/full").open("w", buffering=1, encoding="utf-8") as stream,
+        pytest.raises(OSError, match="No space left"),
+    ):
+        Display(stream, detail=2, approvals="prompt", redaction=NOTHING)(begun("main")[0])

@@ -12,13 +12,14 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
 from llmdo.authority import Capability
-from llmdo.runtime import Answer, AskOnTerminal, Question, RejectAll, approver_at
+from llmdo.runtime import Answer, AskOnTerminal, GoneError, Question, RejectAll, approver_at
 
 from .building import go, graph, script, toolset, worker
 
@@ -46,9 +47,9 @@ def terminal() -> Iterator[tuple[int, TextIO]]:
     os.close(person)
 
 
-async def shown(screen: io.StringIO, questions: int) -> None:
-    """Waits until so many questions are on the screen."""
-    while screen.getvalue().count("[no]") < questions:  # noqa: ASYNC110  # a screen tells nobody
+async def shown(screen: io.StringIO, questions: int, said: str = "[no]") -> None:
+    """Waits until so many questions are on the screen, or as often what is `said`."""
+    while screen.getvalue().count(said) < questions:  # noqa: ASYNC110  # a screen tells nobody
         await asyncio.sleep(0.01)
 
 
@@ -127,6 +128,43 @@ def test_a_cancelled_question_frees_its_thread() -> None:
 
     with terminal() as (_, source):
         asyncio.run(scenario(source))  # ends only when every thread of the loop has
+
+
+def close(person: int) -> None:
+    """Takes the terminal away from the program, as closing its window does."""
+    os.dup2(os.open(os.devnull, os.O_RDWR), person)
+
+
+@pytest.mark.parametrize("typed", [b"", b"on", b"show\n", b"edit\n", b"edit\n{}"])
+def test_a_terminal_that_goes_away_answers_nothing(typed: bytes) -> None:
+    screen = io.StringIO()
+
+    async def scenario(person: int, source: TextIO) -> Answer:
+        asked = replace(question(path="a.txt"), fault_of=lambda _: None)
+        asking = asyncio.create_task(AskOnTerminal(source, screen).ask(asked))
+        await shown(screen, 1)
+        os.write(person, typed)
+        if typed.startswith(b"show"):
+            await shown(screen, 2)
+        if typed.startswith(b"edit"):
+            await shown(screen, 1, "type them anew")
+        close(person)
+        return await asking
+
+    with terminal() as (person, source), pytest.raises(GoneError, match="the terminal was closed"):
+        asyncio.run(scenario(person, source))
+
+
+def test_a_terminal_that_is_gone_is_not_asked() -> None:
+    class Screen(io.StringIO):
+        def write(self, text: str) -> int:
+            return os.write(source.fileno(), text.encode())
+
+    with terminal() as (person, source):
+        close(person)
+        for screen in (Screen(), io.StringIO()):
+            with pytest.raises(GoneError, match="the terminal was closed"):
+                asyncio.run(AskOnTerminal(source, screen).ask(question(path="a.txt")))
 
 
 def test_without_a_terminal_nobody_is_asked() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.authority import ONLY_BY_FULL_NAME
-from llmdo.diagnostic import joined
+from llmdo.diagnostic import LlmdoError, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,11 +72,19 @@ class Answer:
     """Whether nobody has answered yet: the run stops, and goes on when somebody has."""
 
 
+class GoneError(LlmdoError):
+    """Whoever was asked is gone, which is no answer: the run ends, and who goes on with it is asked again."""
+
+
 class Approver(Protocol):
     """Answers the questions of one run, some of them asked at the same time."""
 
     async def ask(self, question: Question) -> Answer:
-        """The answer to `question`."""
+        """The answer to `question`.
+
+        Raises:
+            GoneError: Nobody is there any more who could give one.
+        """
         ...
 
 

@@ -7,10 +7,11 @@ import os
 import select
 import sys
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from llmdo.diagnostic import excerpt
-from llmdo.runtime.approvals.approver import BEFORE, Answer, RejectAll
+from llmdo.runtime.approvals.approver import BEFORE, Answer, GoneError, RejectAll
 from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, LeftOut, describe, rows, visible
 from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse
 
@@ -23,6 +24,8 @@ POLL_SECONDS = 0.1  # how long a cancelled question may still hold its thread
 PERSON = "a person at the terminal"
 USUAL_COLUMNS = 80  # where a terminal does not know
 LONGEST_LINE = 65_536  # bytes: what a terminal hands over at once is shorter
+
+_GONE = "the terminal was closed while a question waited there"
 
 _WORDS = {
     "once": "allow this call",
@@ -54,7 +57,11 @@ class AskOnTerminal:
         """The keys of the calls that are allowed for the rest of their run."""
 
     async def ask(self, question: Question) -> Answer:
-        """What the person answers, or has answered for this very call before; the end of input is a no."""
+        """What the person answers, or has answered for this very call before; the end of input is a no.
+
+        Raises:
+            GoneError: The terminal is.
+        """
         async with self._one_at_a_time:
             if question.key in self._allowed:
                 return Answer(allowed=True, by=f"{PERSON}{BEFORE}", at_terminal=True)
@@ -70,9 +77,10 @@ class AskOnTerminal:
             if self._columns() < NARROWEST:
                 return _no(f"the terminal has fewer than {NARROWEST} columns, too few to show the call")
             # Before every line: of several that were pasted at once, none but the first was an answer to this.
-            _drop_typed_ahead(self._source)
+            with _present():
+                _drop_typed_ahead(self._source)
             self._say("allow? [no] ")
-            line = _read_line(self._source, cancelled)
+            line = self._read_line(cancelled)
             if not line.endswith("\n"):
                 return _no("the input ended")
             word, _, rest = line.strip().partition(" ")
@@ -99,15 +107,13 @@ class AskOnTerminal:
     def _show(self, question: Question, *, folded: bool) -> bool:
         """Puts the question on the screen; whether all of it is there."""
         columns = self._columns()
-        is_whole = True
-        for row in describe(question, columns, folded=folded):
-            is_whole = is_whole and not isinstance(row, LeftOut)
-            self._screen.write(f"{row}\n")
+        drawn = list(describe(question, columns, folded=folded))
+        self._say("".join(f"{row}\n" for row in drawn))
         if columns < USUAL_COLUMNS:
             self._say(f"{' '.join(_words(question))}\n")
         else:
             self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
-        return is_whole
+        return not any(isinstance(row, LeftOut) for row in drawn)
 
     def _allow(self, question: Question, *, lasts: bool) -> Answer:
         if lasts and question.key is not None:
@@ -140,9 +146,21 @@ class AskOnTerminal:
                 self._say(f"{MARGIN}{row}\n")
         self._say("type them anew, then an empty line:\n")
         typed = ""
-        while (line := _read_line(self._source, cancelled)).strip():
+        while (line := self._read_line(cancelled)).strip():
             typed += line
         return typed
+
+    def _read_line(self, cancelled: threading.Event) -> str:
+        """The next line that the person types.
+
+        Raises:
+            GoneError: The input ended because the terminal is gone, not because the person ended it.
+        """
+        with _present():
+            line = _read_line(self._source, cancelled)
+        if not (line.endswith("\n") or cancelled.is_set() or self._source.isatty()):
+            raise GoneError(_GONE)
+        return line
 
     def _columns(self) -> int:
         try:
@@ -151,8 +169,22 @@ class AskOnTerminal:
             return USUAL_COLUMNS
 
     def _say(self, text: str) -> None:
-        self._screen.write(text)
-        self._screen.flush()
+        with _present():
+            self._screen.write(text)
+            self._screen.flush()
+
+
+@contextmanager
+def _present() -> Iterator[None]:
+    """Around what a terminal does as long as it is there.
+
+    Raises:
+        GoneError: It is not any more.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise GoneError(_GONE) from error
 
 
 def _words(question: Question) -> Iterator[str]:
@@ -172,7 +204,10 @@ def _drop_typed_ahead(source: TextIO) -> None:
     if sys.platform != "win32":
         import termios
 
-        termios.tcflush(source.fileno(), termios.TCIFLUSH)
+        try:
+            termios.tcflush(source.fileno(), termios.TCIFLUSH)
+        except termios.error as error:
+            raise OSError(*error.args) from error
 
 
 def _read_line(source: TextIO, cancelled: threading.Event) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.authority import decide
 from llmdo.diagnostic import joined
-from llmdo.runtime.approvals.approver import Answer, Question, advice_on
+from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused
 from llmdo.runtime.gate.identity import Unidentified, key_of
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
@@ -205,6 +205,15 @@ async def _stop(config: RuntimeConfig, decided: Decided) -> None:
     raise Refused(f"`{decided.tool}` was not called: the run was ended")
 
 
+async def _abandon(config: RuntimeConfig, call: Call, gone: GoneError) -> NoReturn:
+    """Ends the run as interrupted: nobody decided, and nothing is kept that says so."""
+    if config.recorder:
+        await config.recorder.brake.pull(gone)
+    config.ledger.stop(gone.message)
+    await asyncio.sleep(0)
+    raise Refused(f"`{call.tool}` was not called: {gone.message}")
+
+
 async def _objection(
     config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None
 ) -> str | None:
@@ -280,6 +289,8 @@ async def _asked(
         return _counting(question, given)
     try:
         answer: object = await config.approver.ask(question)
+    except GoneError as gone:
+        await _abandon(config, call, gone)
     except Exception as error:  # an approver that fails must not be one that approves, nor end the run
         return Answer(allowed=False, by="nobody", reason=f"the approver failed: {type(error).__name__}")
     if not isinstance(answer, Answer) or not isinstance(answer.allowed, bool):
