@@ -42,7 +42,10 @@ def note_forced(root: Path) -> None:
     def force(descriptor: int) -> None:
         size = os.fstat(descriptor).st_size
         real(descriptor)
-        (root / FORCED).write_text(str(size))
+        # Beside it first, so that a kill meanwhile leaves the number before, and not half of one.
+        noted = root / f"{FORCED}.new"
+        noted.write_text(str(size))
+        noted.replace(root / FORCED)
 
     store.force = force
 
