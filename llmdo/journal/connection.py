@@ -79,7 +79,8 @@ class Translated:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, sqlite3.Error):
+        # A damaged name comes back in SQLite's own message, which Python then cannot decode.
+        if not isinstance(error, sqlite3.Error | UnicodeDecodeError):
             return
         path, work, text = self._path, self._work, str(error)
         if "full" in text:
