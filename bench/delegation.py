@@ -1,7 +1,8 @@
 """Times delegation beside the same agents in bare pydantic-ai, every policy on: `python -m bench.delegation`.
 
-Both sides run the same scripted models, pass usage and limits on, and build each agent once. Ours besides decides
-about every call by rules, ceilings, an approver and a policy, keeps the budgets and tells of what happens.
+All sides run the same scripted models, pass usage and limits on, and build each agent once. Ours besides decides
+about every call by rules, ceilings, an approver and a policy, keeps the budgets and tells of what happens; the last
+one keeps a journal as well, with every question and answer.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import platform
 import statistics
 import tempfile
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +29,8 @@ from llmdo import digest
 from llmdo.authority import Capability, Rule
 from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Use, Worker
 from llmdo.runtime import ApproveAll, RunOptions, run
+from llmdo.runtime.preparation import new_run
+from llmdo.runtime.recording.keeping import keeping
 from llmdo.source import Source
 from llmdo.syntax.document import Document, Place
 from llmdo.values import replace
@@ -119,8 +125,8 @@ def bare(shape: Shape) -> Callable[[], Awaitable[int]]:
     return work
 
 
-def governed(shape: Shape, root: Path) -> Callable[[], Awaitable[int]]:
-    """Runs the same as a team under every policy; the model requests that it took."""
+def governed(shape: Shape, root: Path, *, journal: bool) -> Callable[[], Awaitable[int]]:
+    """Runs the same as a team under every policy, with or without a journal; the model requests that it took."""
     lines = [
         f"{name(level)} = bench.delegation.{shape!r}.model_of({level})" for level in range(shape.depth + 1)
     ]
@@ -131,8 +137,12 @@ def governed(shape: Shape, root: Path) -> Callable[[], Awaitable[int]]:
 
     async def work() -> int:
         events: list[Event] = []
-        options = RunOptions(approver=ApproveAll(), policy=Policy(), on_event=events.append)
-        outcome = await run(graph, root=root, prompts=prompts, entry="go", options=options)
+        name = new_run()
+        with keeping(root, name, {}) if journal else nullcontext() as recorder:
+            options = RunOptions(
+                approver=ApproveAll(), policy=Policy(), on_event=events.append, run=name, recorder=recorder
+            )
+            outcome = await run(graph, root=root, prompts=prompts, entry="go", options=options)
         if outcome.status != "completed" or outcome.denied:
             raise SystemExit(f"the run did not complete: {outcome.error or outcome.denied[0]}")
         return outcome.usage.requests
@@ -184,21 +194,29 @@ def team(shape: Shape) -> Graph:
     )
 
 
-def measure(shape: Shape, rounds: int) -> tuple[list[float], list[float]]:
-    """CPU milliseconds of each round: bare, governed. The sides take turns at going first."""
+def measure(shape: Shape, rounds: int) -> dict[str, list[float]]:
+    """CPU milliseconds of each round of each side. The sides take turns at going first."""
     with tempfile.TemporaryDirectory() as folder:
-        sides = [bare(shape), governed(shape, Path(folder))]
-        times: list[list[float]] = [[], []]
+        sides = {
+            "bare": bare(shape),
+            "governed": governed(shape, Path(folder), journal=False),
+            "with a journal": governed(shape, Path(folder), journal=True),
+        }
+        times: dict[str, list[float]] = {side: [] for side in sides}
         requests = set()
         for number in range(rounds + 1):
-            for side in (0, 1) if number % 2 else (1, 0):
+            for side in sides if number % 2 else reversed(sides):
                 gc.collect()
                 start = time.process_time()
                 requests.add(asyncio.run(sides[side]()))  # type: ignore[arg-type]
                 times[side].append((time.process_time() - start) * 1000)
     if len(requests) != 1:
         raise SystemExit(f"the sides did not do the same: {sorted(requests)} requests")
-    return times[0][1:], times[1][1:]
+    return {side: taken[1:] for side, taken in times.items()}
+
+
+TARGETS = {"governed": {1: 1.05, 4: 1.10}, "with a journal": {1: 1.20, 4: 1.25}}
+"""The most that each side may cost, by the depth."""
 
 
 def main() -> None:
@@ -210,15 +228,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--together", type=int, default=10, help="calls in one response of the first worker")
     chosen = parser.parse_args()
+    print(f"pydantic-ai {version('pydantic-ai-slim')}, Python {platform.python_version()}")
     for depth in (1, 4):
         shape = Shape(delegations=chosen.delegations, depth=depth, together=chosen.together)
-        before, after = measure(shape, chosen.rounds)
-        ratios = [mine / theirs for theirs, mine in zip(before, after, strict=True)]
+        times = measure(shape, chosen.rounds)
+        bare_times = times.pop("bare")
         print(
-            f"depth {depth}, {shape.delegations} delegations: bare {statistics.median(before):.1f} ms,"
-            f" governed {statistics.median(after):.1f} ms CPU, ratio {statistics.median(ratios):.3f}"
-            f" (from {min(ratios):.3f} to {max(ratios):.3f}; target 1.10)"
+            f"depth {depth}, {shape.delegations} delegations: bare {statistics.median(bare_times):.1f} ms CPU"
         )
+        for side, taken in times.items():
+            ratios = [mine / theirs for theirs, mine in zip(bare_times, taken, strict=True)]
+            print(
+                f"  {side}: {statistics.median(taken):.1f} ms, ratio {statistics.median(ratios):.3f}"
+                f" (from {min(ratios):.3f} to {max(ratios):.3f}; target {TARGETS[side][depth]:.2f})"
+            )
 
 
 if __name__ == "__main__":
