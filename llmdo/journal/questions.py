@@ -54,7 +54,7 @@ def waiting(journal: Journal, ended: Entry | None = None) -> dict[str, Waiting]:
                 break
         elif entry.kind == "asked":
             found[entry.path] = Waiting(path=entry.path, key=entry.digest, said=entry.data)
-        elif entry.kind == "decision" or (is_valid(entry, now) and counts(entry, foreign)):
+        elif entry.kind == "decision" or _still_counts(entry, now, foreign):
             found.pop(entry.path, None)
     return dict(sorted(found.items(), key=lambda item: _position(item[0])))
 
@@ -64,9 +64,14 @@ def _position(path: str) -> list[tuple[str, int]]:
     return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]+)([0-9]*)", f"/{path}")]
 
 
-def is_valid(answer: Entry, now: float) -> bool:
-    """Whether an answer still counts at the time `now`."""
-    expires = answer.data["expires"]
+def _still_counts(answer: Entry, now: float, foreign: frozenset[tuple[str, int]]) -> bool:
+    said = answer.data
+    return is_valid(said, now) and counts(answer, said, foreign)
+
+
+def is_valid(said: Mapping[str, Any], now: float) -> bool:
+    """Whether an answer, by the body of its entry, still counts at the time `now`."""
+    expires = said["expires"]
     return expires is None or bool(expires > now)
 
 
@@ -77,9 +82,9 @@ def foreign_answers(journal: Journal) -> frozenset[tuple[str, int]]:
     )
 
 
-def counts(answer: Entry, foreign: frozenset[tuple[str, int]]) -> bool:
-    """Whether an answer was given here, or is a no."""
-    return (answer.path, answer.step) not in foreign or not answer.data["allowed"]
+def counts(answer: Entry, said: Mapping[str, Any], foreign: frozenset[tuple[str, int]]) -> bool:
+    """Whether an answer, whose body is `said`, was given here, or is a no."""
+    return (answer.path, answer.step) not in foreign or not said["allowed"]
 
 
 def imported(journal: Journal) -> Entry:

@@ -132,13 +132,18 @@ class Journal(Committed):
             self._records = audit.read(self.lines()).last
         return self._records
 
+    @property
+    def has_uncommitted(self) -> bool:
+        """Whether something was added since the last commit."""
+        return bool(self._added or self._contents or self._lines)
+
     def commit(self, hold: Hold = "anchored") -> None:
         """Returns when all that was added is on disk and is kept so well.
 
         Raises:
             JournalError: It cannot be written; nothing of it is, and what was there before still is.
         """
-        if self._added or self._contents or self._lines:
+        if self.has_uncommitted:
             self._write()
         if hold != "written":
             self.force(hold)

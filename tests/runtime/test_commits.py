@@ -130,3 +130,60 @@ def test_a_log_begins_anew_when_it_is_long(tmp_path: Path, monkeypatch: pytest.M
         log = journal.path.with_name("r.sqlite-wal").stat().st_size
         assert log < 150 * 4096
         assert len(list(journal.entries())) == 300
+
+
+def test_what_the_calls_of_one_turn_add_is_written_at_once(tmp_path: Path) -> None:
+    statements: list[str] = []
+
+    async def work() -> None:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+            journal._connection.set_trace_callback(statements.append)
+
+            async def call(number: int) -> None:
+                journal.add(entry(number))
+                await commits.commit("written")
+                with Runs(tmp_path).read("r") as other:
+                    assert other.get(f"main/tool#{number}", "started") is not None
+
+            await asyncio.gather(*map(call, range(20)))
+
+    asyncio.run(work())
+    assert statements.count("COMMIT") == 1
+
+
+def test_a_write_that_fails_is_told_to_all_that_wait(tmp_path: Path) -> None:
+    async def work() -> list[object]:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+            journal.path.unlink()
+
+            async def call(number: int) -> None:
+                journal.add(entry(number))
+                await commits.commit("written")
+
+            return list(await asyncio.gather(*map(call, range(3)), return_exceptions=True))
+
+    outcomes = asyncio.run(work())
+    assert [type(one) for one in outcomes] == [JournalError] * 3
+    assert "was removed" in str(outcomes[2])
+
+
+def test_a_call_that_is_cancelled_takes_no_other_calls_write_along(tmp_path: Path) -> None:
+    async def work() -> None:
+        with Runs(tmp_path).create("r") as journal:
+            commits = Commits(journal)
+
+            async def call(number: int) -> None:
+                journal.add(entry(number))
+                await commits.commit("written")
+
+            calls = [asyncio.create_task(call(number)) for number in range(3)]
+            await asyncio.sleep(0)
+            calls[0].cancel()
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+            assert [type(one) for one in outcomes] == [asyncio.CancelledError, type(None), type(None)]
+
+    asyncio.run(work())
+    with open_journal(Runs(tmp_path).path("r")) as journal:
+        assert len(list(journal.entries())) == 3

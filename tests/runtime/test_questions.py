@@ -57,8 +57,9 @@ def test_a_question_costs_no_more_when_many_were_asked_before(tmp_path: Path) ->
             assert kept.answer(question(number)) is None
             entry = kept.asked(question(number))
             assert entry is not None
-            journal.add(entry)
-            journal.add(kept.answered(question(number), YES))
+            for added in (entry, kept.answered(question(number), YES)):
+                journal.add(added)
+                kept.take(added)
             journal.commit("written")
 
         costs = [work(journal, lambda: ask(number)) for number in range(1, MANY + 1)]  # noqa: B023

@@ -7,7 +7,7 @@ import json
 import time
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from llmdo.authority import Capability
 from llmdo.journal.entries import Entry, pack
@@ -33,6 +33,17 @@ GRACE = 0.1  # seconds in which a run may still begin something, before it is ta
 ROUNDS = 200  # of the event loop after that: a busy machine gives a run few of them in any time
 
 
+_Subject = tuple[str, str]
+"""What an answer is for: the key of its call, and the digest of what was shown of it."""
+
+
+class _Given(NamedTuple):
+    """An answer as the journal holds it."""
+
+    entry: Entry
+    said: Mapping[str, Any]
+
+
 class Postponed:
     """The questions of one run and their answers."""
 
@@ -48,16 +59,34 @@ class Postponed:
         """The call paths at which a question waits, or a replay is where its run ended."""
         self._end: LlmdoError | None = None
         """Why the run stops then, where not for its questions."""
-        self._seen = 0
-        """The number of the last entry that was looked at for questions and answers."""
         self._asked: dict[str, Entry] = {}
         """The last question at each call path."""
         self._closed: set[str] = set()
         """The call paths at which the last question was answered, or the call decided on."""
-        self._answers: dict[str, list[Entry]] = {}
-        """The answers to each question, by its key."""
+        self._answers: dict[_Subject, dict[str, list[_Given]]] = {}
+        """The answers to each question, by the call path at which they were given."""
+        self._lasting: dict[_Subject, list[_Given]] = {}
+        """Those of them that were given for good."""
         self._foreign = foreign_answers(journal)
         """Those that came with the run from elsewhere, before any process worked at it here."""
+        self._subjects: dict[str, tuple[Question, dict[str, Any], str]] = {}
+        """The last question at each call path that was looked up, as the journal holds it, and its digest."""
+        for entry in journal.entries("asked", "answered", "decision"):
+            self.take(entry)
+
+    def take(self, entry: Entry) -> None:
+        """Takes in an entry of the journal; of most there is nothing to know here."""
+        if entry.kind == "asked":
+            self._asked[entry.path] = entry
+            self._closed.discard(entry.path)
+        elif entry.kind in ("answered", "decision"):
+            self._closed.add(entry.path)
+        if entry.kind == "answered":
+            given = _Given(entry, entry.data)
+            subject = (entry.digest, str(given.said.get("question")))
+            self._answers.setdefault(subject, {}).setdefault(entry.path, []).append(given)
+            if given.said.get("lasts"):
+                self._lasting.setdefault(subject, []).append(given)
 
     @contextmanager
     def busy(self, path: str) -> Iterator[None]:
@@ -74,47 +103,28 @@ class Postponed:
         """The answer that somebody gave to this very question, or for good to the same call, as long as it counts."""
         if question.key is None:
             return None
-        found: Mapping[str, Any] | None = None
-        lasting: Mapping[str, Any] | None = None
-        self._look_up()
-        asked = digest_of(self._record(question))
-        for entry in self._answers.get(question.key, ()):
-            if is_valid(entry, time.time()) and counts(entry, self._foreign):
-                said = entry.data
-                if said.get("question") != asked:
-                    continue
-                if entry.path == question.path and said["by_tool"] == question.by_tool:
-                    found = said
-                elif said["allowed"] and said.get("lasts"):
-                    lasting = {**said, "by": f"{said['by']}{BEFORE}"}
-        found = found or lasting
-        if found is None:
-            return None
-        names = ("allowed", "by", "reason", "told", "at_terminal", "arguments")
-        return Answer(**{name: found[name] for name in names if name in found})
+        subject = (question.key, self._record(question)[1])
+        for given in reversed(self._answers.get(subject, {}).get(question.path, ())):
+            if given.said["by_tool"] == question.by_tool and self._counts(given):
+                return _answer_in(given.said)
+        for given in reversed(self._lasting.get(subject, ())):
+            if given.said["allowed"] and self._counts(given):
+                return _answer_in({**given.said, "by": f"{given.said['by']}{BEFORE}"})
+        return None
+
+    def _counts(self, given: _Given) -> bool:
+        return is_valid(given.said, time.time()) and counts(given.entry, given.said, self._foreign)
 
     def asked(self, question: Question) -> Entry | None:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
         if question.key is None:
             return None
-        self._look_up()
-        kept, record = self._asked.get(question.path), self._record(question)
-        if kept and question.path not in self._closed and _is_about(kept, question.key, record):
+        record, digest = self._record(question)
+        kept = self._asked.get(question.path)
+        if kept and question.path not in self._closed and _is_about(kept, question, digest):
             return None
         step = kept.step + 1 if kept else 1
         return Entry(path=question.path, kind="asked", step=step, digest=question.key, body=pack(record))
-
-    def _look_up(self) -> None:
-        """Takes in what was asked and answered since the last time, here or by another process."""
-        for row in self._journal.after(self._seen, "asked", "answered", "decision"):
-            self._seen, entry = row.number, row.entry
-            if entry.kind == "asked":
-                self._asked[entry.path] = entry
-                self._closed.discard(entry.path)
-                continue
-            self._closed.add(entry.path)
-            if entry.kind == "answered":
-                self._answers.setdefault(entry.digest, []).append(entry)
 
     def answered(self, question: Question, answer: Answer) -> Entry:
         """The entry that keeps an answer that was given while the run went on."""
@@ -128,9 +138,10 @@ class Postponed:
             "lasts": answer.lasts,
             "expires": time.time() + VALID_SECONDS if answer.lasts else None,
             "key": question.key,
-            "question": digest_of(self._record(question)),
+            "question": self._record(question)[1],
             "by_tool": question.by_tool,
         }
+        del self._subjects[question.path]
         step = 1 + self._journal.count(question.path, "answered")
         return Entry(
             path=question.path,
@@ -141,10 +152,13 @@ class Postponed:
             body=self._encoding.plain(said).body,
         )
 
-    def _record(self, question: Question) -> dict[str, Any]:
-        """The question as the journal holds it."""
-        found: dict[str, Any] = json.loads(self._encoding.plain(record_of(question)).body)
-        return found
+    def _record(self, question: Question) -> tuple[dict[str, Any], str]:
+        """The question as the journal holds it, and the digest of what is shown of it."""
+        last = self._subjects.get(question.path)
+        if last is None or last[0] is not question:
+            record: dict[str, Any] = json.loads(self._encoding.plain(record_of(question)).body)
+            last = self._subjects[question.path] = (question, record, digest_of(record))
+        return last[1:]
 
     async def wait(self, path: str, end: LlmdoError | None = None) -> NoReturn:
         """Never returns: the run stops as soon as all that goes on in it are places like this one.
@@ -180,11 +194,17 @@ class Postponed:
         self._brake.stop(self._end or WaitingError(f"{what} for an answer"))
 
 
-def _is_about(asked: Entry, key: str, record: Mapping[str, Any]) -> bool:
-    """Whether a question that is kept is the one of that key and record."""
+def _answer_in(said: Mapping[str, Any]) -> Answer:
+    names = ("allowed", "by", "reason", "told", "at_terminal", "arguments")
+    return Answer(**{name: said[name] for name in names if name in said})
+
+
+def _is_about(asked: Entry, question: Question, digest: str) -> bool:
+    """Whether a question that is kept is this one, of which that is the digest."""
+    if asked.digest != question.key:
+        return False
     said = asked.data
-    is_same = asked.digest == key and said["by_tool"] == record["by_tool"]
-    return is_same and digest_of(said) == digest_of(record)
+    return said["by_tool"] == question.by_tool and digest_of(said) == digest
 
 
 def record_of(question: Question) -> dict[str, Any]:

@@ -451,6 +451,7 @@ class Recorder:
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         if self.terms.live:
             self.journal.add(entry, contents)
+            self._postponed.take(entry)
 
     async def _record(
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"
