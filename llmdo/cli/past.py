@@ -65,12 +65,16 @@ def resume(
     again: Annotated[
         Texts,
         typer.Option(
-            "--again", metavar="PATH", help="A call that did not finish, to run once more; again for more."
+            "--again",
+            metavar="PATH",
+            help="A call that did not finish or ended the run, to run once more; again for more.",
         ),
     ] = None,
     give_up: Annotated[
         Texts,
-        typer.Option("--give-up", metavar="PATH", help="The same, but its model is told that nobody knows."),
+        typer.Option(
+            "--give-up", metavar="PATH", help="One that did not finish: its model is told that nobody knows."
+        ),
     ] = None,
     limit: Annotated[
         Texts,

@@ -25,7 +25,7 @@ from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import doubt, require_ended
 from llmdo.journal.questions import waiting
-from llmdo.journal.summary import unfinished
+from llmdo.journal.summary import failed, unfinished
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.values import replace
 
@@ -177,8 +177,13 @@ def _require_finished(journal: Journal, options: Options) -> None:
     """Refuses to go on over a tool that may or may not have taken effect, unless something is said about it."""
     open_calls = unfinished(journal)
     said = {*options.again, *options.given_up}
-    if unknown := sorted(said - open_calls.keys()):
+    if unknown := sorted({*options.given_up} - open_calls.keys()):
         raise LlmdoError(f"`{unknown[0]}` is no call that was started and did not finish")
+    if unknown := sorted({*options.again} - open_calls.keys() - failed(journal).keys()):
+        raise LlmdoError(
+            f"`{unknown[0]}` is no call that was started and did not finish, or that ended the run with an error",
+            hint="what a caller was told of has failed for good",
+        )
     if both := sorted({*options.again} & {*options.given_up}):
         raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
     if waiting := {path: tool for path, tool in open_calls.items() if path not in said}:

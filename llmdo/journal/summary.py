@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from llmdo.backtrace import Frame
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
 from llmdo.values import dataclass, field
 
@@ -229,8 +229,23 @@ def ending(journal: Journal) -> Entry | None:
     return last if last is not None and last.step >= journal.counted().get("session", 0) else None
 
 
+def failed(journal: Journal) -> dict[str, str]:
+    """The tools that ended with an error of which no caller was told, by call path: it ended the run."""
+    last = {entry.path: entry.outcome for entry in journal.entries("finished")}
+    told = {entry.path for entry in journal.entries("return")}
+    return {
+        path: _tool(path)
+        for path, outcome in sorted(last.items())
+        if outcome == "error" and told.isdisjoint(lineage(path))
+    }
+
+
 def unfinished(journal: Journal) -> dict[str, str]:
     """The tools that were started and did not finish, by call path."""
     started = {(entry.path, entry.step) for entry in journal.entries("started")}
     finished = {(entry.path, entry.step) for entry in journal.entries("finished")}
-    return {path: path.rpartition("/")[2].partition("#")[0] for path, _ in sorted(started - finished)}
+    return {path: _tool(path) for path, _ in sorted(started - finished)}
+
+
+def _tool(path: str) -> str:
+    return path.rpartition("/")[2].partition("#")[0]

@@ -34,6 +34,8 @@ def note(text: str) -> str:
         log.write(text + "\\n")
     if os.environ.get("DIE"):
         os.kill(os.getpid(), 9)
+    if Path(__file__).with_name("broken").exists():
+        raise OSError("the notes cannot be read")
     return f"noted {text}"
 """
 
@@ -76,7 +78,7 @@ def test_a_killed_run_goes_on_when_something_is_said_about_its_open_call(llmdo: 
     assert "`--again main/note#1`" in refused.err
     assert notes(noting) == ["hello"]
     unknown = llmdo("resume", "last", "--again", "main/note#2", cwd=noting)
-    assert "`main/note#2` is no call that was started and did not finish" in unknown.err
+    assert "`main/note#2` is no call that was started and did not finish, or that" in unknown.err
     done = llmdo("resume", "last", "--again", "main/note#1", cwd=noting)
     assert (done.code, done.out) == (0, "noted hello\n")
     assert notes(noting) == ["hello", "hello"]
@@ -92,6 +94,32 @@ def test_an_open_call_can_be_given_up(llmdo: Llmdo, noting: Path) -> None:
     done = llmdo("resume", "last", "--give-up", "main/note#1", cwd=noting)
     assert done.out == "`note` was interrupted; nobody knows whether it took effect\n"
     assert notes(noting) == ["hello"]
+
+
+def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, noting: Path) -> None:
+    (noting / "broken").touch()
+    first = llmdo("run", "main", "note:text:hello", cwd=noting)
+    assert first.code == 1
+    run = Runs(noting).find("last")
+    assert f"hint: `llmdo resume {run} --again main/note#1` runs it again" in first.err
+    told = llmdo("resume", run, cwd=noting)
+    assert (told.code, told.err.splitlines()[-4:]) == (1, first.err.splitlines()[-4:])
+    for words in (["--give-up", "main/note#1"], ["--again", "main/note#2"]):
+        refused = llmdo("resume", run, *words, cwd=noting)
+        assert (refused.code, "is no call that was started and did not finish" in refused.err) == (2, True)
+    assert notes(noting) == ["hello"]
+    (noting / "broken").unlink()
+    again = [sys.executable, "-m", "llmdo", "resume", run, "--again", "main/note#1"]
+    killed = subprocess.run(again, cwd=noting, env={**os.environ, "DIE": "1"}, capture_output=True)
+    assert killed.returncode == -9
+    assert "started and not finished when the run stopped" in llmdo("resume", run, cwd=noting).err
+    assert "which the journal does not hold and ends here" in llmdo("replay", run, cwd=noting).err
+    assert notes(noting) == ["hello"] * 2
+    done = llmdo("resume", run, "--again", "main/note#1", cwd=noting)
+    assert (done.code, done.out) == (0, "noted hello\n")
+    assert llmdo("replay", run, cwd=noting).out == done.out
+    assert llmdo("audit", run, "--verify", cwd=noting).code == 0
+    assert notes(noting) == ["hello"] * 3
 
 
 def test_a_limit_is_set_anew_by_its_name(llmdo: Llmdo, noting: Path) -> None:

@@ -179,9 +179,9 @@ class Gate(WrapperToolset[Any]):
         except Exception as error:  # from the workspace's own code: anything at all
             raise self._crash(name, error) from error
 
-    def _crash(self, name: str, error: Exception) -> CrashError:
+    def _crash(self, name: str, error: Exception, hint: str | None = None) -> CrashError:
         sentence = f"the tool `{name}` of worker `{self.frame.name}` raised {sentence_of(error)}"
-        return self.config.backtrace.crash(sentence, error)
+        return self.config.backtrace.crash(sentence, error, hint=hint)
 
     async def _executed(self, attempt: Attempt, permit: Permit, *, again: bool = False) -> Any:
         """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
@@ -199,7 +199,10 @@ class Gate(WrapperToolset[Any]):
             except (*_ENDINGS, ApprovalRequired, CallDeferred):
                 raise
             except Exception as error:  # here, so that the journal keeps what the run tells
-                raise self._crash(name, error) from error
+                hint = None
+                if recorder and "/" not in self.frame.path:  # nobody is told of it, so the run ends
+                    hint = f"`llmdo resume {self.config.run} --again {call.path}` runs it again"
+                raise self._crash(name, error, hint) from error
 
         if recorder is None:
             return await work()

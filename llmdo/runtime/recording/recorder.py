@@ -169,7 +169,7 @@ class Recorder:
             Exception: What the tool raises or raised.
         """
         path, digest = execution.path, self.encoding.digest(execution.arguments)
-        step = self._next(path, "finished")
+        step = self._steps[path, "finished"] = self._execution(path)
         await self._stop_before(path)
         async with self._certain:
             if entry := self.journal.get(path, "finished", step):
@@ -394,7 +394,22 @@ class Recorder:
 
         `ends` is the kind of the entry that says so; of nothing but a call that has such entries it can be told.
         """
+        if ends == "finished":
+            return self.journal.get(path, ends, self._execution(path)) is not None
         return ends is not None and self.journal.get(path, ends, self._steps[path, ends] + 1) is not None
+
+    def _execution(self, path: str) -> int:
+        """The step of the next execution at `path`, without those that ended with an error and were begun anew.
+
+        One that is to be begun anew now is the first that is not recorded.
+        """
+        step = self._steps[path, "finished"] + 1
+        while (entry := self.journal.get(path, "finished", step)) and entry.outcome == "error":
+            is_anew = any(self.journal.get(path, kind, step + 1) for kind in ("started", "finished"))
+            if not is_anew and not (self.terms.live and path in self.terms.again):
+                break
+            step += 1
+        return step
 
     def decided(self, told: Told, declared: Sequence[Capability], *, asks: bool) -> None:
         """Keeps a decision; it is on disk before anything is done because of it.

@@ -86,9 +86,9 @@ class Terms:
     until: str | None = None
     """The call path of a tool, or `PATH@NUMBER` of a request, before which the run stops."""
     again: frozenset[str] = frozenset()
-    """The call paths of tools that were started and not finished, and are to run again."""
+    """The call paths of tools that did not finish or ended with an error, and are to run again."""
     given_up: frozenset[str] = frozenset()
-    """The same, for those whose model is to be told that nobody knows what they did."""
+    """Those of tools that did not finish, and whose model is to be told that nobody knows what they did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
