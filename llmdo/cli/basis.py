@@ -1,4 +1,4 @@
-"""What a run goes on with: the workspace as it is now, or the sources that the run brought along."""
+"""What a run goes on with: the workspace as it is now, or the sources that the run began with."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ def of_workspace(
 
 
 def of_run(journal: Journal, binding: Binding, project: Project, folder: Path) -> Basis:
-    """What the run brought, its Python written to `folder`; says in what it differs from the workspace.
+    """What the run began with, its Python written to `folder`; says in what it differs from the workspace.
 
     Raises:
-        JournalError: It brought nothing, or not what its lock names.
+        JournalError: That is not there, or is not what its lock names.
     """
     sources = sources_of(journal, binding)
     if sources is None:
         raise JournalError(
             f"run `{journal.run}` brings no sources",
-            hint="`llmdo runs export` puts them into the file, where they still are what the run began with",
+            hint="they are kept where a run starts, and `llmdo runs export` puts them into the file",
         )
     unpack(sources, folder)
     # What governs a run in this workspace is protected from it, whatever the run itself consists of.

@@ -14,7 +14,7 @@ from llmdo.cli.console import FINE, put, say
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal import JournalError, Runs, bundle
 from llmdo.journal.binding import binding_of, differences
-from llmdo.journal.sources import sources_in, unpack
+from llmdo.journal.sources import sources_in, sources_of, unpack
 from llmdo.project import read
 from llmdo.source import Source
 from llmdo.syntax.module import outline
@@ -43,10 +43,10 @@ def export(root: Path, said: str, target: Path, *, with_sources: bool) -> int:
 
 
 def _sources(root: Path, journal: Journal, environ: Mapping[str, str]) -> Sources | None:
-    """What the run loads of the workspace; None where it brought its own, or cannot go on anyway.
+    """What the run loads; None where it brought its own, or cannot go on anyway.
 
     Raises:
-        JournalError: It is no longer there as it was, or holds what looks like a secret.
+        JournalError: It was not kept and is no longer there as it was, or holds what looks like a secret.
     """
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -55,11 +55,13 @@ def _sources(root: Path, journal: Journal, environ: Mapping[str, str]) -> Source
         return None
     without = "`--no-sources` writes the run alone: it is replayed anywhere, and goes on where the sources are the same"
     try:
-        found = sources_in(workspace.load(root).modules, binding_of(journal))
+        binding = binding_of(journal)
+        found = sources_of(journal, binding)
+        if found is None:
+            found = sources_in(workspace.load(root).modules, binding)
     except JournalError as error:
-        raise JournalError(
-            error.message, hint=f"export it in a checkout of that revision; {without}"
-        ) from error
+        hint = error.hint or "export it in a checkout of that revision"
+        raise JournalError(error.message, hint=f"{hint}; {without}") from error
     redaction = Redaction.of(environ)
     if leaking := [path for path, text in found.texts.items() if redaction.text(text) != text]:
         raise JournalError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.cli.console import FINE, put, say
 from llmdo.journal import JournalError, Runs
+from llmdo.journal.kept import sweep
 from llmdo.journal.summary import summaries, summary, tree
 from llmdo.render import runs as render
 
@@ -85,4 +86,9 @@ def prune(root: Path, *, keep: int, older_than: int | None, waiting: bool, dry_r
         put(one.run)
     if dry_run:
         say("nothing was removed")
+        return FINE
+    try:
+        sweep(runs)
+    except JournalError as error:
+        say(f"warning: what runs began with is all kept: {error.message}")
     return FINE

@@ -77,7 +77,7 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
         basis = bases.of_run(journal, binding, projects.read(root), folder)
     elif options.rerun_tools or _has_code(binding.graph, binding.entry):
         project = projects.read(root)
-        others = ["`--sources run` runs the code that the run brought"] * bases.brings_sources(
+        others = ["`--sources run` runs the code that the run began with"] * bases.brings_sources(
             journal, binding
         )
         bases.of_workspace(binding, project, project.graph, (), others)

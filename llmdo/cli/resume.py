@@ -166,7 +166,9 @@ def _of_run(
 def _of_workspace(journal: Journal, binding: Binding, project: Project, options: Options) -> bases.Basis:
     others = ["accept it: {flags}"]
     if bases.brings_sources(journal, binding):
-        others.append("`--sources run` runs the code that the run brought, which you should have read before")
+        others.append(
+            "`--sources run` runs the code that it began with, which you should have read where it was brought"
+        )
     basis = bases.of_workspace(binding, project, graph_of(project), options.allow_drift, others)
     for drift in basis.accepted:
         say(f"warning: accepted: {drift}")

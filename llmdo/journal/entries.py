@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end", "sources", "attempt", "imported", "sent",
+    "return", "end", "sources", "attempt", "imported", "sent", "kept",
 ]  # fmt: skip
 """What an entry is about.
 
-`run`: what was started, and the digests of everything that runs; the first entry. `session`: a process begins to
+`kept`: the list of the Python files that the workspace had when the run began, by its digest. `run`: what was
+started, and the digests of everything that runs. `session`: a process begins to
 work on the run. `call`: a worker begins. `request`: a model answered. `invalid`: a call's arguments did not fit.
 `decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
 execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended. `sources`: the

@@ -1,4 +1,4 @@
-"""The sources of a run: the Python files of the workspace that it loads. An exported run brings them along.
+"""The sources of a run: the Python files of the workspace that it loads. They are kept when it starts, and exported.
 
 All else that it runs stands in what it is bound to: workers, prompts, rules, servers. The digests of its lock say
 which files there have to be and what is in them, on the way out, on the way in, and before one of them is imported.
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from llmdo import digest, discovery
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry, JournalError, pack
+from llmdo.journal.kept import Kept, named_by
 from llmdo.journal.store import digest_of
 from llmdo.models import python_reference, recording_file
 from llmdo.modules import imports_of, source_digests
 from llmdo.references import module_files, package_files, python_file
+from llmdo.source import Source
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.refusal import normalise
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from llmdo.graph import Worker
     from llmdo.journal.binding import Binding
     from llmdo.journal.store import Journal
-    from llmdo.source import Source
 
 MAX_FILES = 2_000
 MAX_BYTES = 32 * 1024 * 1024  # of all files together
@@ -103,32 +104,48 @@ def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
 
 
 def sources_of(journal: Journal, binding: Binding) -> Sources | None:
-    """The sources that the run of `journal` brings, held against its lock; None where it brings none and needs some.
+    """The sources that the run of `journal` brings, or that were kept when it began, held against its lock.
+
+    None where there are none and it needs some.
 
     Raises:
-        JournalError: They are not what the lock says, or hold a path that no workspace has.
+        JournalError: They are not what the lock says or what was kept, or hold a path that no workspace has.
     """
     _require_prompts(binding)
     entry = next(journal.entries("sources"), None)
     if entry is None:
-        lacks = _played(binding) or _unlocked(binding) or any(True for _ in _needed(binding))
-        return None if lacks else Sources({})
+        return _kept(journal, binding)
     files = entry.data.get("files")
     if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
         raise JournalError(f"`{journal.path}` is damaged: what it says of its sources cannot be read")
     _require_paths(files)
     read = dict(_read(journal, files))
+    found = sources_in(_modules(read, binding), binding)
+    if beside := sorted(read.keys() - found.texts.keys()):
+        raise JournalError(f"`{journal.path}` brings `{beside[0]}`, which is no part of what its run loads")
+    return found
+
+
+def _kept(journal: Journal, binding: Binding) -> Sources | None:
+    if not any(True for _ in (*_played(binding), *_unlocked(binding), *_needed(binding))):
+        return Sources({})
+    named = named_by(journal)
+    if named is None or _played(binding) or _unlocked(binding):
+        return None
+    texts = Kept.beside(journal).files(named)
+    if texts is None:
+        return None
+    return sources_in(_modules({path: Source(path, text) for path, text in texts.items()}, binding), binding)
+
+
+def _modules(read: Mapping[str, Source], binding: Binding) -> dict[str, Module]:
     beyond = {
         path: toolset.sources
         for toolset in binding.graph.toolsets.values()
         if toolset.sources and toolset.python
         for path in module_files(toolset.python)
     }
-    modules = {path: Module(one, outline(one), beyond.get(path, ())) for path, one in read.items()}
-    found = sources_in(modules, binding)
-    if beside := sorted(read.keys() - found.texts.keys()):
-        raise JournalError(f"`{journal.path}` brings `{beside[0]}`, which is no part of what its run loads")
-    return found
+    return {path: Module(one, outline(one), beyond.get(path, ())) for path, one in read.items()}
 
 
 def unpack(sources: Sources, folder: Path) -> None:

@@ -157,7 +157,7 @@ def tree(journal: Journal) -> dict[str, Node]:
     roots: dict[str, Node] = {}
     known: dict[str, Node] = {}
     for entry in journal.entries():
-        if entry.kind in ("run", "session", "end", "sources", "imported"):
+        if entry.kind in ("run", "session", "end", "sources", "imported", "kept"):
             continue
         node = known.get(entry.path)
         if node is None:

@@ -86,7 +86,7 @@ async def run(
                 await connections.enter_async_context(model)
             if config.servers:
                 connections.push_async_callback(config.servers.close)
-            await begin(config, text, options)
+            await begin(config, text, options, modules.text)
             if options.locked:
                 await _start_servers(config, text)
             outcome, cancellation = await _outcome(config, work, text)

@@ -117,7 +117,7 @@ def test_a_run_goes_on_with_its_own_sources_where_the_branch_has_moved_on(
     refused = process("resume", "last", cwd=clone)
     assert refused.returncode == 2
     assert "toolset `tools`: its source changed" in refused.stderr
-    assert "`--sources run` runs the code that the run brought" in refused.stderr
+    assert "`--sources run` runs the code that it began with" in refused.stderr
     assert lines(tmp_path) == (1, [])
     done = process("resume", "last", "--sources", "run", cwd=clone)
     assert (done.returncode, done.stdout) == (0, "noted hello\n"), done.stderr
@@ -210,6 +210,7 @@ def test_sources_that_are_no_longer_there_are_not_exported(
 ) -> None:
     llmdo("run", "main", "hello", "--approvals", "later", cwd=asking)
     (asking / "helpers" / "words.py").write_text("def said(text): return text\n")
+    shutil.rmtree(Runs(asking).folder / "sources")
     refused = llmdo("runs", "export", "last", str(tmp_path / "run.sqlite"), cwd=asking)
     assert refused.code == 2
     assert "the sources are not those that the run began with: `tools.py`" in refused.err

@@ -12,6 +12,7 @@ from llmdo.backtrace import Frame
 from llmdo.journal import Runs
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.entries import JournalError
+from llmdo.journal.kept import Kept, kept_entry
 from llmdo.journal.summary import ending
 from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.outcome import RunOutcome, Usage
@@ -20,7 +21,7 @@ from llmdo.runtime.recording.terms import EndedError
 from llmdo.runtime.telemetry.redaction import Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.journal.entries import Entry
@@ -50,8 +51,8 @@ def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Record
                 runs.discard(run)
 
 
-async def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
-    """Keeps that the run begins, or goes on, with this input and these options.
+async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: Callable[[str], str]) -> None:
+    """Keeps that the run begins, or goes on, with this input and these options; `text_of` reads a file of its code.
 
     Raises:
         JournalError: It cannot be written.
@@ -70,8 +71,16 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions) -> None:
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
-    isolation = config.resolver.isolation
-    await config.recorder.begin(binding, options.mode, str(isolation) if isolation else None, options.limits)
+    isolation = str(config.resolver.isolation) if config.resolver.isolation else None
+    journal, code = config.recorder.journal, config.graph.code
+    if not (code and config.recorder.terms.live) or journal.last("run") is not None:
+        await config.recorder.begin(binding, options.mode, isolation, options.limits)
+        return
+    files = Kept.beside(journal)
+    with files.held():  # until the journal names what is kept
+        if (name := files.keep(code, text_of)) is not None:
+            journal.add(kept_entry(binding.entry, name))
+        await config.recorder.begin(binding, options.mode, isolation, options.limits)
 
 
 def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
