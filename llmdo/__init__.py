@@ -16,6 +16,8 @@ The modules, each importing only from those below it:
     __main__.py     entry point; `check` and `runs` are dispatched before anything heavy is imported
     cli/            the commands: parse, one library call, render, exit code
     importing/      `import`: a foreign project as a workspace of ours, and how the two differ
+    past.py         runs of the past from Python and from the command line: resume, replay, approve
+    basis.py        what a run of the past goes on with: the workspace of today, or the sources it began with
     embedding.py    llmdo from Python: entries of a workspace or of a few files, run as the command line does
     mending.py      `check --fix`: the safe edits that findings offer
     serving.py      entries as the tools of an MCP server
@@ -89,12 +91,13 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic, LlmdoError
     from llmdo.embedding import InvalidTeamError, build_entry, run, run_async
     from llmdo.graph import Limits
+    from llmdo.past import approve, replay, resume, resume_async
     from llmdo.project import Project, read
     from llmdo.toolsets.workers import Worker
 
 __all__ = [
     "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "Worker", "__version__",
-    "build_entry", "check", "read", "run", "run_async",
+    "approve", "build_entry", "check", "read", "replay", "resume", "resume_async", "run", "run_async",
 ]  # fmt: skip
 
 _HOMES = {
@@ -104,10 +107,14 @@ _HOMES = {
     "InvalidTeamError": "llmdo.embedding",
     "Limits": "llmdo.graph",
     "Worker": "llmdo.toolsets.workers",
+    "approve": "llmdo.past",
     "build_entry": "llmdo.embedding",
     "Project": "llmdo.project",
     "check": "llmdo.checks",
     "read": "llmdo.project",
+    "replay": "llmdo.past",
+    "resume": "llmdo.past",
+    "resume_async": "llmdo.past",
     "run": "llmdo.embedding",
     "run_async": "llmdo.embedding",
 }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar, 
 
 from llmdo import checks, inventory, locking, personal
 from llmdo import project as projects
+from llmdo.basis import resolved
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.discovery import is_pattern
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from llmdo.diagnostic import Diagnostic
     from llmdo.graph import Entry, Graph
     from llmdo.inventory import Offer
+    from llmdo.personal import PersonalPolicy
     from llmdo.project import Project
     from llmdo.runtime import Approver, RunOutcome, RunPolicy
     from llmdo.runtime.recording.recorder import Recorder
@@ -60,7 +62,7 @@ class InvalidTeamError(LlmdoError, ValueError):
         self.findings = tuple(findings)
 
 
-def _naming(function: Callable[P, R]) -> Callable[P, R]:
+def naming(function: Callable[P, R]) -> Callable[P, R]:
     """`function`, whose error about an argument that it does not have names the nearest that it has."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
 
@@ -97,7 +99,7 @@ class TeamEntry:
     prompts: Mapping[str, str] = field(repr=False)
     models: ModelChoice = field(default_factory=ModelChoice, repr=False)
 
-    @_naming
+    @naming
     async def run(
         self,
         input: str | Mapping[str, Any] | None = None,  # noqa: A002
@@ -120,12 +122,7 @@ class TeamEntry:
         Raises:
             LlmdoError: The run cannot start; nothing was asked of a model.
         """
-        person = personal.read(os.environ)
-        if not person.approve_all and approves_all(approver):
-            raise LlmdoError(
-                "`ApproveAll` is forbidden on this machine",
-                hint=f"by `approve-all = false` in `{person.path}`",
-            )
+        person = policy_for(approver)
         options = RunOptions(
             run=new_run(),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
@@ -134,7 +131,7 @@ class TeamEntry:
             max_depth=max_depth,
             policy=policy,
             approver=approver,
-            mode="reject-all" if approver is None else f"{type(approver).__name__}, from Python",
+            mode="reject-all" if approver is None else mode_of(approver),
             tightening=person.rules,
             on_event=on_event,
             locked=locked,
@@ -166,7 +163,7 @@ class BuiltEntry(NamedTuple):
     """Every tool that an entry in Python could come to call, its own and those of its workers."""
 
 
-@_naming
+@naming
 def run(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
@@ -187,12 +184,7 @@ def run(
     Raises:
         LlmdoError: As there; or it was called where an event loop runs.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
-        raise LlmdoError("an event loop runs here already", hint="`await llmdo.run_async(...)`")
+    require_no_loop("`await llmdo.run_async(...)`")
     return asyncio.run(
         run_async(
             workspace,
@@ -211,7 +203,7 @@ def run(
     )
 
 
-@_naming
+@naming
 async def run_async(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
@@ -251,7 +243,7 @@ async def run_async(
     )
 
 
-@_naming
+@naming
 def open_entry(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
@@ -271,13 +263,13 @@ def open_entry(
     else:
         root, paths = _placed(workspace)
         project = projects.read(root, manifest_of(paths))
-    _require_sound(project, locked=locked and project.workspace.has_lock)
-    graph = project.graph if project.is_current else locking.derive(project)
+    require_sound(project, locked=locked and project.workspace.has_lock)
+    graph = resolved(project)
     name = _only(graph) if entry is None else _known(graph, entry)
-    return _entry_of(graph, root, project.prompts, name, _choice(model))
+    return _entry_of(graph, root, project.prompts, name, choice_of(model))
 
 
-@_naming
+@naming
 async def build_entry(
     worker_files: Iterable[Files],
     python_files: Iterable[Files] = (),
@@ -301,12 +293,12 @@ def _build(files: Sequence[Files], model: str | Model | None, name: str) -> Buil
     root, paths = _placed(files)
     manifest = manifest_of(paths)
     project = projects.read(root, manifest)
-    _require_sound(project)
+    require_sound(project)
     project = with_entry(project, root, manifest, name)
-    _require_sound(project)
+    require_sound(project)
     graph = locking.derive(project)
     entry = graph.entries[name]
-    made = _choice(model)
+    made = choice_of(model)
     if model is not None and entry.worker is not None:
         made = dataclasses.replace(made, by_worker={entry.worker.name: made.default or ""}, default=None)
     elif made.default is not None:
@@ -384,7 +376,12 @@ def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:
     return root, paths
 
 
-def _require_sound(project: Project, *, locked: bool = False) -> None:
+def require_sound(project: Project, *, locked: bool = False) -> None:
+    """Nothing, where nothing hinders a run.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that do.
+    """
     found = [
         one
         for one in checks.check(project, locked=locked)
@@ -426,7 +423,7 @@ def _kind_of(entry: Entry) -> Kind:
     return "worker" if entry.worker else "tool" if entry.tool else "function"
 
 
-def _choice(model: ModelSaid) -> ModelChoice:
+def choice_of(model: ModelSaid) -> ModelChoice:
     """What the caller says about models; one that is given as itself goes by a reference of its own."""
     given = model if isinstance(model, dict) else {}
     made: dict[str, Model] = {}
@@ -445,10 +442,56 @@ def _choice(model: ModelSaid) -> ModelChoice:
     )
 
 
-def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
-    """The graph with the limits of an entry lowered to `limits` where those are lower."""
+def require_no_loop(hint: str) -> None:
+    """Nothing, where no event loop runs; `hint` says what to call where one does.
+
+    Raises:
+        LlmdoError: One runs.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise LlmdoError("an event loop runs here already", hint=hint)
+
+
+def require_limits(limits: Limits) -> None:
+    """Nothing, where these are limits.
+
+    Raises:
+        TypeError: They are something else.
+        LlmdoError: One is not a number above 0.
+    """
     if not isinstance(limits, Limits):
         raise TypeError("`limits` is a `llmdo.Limits`, such as `llmdo.Limits(requests=10)`")
+    for one in fields(Limits):
+        value = getattr(limits, one.name)
+        if value is not None and not 0 < value < math.inf:
+            raise LlmdoError(f"`limits` does not set `{one.name}` to a number above 0")
+
+
+def policy_for(approver: Approver | None) -> PersonalPolicy:
+    """The person's own policy, under which this approver may answer.
+
+    Raises:
+        LlmdoError: It may not, or nobody knows what the policy forbids.
+    """
+    person = personal.read(os.environ)
+    if not person.approve_all and approves_all(approver):
+        raise LlmdoError(
+            "`ApproveAll` is forbidden on this machine", hint=f"by `approve-all = false` in `{person.path}`"
+        )
+    return person
+
+
+def mode_of(approver: Approver) -> str:
+    """Who answers, in words for the audit."""
+    return f"{type(approver).__name__}, from Python"
+
+
+def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
+    """The graph with the limits of an entry lowered to `limits` where those are lower."""
+    require_limits(limits)
     entry = graph.entries[name]
     lower = {}
     for one in fields(Limits):
@@ -457,8 +500,6 @@ def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
             for value in (getattr(entry.limits, one.name), getattr(limits, one.name))
             if value is not None
         ]
-        if not all(0 < value < math.inf for value in both):
-            raise LlmdoError(f"`limits` does not set `{one.name}` to a number above 0")
         lower[one.name] = min(both, default=None)
     entry = replace(entry, limits=Limits(**lower))
     return replace(graph, entries={**graph.entries, name: entry})

@@ -292,6 +292,13 @@ async def use(policy: llmdo.embedding.RunPolicy) -> None:
     await built.entry.run("x", locked="yes")  # wrong
     await built.entry.run("x", on_evnt=print)  # wrong
     await llmdo.build_entry(["a.worker"], name="main")  # wrong
+    llmdo.resume("team", "last", again="main/pay#1", limits=llmdo.Limits(requests=1))
+    (await llmdo.resume_async("team", give_up=["main/pay#1"])).output
+    llmdo.approve("team", yes=[llmdo.replay("team", "run.sqlite").run])[0].path
+    llmdo.resume("team", agian="main/pay#1")  # wrong
+    llmdo.resume("team", sources="elsewhere")  # wrong
+    llmdo.replay("team", approver=None)  # wrong
+    llmdo.approve("team", hours="8")  # wrong
 """
 
 
@@ -299,7 +306,9 @@ def test_a_type_checker_finds_each_wrong_argument(tmp_path: Path) -> None:
     """With the modules that say what the arguments are, and without the rest: it would take a minute."""
     (tmp_path / "uses.py").write_text(USES, encoding="utf-8")
     package = Path(llmdo.__file__).parent
-    modules = [str(package / f"{name}.py") for name in ("__init__", "embedding", "graph", "values")]
+    modules = [
+        str(package / f"{name}.py") for name in ("__init__", "embedding", "past", "basis", "graph", "values")
+    ]
     options = ["--follow-imports=skip", f"--cache-dir={tmp_path / 'cache'}", "--disable-error-code=misc"]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, "uses.py", *modules],

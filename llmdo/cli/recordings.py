@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
+from llmdo import basis as bases
 from llmdo import personal
 from llmdo import project as projects
-from llmdo.cli import basis as bases
 from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
 from llmdo.cli.run import graph_of, hindered
 from llmdo.diagnostic import LlmdoError
@@ -82,7 +82,7 @@ def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: O
             if not options.decisions:
                 basis = bases.Basis(graph=graph, prompts=project.prompts)
                 if options.sources == "run":
-                    basis = bases.of_run(journal, binding, project, folder)
+                    basis = bases.of_run(journal, binding, project, folder, say)
                 diverged = _diverged(journal, binding, basis, root, options)
             return render.Repeated(
                 file=file.name,

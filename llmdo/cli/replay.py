@@ -9,30 +9,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from llmdo import basis as bases
 from llmdo import personal
-from llmdo import project as projects
-from llmdo.cli import basis as bases
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.outcome import report
 from llmdo.cli.watch import WatchOptions, watching
-from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.store import SUFFIX, read_journal
-from llmdo.journal.summary import ending
+from llmdo.journal.summary import ending, require_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.graph import Graph
     from llmdo.journal import Journal
-    from llmdo.journal.binding import Binding
-    from llmdo.runtime import RunOptions
-    from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.telemetry.events import Sink
-
-LONGEST = 9  # digits of a number in `--until`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,30 +56,15 @@ def replay(options: Options) -> int:
 def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int:
     """`folder` is for the code that the run brings."""
     from llmdo import runtime
-    from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.recording.terms import Terms
-    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.past import options_of, repeating
 
     binding = binding_of(journal)
     if options.until is not None:
-        _require_place(journal, options.until)
-    basis = bases.Basis(graph=binding.graph, prompts=binding.prompts)
-    if options.sources == "run":
-        basis = bases.of_run(journal, binding, projects.read(root), folder)
-    elif options.rerun_tools or _has_code(binding.graph, binding.entry):
-        project = projects.read(root)
-        others = ["`--sources run` runs the code that the run began with"] * bases.brings_sources(
-            journal, binding
-        )
-        bases.of_workspace(binding, project, project.graph, (), others)
-        # A lock names what it reviewed by toolset and entry; which files that is, only the workspace tells.
-        now = project.graph
-        basis = replace(basis, graph=replace(basis.graph, code=now.code, importable=now.importable))
-    recorder = Recorder(
-        journal,
-        Redaction.of(options.environ),
-        Terms(live=False, until=options.until, reruns=options.rerun_tools),
+        require_place(journal, options.until)
+    basis = bases.to_repeat(
+        root, journal, binding, folder, say, sources=options.sources, reruns=options.rerun_tools
     )
+    recorder = repeating(journal, options.until, options.environ, reruns=options.rerun_tools)
     tightening = personal.read(options.environ).rules if options.rerun_tools else ()
     with watching(
         options.watch, run=journal.run, entry=binding.entry, approvals="recorded", environ=options.environ
@@ -100,7 +76,7 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
                 prompts=basis.prompts,
                 entry=binding.entry,
                 options=replace(
-                    _said(journal, binding, recorder, watch.sink), code=basis.code, tightening=tightening
+                    options_of(binding, basis, recorder), on_event=watch.sink, tightening=tightening
                 ),
             )
         )
@@ -112,44 +88,3 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
     questions = waiting(journal, ending(journal)) if outcome.status == "waiting" else {}
     code = report(outcome, as_json=options.json, unasked=False, questions=questions)
     return FINDINGS if recorder.differences else code
-
-
-def _require_place(journal: Journal, until: str) -> None:
-    """Nothing, where a replay can stop at that place.
-
-    Raises:
-        LlmdoError: The run made no such request and executed no such tool.
-    """
-    path, _, number = until.partition("@")
-    if number.isdecimal() and len(number) < LONGEST and journal.get(path, "request", int(number)):
-        return
-    if not number and (journal.get(path, "started") or journal.get(path, "finished")):
-        return
-    places = [
-        f"{one.path}@{one.step}" if one.kind == "request" else one.path
-        for one in journal.entries("request", "finished")
-    ]
-    raise LlmdoError(
-        f"the run has no place `{until}`",
-        hint=did_you_mean(until, places) or "`llmdo runs show` lists its calls",
-    )
-
-
-def _said(journal: Journal, binding: Binding, recorder: Recorder, sink: Sink) -> RunOptions:
-    from llmdo import runtime
-
-    return runtime.RunOptions(
-        run=journal.run,
-        input=binding.input,
-        paths=binding.paths,
-        models=runtime.ModelChoice(by_worker=binding.models),
-        max_depth=binding.max_depth,
-        on_event=sink,
-        recorder=recorder,
-    )
-
-
-def _has_code(graph: Graph, entry: str) -> bool:
-    """Whether code of the workspace decides what the run does, beside models and tools."""
-    started = graph.entries[entry]
-    return bool(started.function or started.use or graph.schema_sources)

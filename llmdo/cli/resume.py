@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from typing import TYPE_CHECKING
 
+from llmdo import basis as bases
 from llmdo import personal
 from llmdo import project as projects
-from llmdo.cli import basis as bases
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.auditing import auditing
 from llmdo.cli.console import root_folder, say
@@ -23,9 +23,8 @@ from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.formats import Limits
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
-from llmdo.journal.commands import doubt, require_ended
+from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import waiting
-from llmdo.journal.summary import failed, unfinished
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.values import replace
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal import Journal
-    from llmdo.journal.binding import Binding
-    from llmdo.project import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,27 +75,24 @@ def resume(options: Options) -> int:
 
 def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, float]) -> int:
     from llmdo import runtime
-    from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.recording.terms import Terms
-    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.past import going_on, options_of
 
     personal.read(options.environ)  # first: what it might forbid must not begin
     binding = binding_of(journal)
     project = projects.read(root)
     if options.sources == "run":
-        basis = _of_run(root, journal, binding, project, options)
+        bases.require_no_drift(options.allow_drift)
+        basis = bases.of_run(journal, binding, project, Runs(root).sources(journal.run), say)
     else:
         if (code := hindered(project, root, locked=False)) is not None:
             return code
-        basis = _of_workspace(journal, binding, project, options)
-    _require_finished(journal, options)
+        graph = graph_of(project)
+        basis = bases.to_go_on(journal, binding, project, graph, options.allow_drift, "{flags}", say)
+    bases.require_said(journal, options.again, options.given_up)
     hide_from_children()
-    terms = Terms(
-        drifted=bool(basis.accepted), again=frozenset(options.again), given_up=frozenset(options.given_up)
-    )
     answering = approving(options.approvals, basis.graph, options.environ)
     mode, environ = answering.mode, options.environ
-    recorder = Recorder(journal, Redaction.of(options.environ), terms)
+    recorder = going_on(journal, basis, options.again, options.given_up, environ)
     with (
         auditing(recorder),
         watching(
@@ -106,21 +100,15 @@ def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, 
         ) as watch,
     ):
         stop = runtime.Stop()
-        said = runtime.RunOptions(
-            run=journal.run,
-            input=binding.input,
-            paths=binding.paths,
-            models=runtime.ModelChoice(by_worker=binding.models),
-            max_depth=binding.max_depth,
+        said = replaced(
+            options_of(binding, basis, recorder),
             limits=limits,
             approver=answering.approver,
-            mode=mode,
+            mode=answering.mode,
             tightening=answering.tightening,
             on_event=watch.sink,
             instruments=watch.instruments,
-            recorder=recorder,
             stop=stop,
-            code=basis.code,
             debug=options.debug,
         )
         outcome = run_interruptibly(
@@ -153,46 +141,3 @@ def _limits(texts: Sequence[str]) -> dict[str, float]:
             raise LlmdoError(f"`--limit {text}` does not set `{name}` to {kind} above 0")
         limits[name] = value
     return limits
-
-
-def _of_run(
-    root: Path, journal: Journal, binding: Binding, project: Project, options: Options
-) -> bases.Basis:
-    if options.allow_drift:
-        raise LlmdoError("`--allow-drift` is about the workspace, and `--sources run` goes on without it")
-    return bases.of_run(journal, binding, project, Runs(root).sources(journal.run))
-
-
-def _of_workspace(journal: Journal, binding: Binding, project: Project, options: Options) -> bases.Basis:
-    others = ["accept it: {flags}"]
-    if bases.brings_sources(journal, binding):
-        others.append(
-            "`--sources run` runs the code that it began with, which you should have read where it was brought"
-        )
-    basis = bases.of_workspace(binding, project, graph_of(project), options.allow_drift, others)
-    for drift in basis.accepted:
-        say(f"warning: accepted: {drift}")
-    return basis
-
-
-def _require_finished(journal: Journal, options: Options) -> None:
-    """Refuses to go on over a tool that may or may not have taken effect, unless something is said about it."""
-    open_calls = unfinished(journal)
-    said = {*options.again, *options.given_up}
-    if unknown := sorted({*options.given_up} - open_calls.keys()):
-        raise LlmdoError(f"`{unknown[0]}` is no call that was started and did not finish")
-    if unknown := sorted({*options.again} - open_calls.keys() - failed(journal).keys()):
-        raise LlmdoError(
-            f"`{unknown[0]}` is no call that was started and did not finish, or that ended the run with an error",
-            hint="what a caller was told of has failed for good",
-        )
-    if both := sorted({*options.again} & {*options.given_up}):
-        raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
-    if waiting := {path: tool for path, tool in open_calls.items() if path not in said}:
-        calls = ", ".join(f"`{tool}` at {path}" for path, tool in waiting.items())
-        path = next(iter(waiting))
-        raise LlmdoError(
-            f"{calls}: started and not finished when the run stopped, so it may have taken effect",
-            hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
-            f"`--give-up {path}` to tell its model that nobody knows what it did",
-        )

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from llmdo.backtrace import Frame
+from llmdo.diagnostic import LlmdoError, did_you_mean
 from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
 from llmdo.values import dataclass, field
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from llmdo.journal.folder import Runs
     from llmdo.journal.store import Journal
 
+
+LONGEST_NUMBER = 9  # digits, of a request
 
 STARTS = "(start)"
 """What the path of a decision on starting an MCP server ends with."""
@@ -227,6 +230,27 @@ def ending(journal: Journal) -> Entry | None:
     """The entry which says how the run ended; None where its last process ended without a word, or still works."""
     last = journal.last("end")
     return last if last is not None and last.step >= journal.counted().get("session", 0) else None
+
+
+def require_place(journal: Journal, until: str) -> None:
+    """Nothing, where a replay can stop at that place.
+
+    Raises:
+        LlmdoError: The run made no such request and executed no such tool.
+    """
+    path, _, number = until.partition("@")
+    if number.isdecimal() and len(number) < LONGEST_NUMBER and journal.get(path, "request", int(number)):
+        return
+    if not number and (journal.get(path, "started") or journal.get(path, "finished")):
+        return
+    places = [
+        f"{one.path}@{one.step}" if one.kind == "request" else one.path
+        for one in journal.entries("request", "finished")
+    ]
+    raise LlmdoError(
+        f"the run has no place `{until}`",
+        hint=did_you_mean(until, places) or "`llmdo runs show` lists its calls",
+    )
 
 
 def failed(journal: Journal) -> dict[str, str]:

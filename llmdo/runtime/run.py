@@ -27,7 +27,7 @@ from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, kept, retold
-from llmdo.runtime.recording.terms import WaitingError
+from llmdo.runtime.recording.terms import ReachedError, WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool
@@ -176,8 +176,8 @@ async def _outcome(
             cancellation = cancelled
     except WaitingError as waiting:
         status, error = "waiting", str(waiting)
-    except GoneError as gone:
-        status, error = "interrupted", str(gone)
+    except (GoneError, ReachedError) as ended:
+        status, error = "interrupted", str(ended)
     except TimeoutError as late:
         error = (
             f"the run took longer than {entry.limits.seconds:g} seconds" if clock.expired() else told(late)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo import basis as bases
 from llmdo import project
-from llmdo.cli import basis as bases
 from llmdo.digest import of_text
 from llmdo.inventory import governing_files
 from llmdo.journal import Runs
@@ -322,7 +322,9 @@ def test_what_governs_the_workspace_is_protected_from_a_run_that_came_from_elsew
     (clone / "main.worker").rename(clone / "renamed.worker")
     llmdo("runs", "import", str(file), cwd=clone)
     with Runs(clone).read(run) as journal:
-        basis = bases.of_run(journal, binding_of(journal), project.read(clone), Runs(clone).sources(run))
+        basis = bases.of_run(
+            journal, binding_of(journal), project.read(clone), Runs(clone).sources(run), print
+        )
     assert {"renamed.worker", "main.worker", "tools.py", "helpers/words.py"} <= governing_files(basis.graph)
 
 
