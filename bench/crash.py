@@ -1,8 +1,10 @@
 """Kills a run with SIGKILL at random moments until it is complete, and compares it with one that nobody disturbed.
 
-The run: four unequal delegates at a time, effects that must happen once each, and a question in each delegate that
-somebody answers after the run has stopped for it. After a kill the power may be lost as well, so that what was not
-forced to disk is gone, and bits of copies of the journal are flipped. `python -m bench.crash --kills 200`
+The run: code that calls four unequal delegates at a time, and beside them, for each of four items, one worker and then
+another, in whichever order they answer. Their effects must happen once each: of tools, of shell commands that nothing
+isolates, and of calls with typed arguments that somebody is asked about, which stops the run until it is answered.
+After a kill the power may be lost as well, so that what was not forced to disk is gone, and bits of copies of the
+journal are flipped. `python -m bench.crash --kills 200`
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import argparse
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -20,108 +24,18 @@ from pathlib import Path
 
 import llmdo.runtime  # so that no child has to import it
 from bench import damage
+from bench.crashed import EFFECTS, FILES
 from llmdo import audit
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs
 from llmdo.journal.agreement import disagreements
+from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import add_answer, waiting
+from llmdo.journal.spent import spent
 from llmdo.journal.summary import unfinished as unfinished_calls
 
+HUNG_SECONDS = 240  # for one process, on a machine that has other work
 FLIPS = 3  # of one bit each, after every kill
-
-STEPS = (1, 3, 5, 8)
-"""How many effects each of the four delegates has, so that none ends when another does."""
-
-MANIFEST = """\
-schema = 1
-
-[workspace]
-name = "crash"
-workers = ["*.worker"]
-model = "python:models.py:scripted"
-
-[toolsets.effects]
-python = "tools.py:effects"
-capabilities = { effect = ["x.effects.write"], careful = ["x.effects.careful"], look = [] }
-
-[approvals.rules]
-"x.effects.write" = "allowed"
-"x.effects.careful" = "needs_approval"
-
-[entries.main]
-worker = "main"
-input = "go"
-limits = { requests = 1000 }
-"""
-
-MODELS = f"""\
-import time
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import FunctionModel
-from pydantic_ai.usage import RequestUsage
-
-STEPS = {STEPS!r}
-
-async def answer(messages, info):
-    import asyncio
-    await asyncio.sleep(0.004)
-    responses = [one for one in messages if isinstance(one, ModelResponse)]
-    returns = [part for one in messages for part in one.parts if isinstance(part, ToolReturnPart)]
-    if any(tool.name == "unit" for tool in info.function_tools):
-        if not responses:
-            calls = [ToolCallPart("unit", {{"input": str(number)}}) for number in range(len(STEPS))]
-            return ModelResponse(parts=calls, usage=RequestUsage(input_tokens=10, output_tokens=5))
-    else:
-        me = int(messages[0].parts[-1].content)
-        step = len(responses)
-        if step < STEPS[me]:
-            calls = [ToolCallPart("effect", {{"name": f"{{me}}.{{step}}"}}), ToolCallPart("look", {{}})]
-            return ModelResponse(parts=calls, usage=RequestUsage(input_tokens=7, output_tokens=3))
-        if step == STEPS[me]:
-            return ModelResponse(parts=[ToolCallPart("careful", {{"name": f"{{me}}.careful"}})])
-    text = " ".join(f"{{part.tool_name}}={{part.content}}" for part in returns)
-    return ModelResponse(parts=[TextPart(text)], usage=RequestUsage(input_tokens=1, output_tokens=1))
-
-scripted = FunctionModel(answer)
-"""
-
-TOOLS = '''\
-import os
-import time
-from pathlib import Path
-from pydantic_ai.toolsets import FunctionToolset
-
-effects = FunctionToolset(id="effects")
-LOG = Path(__file__).with_name("effects.log")
-
-def note(name):
-    time.sleep(0.02)
-    descriptor = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(descriptor, f"{name}\\n".encode())
-    os.close(descriptor)
-    time.sleep(0.02)
-    return f"did {name}"
-
-@effects.tool_plain
-def effect(name: str) -> str:
-    """Has an effect."""
-    return note(name)
-
-@effects.tool_plain
-def careful(name: str) -> str:
-    """Has an effect that is asked about."""
-    return note(name)
-
-@effects.tool_plain
-async def look() -> str:
-    """Has none."""
-    return "seen"
-'''
-
-WORKERS = {
-    "main.worker": "---\nname: main\ntoolsets: [unit]\n---\nGo.\n",
-    "unit.worker": "---\nname: unit\ndescription: One of four.\ntoolsets: [effects]\n---\nWork.\n",
-}
 
 
 @dataclass(frozen=True)
@@ -136,17 +50,19 @@ class Trial:
     repeated: list[str]
     swapped: list[str]
     """Calls of workers in which the effects came in another order."""
-    same_result: bool
+    result: str
+    """What differs in the output, or in the number of requests that were heard; empty where nothing does."""
     requests: int
     audit: list[str]
     """Where the audit does not hold, or says something else than the journal; looked at after every kill."""
 
 
 def write_workspace(root: Path) -> None:
-    """Writes the workspace of the run."""
-    files = {"llmdo.toml": MANIFEST, "models.py": MODELS, "tools.py": TOOLS, **WORKERS}
-    for name, text in files.items():
+    """Writes the workspace of the run, and locks it, so that no run has to inspect its toolsets."""
+    root.mkdir()
+    for name, text in FILES.items():
         (root / name).write_text(text, encoding="utf-8")
+    assert finished(start(root, ["lock"])) == 0, (root / "err.txt").read_text()
 
 
 def start(root: Path, words: list[str]) -> int:
@@ -169,14 +85,26 @@ def start(root: Path, words: list[str]) -> int:
 
 
 def finished(child: int, kill_after: float | None = None) -> int:
-    """The exit code of a process, which is killed after so many seconds; minus the signal where it was."""
+    """The exit code of a process, which is killed after so many seconds; minus the signal where it was.
+
+    Raises:
+        HungError: It did not end.
+    """
     if kill_after is not None:
         time.sleep(kill_after)
-        os.kill(
-            child, signal.SIGKILL
-        )  # one that has ended waits for its parent, so that this hits nobody else
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+        os.kill(child, signal.SIGKILL)  # one that has ended waits for its parent, so this hits nobody else
+    deadline = time.monotonic() + HUNG_SECONDS
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise HungError
+        time.sleep(0.002)
+    return os.waitstatus_to_exitcode(ended[1])
+
+
+class HungError(Exception):
+    """A process did not end."""
 
 
 def undisturbed(root: Path) -> tuple[str, int, float]:
@@ -206,6 +134,10 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], t
         audited += _faults(root)
         if code == 0:
             said = json.loads((root / "out.txt").read_text())
+            break
+        if code not in (3, -signal.SIGKILL):
+            audited.append(f"exit code {code}: {(root / 'err.txt').read_text()[-2000:]}")
+            said = {"output": None, "usage": {"requests": 0}}
             break
         names = Runs(root).names()
         if not names or not _has_begun(root, names[-1]):
@@ -265,6 +197,7 @@ def _approve(root: Path, run: str) -> None:
 def _open_calls(root: Path, run: str) -> list[str]:
     """The calls that were killed while they were executed. Their effects, where they had some, are taken back."""
     with Runs(root).read(run) as journal:
+        require_ended(journal)  # a command may still have its effect until its guardian has ended it
         found = list(unfinished_calls(journal))
     log, done = root / "effects.log", _recorded(root, run)
     if found and log.exists():
@@ -274,11 +207,8 @@ def _open_calls(root: Path, run: str) -> list[str]:
 
 def _recorded(root: Path, run: str) -> set[str]:
     with Runs(root).read(run) as journal:
-        return {
-            entry.data["content"].removeprefix("did ")
-            for entry in journal.entries("finished")
-            if str(entry.data.get("content", "")).startswith("did ")
-        }
+        contents = [str(entry.data.get("content", "")) for entry in journal.entries("finished")]
+    return {name for content in contents for name in re.findall(r"\bdid (\S+)", content)}
 
 
 def _judged(
@@ -291,14 +221,12 @@ def _judged(
     audited: list[str],
 ) -> Trial:
     lines = (root / "effects.log").read_text().splitlines()
-    wanted = [f"{me}.{step}" for me, steps in enumerate(STEPS) for step in [*range(steps), "careful"]]
-    swapped = []
-    for me in range(len(STEPS)):
-        mine = [line for line in lines if line.startswith(f"{me}.")]
-        if mine != [line for line in wanted if line.startswith(f"{me}.")]:
-            swapped.append(str(me))
+    wanted = [name for names in EFFECTS.values() for name in names]
+    swapped = [me for me, names in EFFECTS.items() if [line for line in lines if line in names] != [*names]]
     usage = said["usage"]
     assert isinstance(usage, dict)
+    with Runs(root).read(Runs(root).names()[-1]) as journal:
+        unheard = sum(spent(journal).unanswered.values())  # they left, so they count
     return Trial(
         kills=kills,
         processes=processes,
@@ -306,7 +234,9 @@ def _judged(
         lost=sorted(set(wanted) - set(lines)),
         repeated=sorted({line for line in lines if lines.count(line) > 1}),
         swapped=swapped,
-        same_result=said["output"] == expected[0] and usage["requests"] == expected[1],
+        result=""
+        if (said["output"], usage["requests"] - unheard) == expected[:2]
+        else f"{said['output']}, {usage['requests']} requests, {unheard} of them unheard, not {expected[:2]}",
         requests=usage["requests"],
         audit=audited,
     )
@@ -317,26 +247,39 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=3600.0, help="no run is begun after so long")
     options = parser.parse_args()
     chance = random.Random(options.seed)  # moments, not secrets
-    kills = trials = open_calls = 0
+    kills = trials = open_calls = hung = 0
     wrong: list[Trial] = []
     tally = damage.Tally()
-    while kills < options.kills:
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            write_workspace(root)
-            found = trial(root, chance, undisturbed(root), tally)
-        kills, trials, open_calls = kills + found.kills, trials + 1, open_calls + found.unfinished
-        if found.lost or found.repeated or found.swapped or found.audit or not found.same_result:
-            wrong.append(found)
-            print(found)
-    print(f"{kills} kills in {trials} runs, {open_calls} tools killed within: {len(wrong)} runs differ")
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = Path(folder, "prepared")
+        write_workspace(prepared)
+        expected = undisturbed(prepared)
+        deadline = time.monotonic() + options.seconds
+        while kills < options.kills and time.monotonic() < deadline:
+            root = Path(folder, str(trials))
+            shutil.copytree(prepared, root, ignore=shutil.ignore_patterns("__pycache__", "*.txt"))
+            try:
+                found = trial(root, chance, expected, tally)
+            except HungError:
+                hung += 1
+                print(f"run {trials} hung")
+                break
+            shutil.rmtree(root)
+            kills, trials, open_calls = kills + found.kills, trials + 1, open_calls + found.unfinished
+            if found.lost or found.repeated or found.swapped or found.audit or found.result:
+                wrong.append(found)
+                print(found)
+    print(
+        f"{kills} kills in {trials} runs, {open_calls} tools killed within: {len(wrong)} runs differ, {hung} hung"
+    )
     print(
         f"{tally.power_losses} power losses, {tally.refused_wrongly} refused wrongly; {tally.flips} flipped bits,"
         f" {tally.refused} refused, {tally.accepted_damage} accepted damage"
     )
-    return 1 if wrong or tally.refused_wrongly or tally.accepted_damage else 0
+    return 1 if wrong or hung or tally.refused_wrongly or tally.accepted_damage else 0
 
 
 if __name__ == "__main__":
