@@ -198,6 +198,12 @@ def test_a_person_forbids_what_they_forbid_everywhere(
     with pytest.raises(llmdo.LlmdoError, match="`ApproveAll` is forbidden on this machine"):
         llmdo.resume(team, approver=ApproveAll())
     assert effects(team) == []
+    policy.write_text('schema = 1\n[approvals.rules]\n"x.tools" = "blocked"\n')
+    blocked = llmdo.resume(team, approver=ApproveAll())
+    assert (blocked.status, effects(team)) == ("failed", [])
+    assert "its tools changed" in (blocked.error or ""), (
+        "a tool that is blocked whatever the call is not there"
+    )
 
 
 def test_a_program_with_an_event_loop_awaits(team: Path) -> None:
