@@ -24,6 +24,7 @@ from llmdo.journal import Runs
 from llmdo.journal.answers import WEEK, Answers, give, waiting_so_far
 from llmdo.journal.binding import binding_of
 from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
 from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.journal.summary import require_place
 from llmdo.runtime import AskLater, ModelChoice, RunOptions
@@ -37,7 +38,7 @@ from llmdo.values import fields
 from llmdo.workspace import find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from pydantic_ai.models import Model
 
@@ -60,18 +61,16 @@ def going_on(
     basis: Basis,
     again: Collection[str],
     given_up: Collection[str],
-    environ: Mapping[str, str],
+    redaction: Redaction,
 ) -> Recorder:
     """What records a run that goes on, in which these calls run again or are given up."""
     terms = Terms(drifted=bool(basis.accepted), again=frozenset(again), given_up=frozenset(given_up))
-    return Recorder(journal, Redaction.of(environ), terms)
+    return Recorder(journal, redaction, terms)
 
 
-def repeating(
-    journal: Journal, until: str | None, environ: Mapping[str, str], *, reruns: bool = False
-) -> Recorder:
+def repeating(journal: Journal, until: str | None, redaction: Redaction, *, reruns: bool = False) -> Recorder:
     """What serves a replay."""
-    return Recorder(journal, Redaction.of(environ), Terms(live=False, until=until, reruns=reruns))
+    return Recorder(journal, redaction, Terms(live=False, until=until, reruns=reruns))
 
 
 def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions:
@@ -158,9 +157,11 @@ async def resume_async(
     runs = Runs(root)
     name = runs.find(run)
     with runs.claim(name), runs.open(name) as journal:
+        redaction = Redaction.of(os.environ)
+        journal.know(redaction.known)
         last = journal.last("end")
         if last is not None and last.outcome == "completed":
-            return outcome_in(last)
+            return outcome_in(last, journal.said(last))
         binding = binding_of(journal)
         project, graph = await asyncio.to_thread(_read, root, sources)
         if graph is None:
@@ -170,7 +171,7 @@ async def resume_async(
             accepting = "`allow_drift={names}`"
             basis = bases.to_go_on(journal, binding, project, graph, accepted, accepting, _tell_nobody)
         bases.require_said(journal, repeated, given_up)
-        options = options_of(binding, basis, going_on(journal, basis, repeated, given_up, os.environ))
+        options = options_of(binding, basis, going_on(journal, basis, repeated, given_up, redaction))
         made = {reference: model for one in models for reference, model in choice_of(one).made.items()}
         options = dataclasses.replace(
             options,
@@ -212,13 +213,15 @@ def replay(
         runs = Runs(root)
         path = runs.path(runs.find(run))
     with read_journal(path, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
+        redaction = Redaction.of(os.environ)
+        journal.know(redaction.known)
         binding = binding_of(journal)
         if until is not None:
             require_place(journal, until)
         basis = bases.to_repeat(
             root, journal, binding, Path(folder), _tell_nobody, sources=sources, reruns=False
         )
-        options = options_of(binding, basis, repeating(journal, until, os.environ))
+        options = options_of(binding, basis, repeating(journal, until, redaction))
         options = dataclasses.replace(options, on_event=on_event)
         return asyncio.run(
             run_entry(basis.graph, root=root, prompts=basis.prompts, entry=binding.entry, options=options)
@@ -250,6 +253,7 @@ def approve(
     if (so_far := waiting_so_far(runs, name, answers)) is not None:
         return tuple(so_far.values())
     with runs.claim(name), runs.open(name) as journal:
+        journal.know(Known.of(os.environ))
         give(journal, answers)
         return tuple(waiting(journal).values())
 

@@ -32,15 +32,15 @@ def forging(journal: Path) -> Iterator[sqlite3.Connection]:
 def _chain_entries(connection: sqlite3.Connection) -> tuple[Link, dict[int, Link]]:
     """The end of the chain, and where it is at each of the numbers that the entries had."""
     link, places, rows = Link(), {0: Link()}, []
-    for seq, path, kind, step, outcome, digest, at, body in connection.execute(
-        "SELECT seq, path, kind, step, outcome, digest, at, body FROM entry ORDER BY seq"
+    for seq, path, kind, step, outcome, digest, at, body, spans, salt in connection.execute(
+        "SELECT seq, path, kind, step, outcome, digest, at, body, spans, salt FROM entry ORDER BY seq"
     ).fetchall():
         body = body.encode() if isinstance(body, str) else body
         entry = Entry(path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at)
-        link = places[seq] = linked(entry, digest_of_body(body), link)
-        rows.append((link.number, link.head, path, kind, step, outcome, digest, at, body))
+        link = places[seq] = linked(entry, digest_of_body(body, spans, salt or b""), link)
+        rows.append((link.number, link.head, path, kind, step, outcome, digest, at, body, spans, salt))
     connection.execute("DELETE FROM entry")
-    connection.executemany("INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return link, places
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from llmdo.diagnostic import LlmdoError, shown
 from llmdo.journal import Runs
 from llmdo.journal.answers import WEEK, Answers, give, require_hours, waiting_so_far
 from llmdo.journal.questions import add_answer, waiting
+from llmdo.journal.secrets import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +58,7 @@ def approve(options: Options) -> int:
         say(f"run {run} goes on: {what} can be answered once it has stopped")
         return WAITING if so_far else FINE
     with runs.claim(run), runs.open(run) as journal:
+        journal.know(Known.of(os.environ))
         given = give(journal, answers)
         for question, said in given:
             say(f"{question.path}: {'allowed' if said['allowed'] else 'refused'}, by {said['by']}")

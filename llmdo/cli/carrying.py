@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal import Journal
     from llmdo.journal.sources import Sources
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 
 def export(root: Path, said: str, target: Path, *, with_sources: bool) -> int:
@@ -34,24 +35,24 @@ def export(root: Path, said: str, target: Path, *, with_sources: bool) -> int:
     from llmdo.runtime.telemetry.redaction import Redaction
 
     runs = Runs(root)
-    encoding = Encoding(Redaction.of(os.environ))
+    redaction = Redaction.of(os.environ)
+    encoding = Encoding(redaction)
     with runs.read(runs.find(said)) as journal:
-        sources = _sources(root, journal, os.environ) if with_sources else None
+        journal.know(redaction.known)
+        sources = _sources(root, journal, redaction) if with_sources else None
         bundle.export(journal, target, sources, encoding.without_secrets)
     say(f"wrote {target}" + (f" with {_number(sources)}" if sources and sources.texts else ""))
     return FINE
 
 
-def _sources(root: Path, journal: Journal, environ: Mapping[str, str]) -> Sources | None:
+def _sources(root: Path, journal: Journal, redaction: Redaction) -> Sources | None:
     """What the run loads; None where it brought its own, or cannot go on anyway.
 
     Raises:
         JournalError: It was not kept and is no longer there as it was, or holds what looks like a secret.
     """
-    from llmdo.runtime.telemetry.redaction import Redaction
-
     first = next(journal.entries("run"), None)
-    if first is None or first.outcome == "redacted" or next(journal.entries("sources"), None):
+    if first is None or first.is_redacted or next(journal.entries("sources"), None):
         return None
     without = "`--no-sources` writes the run alone: it is replayed anywhere, and goes on where the sources are the same"
     try:
@@ -62,7 +63,6 @@ def _sources(root: Path, journal: Journal, environ: Mapping[str, str]) -> Source
     except JournalError as error:
         hint = error.hint or "export it in a checkout of that revision"
         raise JournalError(error.message, hint=f"{hint}; {without}") from error
-    redaction = Redaction.of(environ)
     if leaking := [path for path, text in found.texts.items() if redaction.text(text) != text]:
         raise JournalError(
             f"what looks like a secret is in {', '.join(f'`{path}`' for path in leaking)}, which the run needs",

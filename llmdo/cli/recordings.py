@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.project import Project
+    from llmdo.runtime.telemetry.redaction import Redaction
 
 FOLDER = "recordings"
 
@@ -73,9 +74,13 @@ def test(options: Options) -> int:
 
 
 def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: Options) -> render.Repeated:
+    from llmdo.runtime.telemetry.redaction import Redaction
+
     try:
         with read_journal(file, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as made:
             folder = Path(made)
+            redaction = Redaction.of(options.environ)
+            journal.know(redaction.known)
             binding = binding_of(journal)
             flipped = flips(journal, graph, binding.entry) if options.decisions else ()
             diverged: Iterator[str] = iter(())
@@ -83,7 +88,7 @@ def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: O
                 basis = bases.Basis(graph=graph, prompts=project.prompts)
                 if options.sources == "run":
                     basis = bases.of_run(journal, binding, project, folder, say)
-                diverged = _diverged(journal, binding, basis, root, options)
+                diverged = _diverged(journal, binding, basis, root, redaction)
             return render.Repeated(
                 file=file.name,
                 run=journal.run,
@@ -96,15 +101,14 @@ def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: O
 
 
 def _diverged(
-    journal: Journal, binding: Binding, basis: bases.Basis, root: Path, options: Options
+    journal: Journal, binding: Binding, basis: bases.Basis, root: Path, redaction: Redaction
 ) -> Iterator[str]:
     """Where what runs does something else than it did when it was recorded."""
     from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.recording.terms import EndedError, Terms
-    from llmdo.runtime.telemetry.redaction import Redaction
 
-    recorder = Recorder(journal, Redaction.of(options.environ), Terms(live=False, shows_tools=True))
+    recorder = Recorder(journal, redaction, Terms(live=False, shows_tools=True))
     said = runtime.RunOptions(
         run=journal.run,
         input=binding.input,
@@ -124,5 +128,8 @@ def _diverged(
     last, reason = journal.last("end"), recorder.brake.reason
     if reason is not None and not isinstance(reason, EndedError):
         yield reason.message
-    elif last is not None and (outcome.status, outcome.output) != (last.outcome, last.data["output"]):
+    elif last is not None and (outcome.status, outcome.output) != (
+        last.outcome,
+        journal.whole(last)["output"],
+    ):
         yield f"it ends otherwise: {outcome.status}, it was {last.outcome}"

@@ -57,14 +57,17 @@ def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int
     """`folder` is for the code that the run brings."""
     from llmdo import runtime
     from llmdo.past import options_of, repeating
+    from llmdo.runtime.telemetry.redaction import Redaction
 
+    redaction = Redaction.of(options.environ)
+    journal.know(redaction.known)
     binding = binding_of(journal)
     if options.until is not None:
         require_place(journal, options.until)
     basis = bases.to_repeat(
         root, journal, binding, folder, say, sources=options.sources, reruns=options.rerun_tools
     )
-    recorder = repeating(journal, options.until, options.environ, reruns=options.rerun_tools)
+    recorder = repeating(journal, options.until, redaction, reruns=options.rerun_tools)
     tightening = personal.read(options.environ).rules if options.rerun_tools else ()
     with watching(
         options.watch, run=journal.run, entry=binding.entry, approvals="recorded", environ=options.environ

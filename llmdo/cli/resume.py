@@ -25,6 +25,7 @@ from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.values import replace
 
@@ -64,7 +65,8 @@ def resume(options: Options) -> int:
         last = journal.last("end")
         if last is not None and last.outcome == "completed":
             say(f"run {run} is complete; this is what it said")
-            return report_recorded(last.data, as_json=options.json)
+            journal.know(Known.of(options.environ))
+            return report_recorded(journal.said(last), as_json=options.json)
         require_ended(journal)
         given = options.approvals
         if not (given.approve_all or given.reject_all or (sys.stdin.isatty() and sys.stderr.isatty())):
@@ -76,8 +78,11 @@ def resume(options: Options) -> int:
 def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, float]) -> int:
     from llmdo import runtime
     from llmdo.past import going_on, options_of
+    from llmdo.runtime.telemetry.redaction import Redaction
 
     personal.read(options.environ)  # first: what it might forbid must not begin
+    redaction = Redaction.of(options.environ)
+    journal.know(redaction.known)
     binding = binding_of(journal)
     project = projects.read(root)
     if options.sources == "run":
@@ -92,7 +97,7 @@ def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, 
     hide_from_children()
     answering = approving(options.approvals, basis.graph, options.environ)
     mode, environ = answering.mode, options.environ
-    recorder = going_on(journal, basis, options.again, options.given_up, environ)
+    recorder = going_on(journal, basis, options.again, options.given_up, redaction)
     with (
         auditing(recorder),
         watching(

@@ -123,11 +123,12 @@ def binding_of(journal: Journal) -> Binding:
     entry = next(journal.entries("run"), None)
     if entry is None:
         raise JournalError(f"`{journal.path}` holds no run")
-    if entry.outcome == "redacted" or entry.is_redacted:
+    if entry.is_redacted:
         raise JournalError(
-            f"run `{journal.run}` cannot go on: its input or a prompt held a secret, which the journal does not keep"
+            f"run `{journal.run}` cannot go on: its input or a prompt held a secret, which the export took out",
+            hint="the journal that was exported has it",
         )
-    return Binding.of(entry.data)
+    return Binding.of(journal.whole(entry))
 
 
 def differences(binding: Binding, graph: Graph) -> dict[str, str]:

@@ -109,7 +109,7 @@ def _examined(journal: Journal) -> Taken:
         sessions = list(journal.entries("session"))
         versions = {str(name): str(said) for name, said in sessions[-1].data.items() if name != "run"}
         first = next(journal.entries("run"), None)
-        if first is None or first.outcome == "redacted" or first.is_redacted:
+        if first is None or first.is_redacted:
             return Taken(run=run, binding=None, sources=None, versions=versions)
         binding = binding_of(journal)
         found = sources_of(journal, binding)

@@ -35,6 +35,8 @@ class Row:
     """What the chain is at it."""
     original: str | None
     """The digest of its body before an export took a secret out of it; None where none did."""
+    body_digest: str
+    """That of the body that it has."""
     entry: Entry
 
 
@@ -55,9 +57,13 @@ def linked(entry: Entry, body_digest: str, last: Link) -> Link:
     return Link(number, sha256(json.dumps(said).encode("ascii")).hexdigest())
 
 
-def digest_of_body(body: bytes) -> str:
-    """What the chain holds of a body."""
-    return sha256(body).hexdigest()
+def digest_of_body(body: bytes, spans: str = "", salt: bytes = b"") -> str:
+    """What the chain holds of a body and of the places where secrets were cut out of it.
+
+    Who has the digest and not the salt cannot try out what may have been in the body.
+    """
+    parts = (salt, spans.encode(), body)
+    return sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()
 
 
 def breaks(rows: Iterable[Row]) -> Iterator[str]:
@@ -67,6 +73,6 @@ def breaks(rows: Iterable[Row]) -> Iterator[str]:
         entry = row.entry
         if row.number != last.number + 1:
             yield f"entry {row.number} follows entry {last.number}: some are missing"
-        elif linked(entry, row.original or digest_of_body(entry.body), last).head != row.head:
+        elif linked(entry, row.original or row.body_digest, last).head != row.head:
             yield f"entry {row.number}, `{entry.kind}` of {entry.path}, was changed, or what came before it"
         last = Link(row.number, row.head)

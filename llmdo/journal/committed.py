@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 from llmdo import audit
 from llmdo.audit import START
-from llmdo.journal.chain import Row, breaks
+from llmdo.journal.chain import Row, breaks, digest_of_body
 from llmdo.journal.connection import DAMAGED, Translated
+from llmdo.journal.content import Content
 from llmdo.journal.entries import Entry, JournalError
+from llmdo.journal.secrets import NOTHING, Registered, Secrets
+from llmdo.journal.spans import Span
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,11 +22,12 @@ if TYPE_CHECKING:
 
     from llmdo.journal.chain import Heads
     from llmdo.journal.entries import Kind
+    from llmdo.journal.secrets import Known
 
 SUFFIX = ".sqlite"
 
-_COLUMNS = "SELECT seq, head, original, path, kind, step, outcome, digest, at, body FROM entry"
-_TYPES = (int, str, str | None, str, str, int, str, str, float, bytes)
+_COLUMNS = "SELECT seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt FROM entry"
+_TYPES = (int, str, str | None, str, str, int, str, str, float, bytes, str, bytes | None)
 _GET = f"{_COLUMNS} WHERE path = ? AND kind = ? AND step = ?"
 _LAST = f"{_COLUMNS} WHERE kind = ? ORDER BY seq DESC LIMIT 1"
 _LIST = f"{_COLUMNS}{{}} ORDER BY seq"
@@ -37,6 +41,27 @@ class Committed:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._secrets: Secrets | None = None
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of the run, as far as the process knows any."""
+        return self._secrets or self.know(NOTHING)
+
+    def know(self, known: Known) -> Secrets:
+        """Cuts the secrets in `known` out of what is kept from here on, and puts them back into what was kept."""
+        if self._secrets is None or self._secrets.known is not known:
+            self._secrets = Secrets(known, self._registered())
+        return self._secrets
+
+    def _registered(self) -> Iterator[Registered]:
+        types = (int, str, bytes, bytes)
+        for number, row in enumerate(
+            self._read("SELECT n, variable, salt, digest FROM secret ORDER BY n"), 1
+        ):
+            if not all(map(isinstance, row, types)) or row[0] != number:
+                raise JournalError(f"`{self.path}` is damaged: secret {row[0]!r}", hint=DAMAGED)
+            yield Registered(*row)
 
     @property
     def run(self) -> str:
@@ -77,6 +102,28 @@ class Committed:
             )
         return entry
 
+    def whole(self, entry: Entry) -> dict[str, Any]:
+        """The body of `entry` with the secrets that were cut out of it, for what goes on with the run.
+
+        Where a variable has another value by now, something stands for the secret that `secrets` knows.
+
+        Raises:
+            JournalError: It is not what was written.
+        """
+        secrets = self.secrets
+        return entry.understood(lambda body: json.loads(secrets.whole(body, entry.spans)))
+
+    def said(self, entry: Entry) -> dict[str, Any]:
+        """The same for what is to be said.
+
+        Raises:
+            LlmdoError: There was a secret in it that its variable has not any more.
+        """
+        found = self.whole(entry)
+        if variable := self.secrets.lacks(found):
+            raise self.secrets.missing(variable)
+        return found
+
     def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[Entry]:
         """The entries in the order in which they were added: of these kinds, or all; below a path, or all."""
         wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
@@ -97,6 +144,10 @@ class Committed:
         where = f" WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))})"
         return self._rows(_LIST.format(where), number, *kinds)
 
+    def rows(self) -> Iterator[Row]:
+        """All entries."""
+        return self._rows(_LIST.format(""))
+
     def last(self, kind: Kind) -> Entry | None:
         """The last entry of that kind."""
         return next((row.entry for row in self._rows(_LAST, kind)), None)
@@ -111,15 +162,22 @@ class Committed:
         Raises:
             JournalError: It is not there, is not what it was, or an export took it out.
         """
-        row = next(self._read("SELECT bytes FROM content WHERE digest = ?", digest), None)
-        if row == (None,):
+        kept = self._kept(digest)
+        return self.secrets.whole(kept.rest, kept.spans, is_json=False)
+
+    def _kept(self, digest: str) -> Content:
+        row = next(self._read("SELECT bytes, spans FROM content WHERE digest = ?", digest), None)
+        if row is not None and row[0] is None:
             raise JournalError(
                 f"the content `{digest}` is needed, and the export took it out: it held a secret",
                 hint="the journal that was exported has it",
             )
-        if row is None or not isinstance(row[0], bytes) or digest_of(row[0]) != digest:
+        if row is None or not isinstance(row[0], bytes) or not isinstance(row[1], str):
             raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
-        return row[0]
+        kept = Content(row[0], self._spans(row[1]))
+        if kept.name != digest:
+            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
+        return kept
 
     def redacted(self) -> int:
         """How many entries and contents an export took a secret out of."""
@@ -130,7 +188,7 @@ class Committed:
         """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
         yield from (str(said) for (said,) in self._read("PRAGMA integrity_check(3)") if said != "ok")
         try:
-            yield from breaks(self._rows(_LIST.format("")))
+            yield from breaks(self.rows())
         except JournalError as error:
             yield error.message
         heads = {str(number): head for number, head in self._read("SELECT seq, head FROM entry")}
@@ -139,7 +197,7 @@ class Committed:
                 yield f"record {record['n']} of the audit follows other entries than those of the journal"
         for (digest,) in list(self._read("SELECT digest FROM content WHERE bytes IS NOT NULL")):
             try:
-                self.content(digest)
+                self._kept(digest)
             except JournalError as error:
                 yield error.message
 
@@ -202,7 +260,7 @@ class Committed:
         """
         if not all(map(isinstance, row, _TYPES)):
             raise JournalError(f"`{self.path}` is damaged: entry {row[0]!r}", hint=DAMAGED)
-        number, head, original, path, kind, step, outcome, digest, at, body = row
+        number, head, original, path, kind, step, outcome, digest, at, body, spans, salt = row
         entry = Entry(
             path=path,
             kind=kind,
@@ -212,10 +270,27 @@ class Committed:
             body=body,
             at=at,
             is_redacted=original is not None,
+            spans=self._spans(spans),
         )
-        return Row(number, head, original, entry)
+        return Row(number, head, original, digest_of_body(body, spans, salt or b""), entry)
 
+    def _spans(self, text: str) -> tuple[Span, ...]:
+        """What the file says of the places where secrets were cut out of something.
 
-def digest_of(content: bytes) -> str:
-    """The digest that names `content`."""
-    return f"sha256:{sha256(content).hexdigest()}"
+        Raises:
+            JournalError: It is not what llmdo writes.
+        """
+        if not text:
+            return ()
+        try:
+            found = [(at, length, secret, form) for at, length, secret, form in json.loads(text)]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise JournalError(f"`{self.path}` is damaged: {error}", hint=DAMAGED) from error
+        if not all(all(map(isinstance, one, (int, int, int, str))) for one in found):
+            raise JournalError(f"`{self.path}` is damaged: {text[:40]}", hint=DAMAGED)
+        if any(one[2] > len(self.secrets.registered) for one in found):
+            self.secrets.learn(self._registered())
+        return tuple(
+            Span(at, length, secret, self.secrets.variable(secret), form)
+            for at, length, secret, form in found
+        )

@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.diagnostic import LlmdoError
+from llmdo.journal.spans import shown
 from llmdo.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from llmdo.journal.spans import Span
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
@@ -45,21 +48,33 @@ class Entry:
     digest: str = ""
     """Of what was asked, called or handed over: going on with another one is a divergence."""
     body: bytes = b"{}"
-    """All else, as JSON."""
+    """All else, as JSON; in a journal without the secrets of the environment."""
     at: float = 0.0
     """Seconds since 1970."""
     is_redacted: bool = False
     """Whether an export took a secret out of its body."""
+    spans: tuple[Span, ...] = ()
+    """Where secrets of the environment were cut out of its body."""
 
     @property
     def data(self) -> dict[str, Any]:
-        """The body.
+        """The body as it may be shown: the name of its variable for a secret, and nothing that looks like a token.
+
+        What goes on with a run needs `Journal.whole`.
 
         Raises:
             JournalError: It is not what `pack` makes.
         """
+        return self.understood(lambda body: shown(body, self.spans))
+
+    def understood(self, read: Callable[[bytes], object]) -> dict[str, Any]:
+        """What `read` makes of the body.
+
+        Raises:
+            JournalError: It cannot, or it is no object.
+        """
         try:
-            found = json.loads(self.body)
+            found = read(self.body)
         except (ValueError, RecursionError) as error:
             raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged: {error}") from error
         if not isinstance(found, dict):

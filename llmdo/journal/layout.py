@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-VERSION = 3
+VERSION = 4
 """Of the layout. A file with another one is refused."""
 
 APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite file
@@ -18,8 +18,10 @@ APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite 
 _TABLES = {
     "entry": "CREATE TABLE entry (seq INTEGER PRIMARY KEY, head TEXT NOT NULL, original TEXT, path TEXT NOT NULL, "
     "kind TEXT NOT NULL, step INTEGER NOT NULL, outcome TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL, "
-    "body BLOB NOT NULL, UNIQUE (path, kind, step))",
-    "content": "CREATE TABLE content (digest TEXT PRIMARY KEY, bytes BLOB)",
+    "body BLOB NOT NULL, spans TEXT NOT NULL DEFAULT '', salt BLOB, UNIQUE (path, kind, step))",
+    "content": "CREATE TABLE content (digest TEXT PRIMARY KEY, bytes BLOB, spans TEXT NOT NULL DEFAULT '')",
+    "secret": "CREATE TABLE secret (n INTEGER PRIMARY KEY, variable TEXT NOT NULL, salt BLOB NOT NULL, "
+    "digest BLOB NOT NULL)",
     "audit": "CREATE TABLE audit (n INTEGER PRIMARY KEY, line TEXT NOT NULL)",
 }
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from llmdo import digest, discovery
 from llmdo.diagnostic import LlmdoError
+from llmdo.journal.content import digest_of
 from llmdo.journal.entries import Entry, JournalError, pack
 from llmdo.journal.kept import Kept, named_by
-from llmdo.journal.store import digest_of
 from llmdo.models import python_reference, recording_file
 from llmdo.modules import imports_of, source_digests
 from llmdo.references import module_files, package_files, python_file

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Literal
 from llmdo import audit
 from llmdo.journal.anchor import Anchor, anchored, force
 from llmdo.journal.chain import Heads, digest_of_body, linked
-from llmdo.journal.committed import SUFFIX, Committed, digest_of
-from llmdo.journal.connection import MAX_ENTRY, Translated, connect, force_folder, require_file
+from llmdo.journal.committed import SUFFIX, Committed
+from llmdo.journal.connection import DAMAGED, MAX_ENTRY, Translated, connect, force_folder, require_file
+from llmdo.journal.content import Content, digest_of, packed
 from llmdo.journal.entries import JournalError
 from llmdo.journal.layout import lay_out, require_layout
+from llmdo.journal.secrets import NOTHING, Secrets
+from llmdo.journal.spans import marked
 from llmdo.values import replace
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ Hold = Literal["written", "forced", "anchored"]
 
 LONG = 500  # commits, of about four pages each: then the log is moved to the file
 
-_ADD = "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)"
+_ADD = "INSERT INTO entry VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class Journal(Committed):
@@ -61,12 +64,14 @@ class Journal(Committed):
         self._forced = anchor.heads if anchor else Heads()
         self.head: Link | None = None
         """The last record of the audit that is on disk; None where no record was added to it."""
-        self._added: list[tuple[Link, Entry]] = []
+        self._added: list[tuple[Link, Entry, bytes]] = []
         self._lines: list[tuple[int, str]] = []
-        self._contents: dict[str, bytes] = {}
+        self._contents: dict[str, Content] = {}
         self._pending: dict[tuple[str, str, int], Entry] = {}
         self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
         """The keys of all entries, where all were added here: most that is looked for is not there."""
+        if heads == Heads():
+            self._secrets = Secrets(NOTHING)
         self._inode: int | None = None
         self._log: int | None = None
 
@@ -81,8 +86,10 @@ class Journal(Committed):
                 self._log = None
         super().close()
 
-    def add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
-        """Keeps `entry` for the next commit, with the binary contents that its body names by their digests.
+    def add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> Entry:
+        """Keeps `entry` for the next commit, with the binary contents that its body names as `name_of` does.
+
+        Secrets of the environment are cut out of all of it; gives back the entry as the journal has it.
 
         Raises:
             JournalError: It is too large.
@@ -95,17 +102,27 @@ class Journal(Committed):
             )
         if not entry.at:
             entry = replace(entry, at=time.time())
-        self._entries = linked(entry, digest_of_body(entry.body), self.entry_link)
-        self._added.append((self._entries, entry))
+        body, spans = self.secrets.cut(entry.body)
+        entry = replace(entry, body=body, spans=spans)
+        salt = os.urandom(16)
+        self._entries = linked(entry, digest_of_body(body, packed(spans), salt), self.entry_link)
+        self._added.append((self._entries, entry, salt))
         key = (entry.path, entry.kind, entry.step)
         self._pending[key] = entry
         if self._known is not None:
             self._known.add(key)
-        self._contents.update(contents or {})
+        for content in (contents or {}).values():
+            self.keep(content)
+        return entry
 
-    def keep(self, digest: str, content: bytes) -> None:
-        """Keeps content for the next commit that entries name by its digest."""
-        self._contents[digest] = content
+    def keep(self, content: bytes) -> None:
+        """Keeps content for the next commit that entries name as `name_of` does."""
+        kept = Content(*self.secrets.cut(content, is_json=False))
+        self._contents[kept.name] = kept
+
+    def name_of(self, content: bytes) -> str:
+        """The digest under which content is kept: of what is left of it without secrets."""
+        return Content(*self.secrets.cut(content, is_json=False)).name
 
     def chain(self, record: Mapping[str, object]) -> None:
         """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
@@ -188,9 +205,10 @@ class Journal(Committed):
         with Translated(self.path, "written"):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.executemany(
-                    "INSERT OR IGNORE INTO content VALUES (?, ?)", self._contents.items()
-                )
+                new = self.secrets.registered[self.secrets.stored :]
+                self._connection.executemany("INSERT INTO secret VALUES (?, ?, ?, ?)", new)
+                contents = ((name, kept.rest, packed(kept.spans)) for name, kept in self._contents.items())
+                self._connection.executemany("INSERT OR IGNORE INTO content VALUES (?, ?, ?)", contents)
                 self._connection.executemany(_ADD, map(_row, self._added))
                 self._connection.executemany("INSERT INTO audit VALUES (?, ?)", self._lines)
                 self._connection.execute("COMMIT")
@@ -198,6 +216,7 @@ class Journal(Committed):
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+        self.secrets.stored = len(self.secrets.registered)
         if self._lines:
             self.head = self.link
         self.written = Heads(self.entry_link, self.link)
@@ -235,7 +254,10 @@ class Journal(Committed):
 
     def content(self, digest: str) -> bytes:
         """The binary content with that digest, whether committed or not."""
-        return self._contents[digest] if digest in self._contents else super().content(digest)
+        kept = self._contents.get(digest)
+        if kept is None:
+            return super().content(digest)
+        return self.secrets.whole(kept.rest, kept.spans, is_json=False)
 
     def copy_to(
         self,
@@ -243,12 +265,12 @@ class Journal(Committed):
         added: Entry | None = None,
         contents: Mapping[str, bytes] | None = None,
         *,
-        without_secrets: Callable[[bytes], bytes] | None = None,
+        without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
         """Writes a copy of what is committed to `path`, where no file may be, with one more entry where one is given.
 
         What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
-        not in the copy.
+        not in the copy. Nothing is known of a secret there, so none is ever put back.
 
         Raises:
             JournalError: The journal is damaged, or the copy cannot be written.
@@ -261,10 +283,9 @@ class Journal(Committed):
         with Translated(path, "written"), closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._connection.backup(target)
             target.execute("PRAGMA journal_mode = DELETE")
-            if without_secrets is not None:
-                _redact(target, without_secrets)
+            copy = Journal(path, target)
+            _redact(copy, target, without_secrets)
             if added is not None:
-                copy = Journal(path, target)
                 copy.add(added, contents)
                 copy.commit()
 
@@ -273,22 +294,34 @@ def _covers(heads: Heads, wanted: Heads) -> bool:
     return heads.entries.number >= wanted.entries.number and heads.records.number >= wanted.records.number
 
 
-def _row(added: tuple[Link, Entry]) -> tuple[object, ...]:
-    link, one = added
-    return (link.number, link.head, one.path, one.kind, one.step, one.outcome, one.digest, one.at, one.body)
+def _row(added: tuple[Link, Entry, bytes]) -> tuple[object, ...]:
+    link, one, salt = added
+    said = (one.path, one.kind, one.step, one.outcome, one.digest, one.at, one.body)
+    return (link.number, link.head, *said, packed(one.spans), salt)
 
 
-def _redact(connection: sqlite3.Connection, without_secrets: Callable[[bytes], bytes]) -> None:
-    """Takes out what is secret, so that nothing of it is left in the file."""
+def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Callable[[bytes], bytes]) -> None:
+    """Takes out what is secret, so that nothing of it is left in the file, nor what a guess could be held against."""
+    changed = []
+    for row in copy.rows():
+        entry = row.entry
+        try:
+            clean = without_secrets(marked(entry.body, entry.spans))
+        except ValueError as error:
+            raise JournalError(f"`{copy.path}` is damaged: {error}", hint=DAMAGED) from error
+        if clean != entry.body:
+            changed.append((clean, row.original or row.body_digest, row.number))
     connection.execute("BEGIN")
-    for number, original, body in connection.execute("SELECT seq, original, body FROM entry").fetchall():
-        if (clean := without_secrets(body)) != body:
-            values = (clean, original or digest_of_body(body), number)
-            connection.execute("UPDATE entry SET body = ?, original = ? WHERE seq = ?", values)
-    for (digest,) in connection.execute("SELECT digest FROM content WHERE bytes IS NOT NULL").fetchall():
+    connection.executemany(
+        "UPDATE entry SET body = ?, original = ?, spans = '', salt = NULL WHERE seq = ?", changed
+    )
+    for digest, spans in connection.execute(
+        "SELECT digest, spans FROM content WHERE bytes IS NOT NULL"
+    ).fetchall():
         (content,) = connection.execute("SELECT bytes FROM content WHERE digest = ?", (digest,)).fetchone()
-        if without_secrets(content) != content:
-            connection.execute("UPDATE content SET bytes = NULL WHERE digest = ?", (digest,))
+        if spans or without_secrets(content) != content:
+            connection.execute("UPDATE content SET bytes = NULL, spans = '' WHERE digest = ?", (digest,))
+    connection.execute("DELETE FROM secret")
     connection.execute("COMMIT")
     connection.execute("VACUUM")
 

@@ -118,7 +118,10 @@ class AgentRuntime:
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
-                return await _enter(self, callee, arguments, path, ctx)
+                output = await _enter(self, callee, arguments, path, ctx)
+                if self.config.recorder:
+                    await self.config.recorder.require_known(path, output)
+                return output
         except ToolFailed as failed:
             if ctx is not None:
                 raise
@@ -169,7 +172,7 @@ class AgentRuntime:
             return self.config.ledger.unordered.path(unnumbered, "", lambda _: False)
         try:
             return self.config.ledger.unordered.path(
-                unnumbered, recorder.encoding.digest(given), recorder.has_called
+                unnumbered, recorder.unordered.digest(unnumbered, given), recorder.has_called
             )
         except DivergenceError as error:
             recorder.brake.stop(error)

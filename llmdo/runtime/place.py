@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+UNORDERED = "#~"
+"""What the number of a call begins with that goes by its input."""
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Scope:
@@ -88,7 +91,7 @@ class UnorderedCalls:
         Raises:
             DivergenceError: There are several, of which one is recorded: nobody can know which of them it was.
         """
-        equal = f"{unnumbered}#~{digest.rpartition(':')[2][:16]}"
+        equal = f"{unnumbered}{UNORDERED}{digest.rpartition(':')[2][:16]}"
         self._counted[equal] += 1
         number = self._counted[equal]
         if number == 1 and is_recorded(f"{equal}.1"):

@@ -166,6 +166,8 @@ async def _outcome(
             with numbered_tasks(), not_calling():
                 await stop.arrival()
                 said = await work(start)
+                if config.recorder:
+                    await config.recorder.require_known(entry.name, said)
                 await stop.arrival()
         status, output = "completed", said
     except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
@@ -258,6 +260,8 @@ async def _start_worker(name: str, order: Order, start: AgentRuntime) -> str:
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> str:
     try:
+        if recorder := start.config.recorder:
+            await recorder.require_known(start.frame.path, text)
         with calling(start.frame, start.frame.path):
             output = await function(start, text)
     except (AgentRunError, LlmdoError):

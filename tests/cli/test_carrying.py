@@ -282,7 +282,7 @@ def with_text(text: str) -> Callable[[Path], None]:
     """Another text of a file, under its own digest."""
 
     def apply(file: Path) -> None:
-        change(file, "INSERT INTO content VALUES (?, ?)", of_text(text), text.encode())
+        change(file, "INSERT INTO content (digest, bytes) VALUES (?, ?)", of_text(text), text.encode())
         with_files(file, {**files_of(file), "helpers/words.py": of_text(text)})
 
     return apply

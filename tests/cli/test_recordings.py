@@ -96,18 +96,66 @@ def test_no_secret_of_the_environment_is_in_a_journal(
     canary = 'canary"-7f3a\\x91'
     monkeypatch.setenv("SOME_API_KEY", canary)
     (workspace / "a.txt").write_text(f"before {canary} after, and sk-proj-abcdefghijklmnopqrstuvwx")
-    done = llmdo("run", "main", "read_file:path:a.txt", cwd=workspace)
+    read = (
+        "read_file:path:a.txt",
+        "--log-events",
+        "log.jsonl",
+        "--trace-dir",
+        "traces",
+        "-vv",
+        "--trace-content",
+    )
+    done = llmdo("run", "main", *read, cwd=workspace)
     assert canary in done.out
+    assert "sk-proj-abc" in done.out
+    assert "canary" not in done.err
+    shown = [
+        llmdo(*words, cwd=workspace).out
+        for words in (
+            ("runs", "show", "last"),
+            ("runs", "show", "last", "--format", "json"),
+            ("runs", "show", "last", "--format", "markdown"),
+            ("audit", "last", "--format", "jsonl"),
+        )
+    ]
+    assert "before [redacted SOME_API_KEY] after, and [redacted]" in shown[0]
+    assert llmdo("runs", "export", "last", "out.sqlite", cwd=workspace).code == 0
+    logged = [workspace / "log.jsonl", workspace / "out.sqlite", *(workspace / "traces").glob("*")]
+    assert len(logged) == 3
+    for text in (*shown, *(path.read_bytes().decode("utf-8", "replace") for path in logged)):
+        assert "canary" not in text
+        assert "sk-proj-abc" not in text
     for path in (workspace / ".llmdo").rglob("*"):
         if path.is_file():
-            content = path.read_bytes()
-            assert b"7f3a" not in content
-            assert b"sk-proj-abc" not in content
-    assert llmdo(
-        "replay", "last", cwd=workspace
-    ).out == "before [redacted SOME_API_KEY] after, and [redacted]\n" or (
-        "[redacted" in llmdo("replay", "last", cwd=workspace).out
+            assert b"canary" not in path.read_bytes()
+    assert llmdo("replay", "last", cwd=workspace).out == done.out
+    assert llmdo("resume", "last", cwd=workspace).out == done.out
+    monkeypatch.setenv("SOME_API_KEY", "another canary")
+    for command in ("replay", "resume"):
+        refused = llmdo(command, "last", cwd=workspace)
+        assert refused.out == ""
+        assert "the value that `SOME_API_KEY` had when it was recorded is needed" in refused.err
+        assert "set `SOME_API_KEY` to the value that it had" in refused.err
+    refused = llmdo("replay", "out.sqlite", cwd=workspace)
+    assert "main: `request` 1 is needed, and the export took a secret out of it" in refused.err or (
+        "is needed, and the export took a secret out of it" in refused.err
     )
+
+
+def test_a_secret_in_a_path_is_in_no_scope_that_is_kept(
+    llmdo: Llmdo, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "canary-7f3a")
+    (workspace / "canary-7f3a.txt").write_text("content")
+    assert llmdo("run", "main", "read_file:path:canary-7f3a.txt", cwd=workspace).code == 0
+    for path in (workspace / ".llmdo").rglob("*"):
+        if path.is_file():
+            assert b"canary" not in path.read_bytes()
+    assert (
+        '"fs.read:[redacted SOME_API_KEY].txt"'
+        in llmdo("audit", "last", "--format", "jsonl", cwd=workspace).out
+    )
+    assert llmdo("audit", "last", "--verify", cwd=workspace).code == 0
 
 
 def test_what_past_runs_needed_is_suggested(llmdo: Llmdo, recorded: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Container
 
 import pytest
 from pydantic_ai import BinaryContent
 
+from llmdo.journal.secrets import Secrets
 from llmdo.journal.store import digest_of
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -22,23 +24,27 @@ def test_a_name_that_is_not_utf8_is_kept_and_told_from_others() -> None:
     assert ENCODING.digest(odd) != ENCODING.digest({**odd, "attachments": ["decks/latin\udcea.md"]})
 
 
-def test_a_secret_beside_such_a_name_is_taken_out() -> None:
+def test_a_secret_beside_such_a_name_is_cut_out() -> None:
     packed = ENCODING.plain({"path": "latin\udce9", "key": "k3y-that-is-secret"})
-    assert packed.redacted
-    assert b"k3y-that-is-secret" not in packed.body
-    assert json.loads(packed.body.decode("utf-8", "surrogatepass"))["path"] == "latin\udce9"
+    rest, spans = ENCODING.secrets.cut(packed.body)
+    assert b"k3y-that-is-secret" not in rest
+    assert json.loads(rest.decode("utf-8", "surrogatepass"))["path"] == "latin\udce9"
+    assert ENCODING.secrets.whole(rest, spans) == packed.body
 
 
 def test_binary_content_is_kept_and_named_without_being_searched_as_text() -> None:
-    class Watching(Redaction):
+    class Watching(Secrets):
         """Notes how much text it is shown."""
 
-        def suspects(self, text: str) -> bool:
-            shown.append(len(text))
-            return super().suspects(text)
+        def compared(
+            self, text: bytes, only: Container[str] | None, *, is_json: bool = True
+        ) -> tuple[bytes, list[tuple[int, str, str]]]:
+            shown.extend([len(text)] * is_json)
+            return super().compared(text, only, is_json=is_json)
 
     shown: list[int] = []
-    encoding = Encoding(Watching.of({"API_KEY": "k3y-that-is-secret"}))
+    redaction = Redaction.of({"API_KEY": "k3y-that-is-secret"})
+    encoding = Encoding(redaction, Watching(redaction.known))
     image = BinaryContent(bytes(range(256)) * 4_000, media_type="image/png")
     packed = encoding.handed(["see", image])
     assert packed.contents == {digest_of(image.data): image.data}
@@ -52,6 +58,7 @@ def test_binary_content_is_kept_and_named_without_being_searched_as_text() -> No
     assert same != encoding.digest([["see", other], None])
     assert encoding.result({"image": image}).contents == packed.contents
     assert encoding.digest({"image": image}) != encoding.digest({"image": other})
+    shown += [len(packed.body)]
     assert max(shown) < 1_000
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from llmdo.authority import Capability
-from llmdo.journal.entries import Entry, pack
+from llmdo.journal.entries import Entry
 from llmdo.journal.questions import (
     VALID_SECONDS,
     counts,
@@ -18,6 +17,7 @@ from llmdo.journal.questions import (
     foreign_answers,
     is_valid,
 )
+from llmdo.journal.spans import shown
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
 from llmdo.runtime.recording.terms import WaitingError
 
@@ -69,8 +69,8 @@ class Postponed:
         """Those of them that were given for good."""
         self._foreign = foreign_answers(journal)
         """Those that came with the run from elsewhere, before any process worked at it here."""
-        self._subjects: dict[str, tuple[Question, dict[str, Any], str]] = {}
-        """The last question at each call path that was looked up, as the journal holds it, and its digest."""
+        self._subjects: dict[str, tuple[Question, str]] = {}
+        """The last question at each call path that was looked up, and the digest of what is shown of it."""
         for entry in journal.entries("asked", "answered", "decision"):
             self.take(entry)
 
@@ -103,13 +103,14 @@ class Postponed:
         """The answer that somebody gave to this very question, or for good to the same call, as long as it counts."""
         if question.key is None:
             return None
-        subject = (question.key, self._record(question)[1])
+        subject = (question.key, self._digest(question))
         for given in reversed(self._answers.get(subject, {}).get(question.path, ())):
             if given.said["by_tool"] == question.by_tool and self._counts(given):
-                return _answer_in(given.said)
+                return _answer_in(self._journal.whole(given.entry))
         for given in reversed(self._lasting.get(subject, ())):
             if given.said["allowed"] and self._counts(given):
-                return _answer_in({**given.said, "by": f"{given.said['by']}{BEFORE}"})
+                said = self._journal.whole(given.entry)
+                return _answer_in({**said, "by": f"{said['by']}{BEFORE}"})
         return None
 
     def _counts(self, given: _Given) -> bool:
@@ -119,12 +120,23 @@ class Postponed:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
         if question.key is None:
             return None
-        record, digest = self._record(question)
-        kept = self._asked.get(question.path)
+        digest, kept = self._digest(question), self._asked.get(question.path)
         if kept and question.path not in self._closed and _is_about(kept, question, digest):
             return None
         step = kept.step + 1 if kept else 1
-        return Entry(path=question.path, kind="asked", step=step, digest=question.key, body=pack(record))
+        return Entry(
+            path=question.path, kind="asked", step=step, digest=question.key, body=self._body(question)
+        )
+
+    def key(self, path: str, call: str) -> str:
+        """The key of a question at `path`: the digest of the call that `call` describes.
+
+        Secrets are left out of it as they were of that of the last question there.
+        """
+        kept = self._asked.get(path)
+        if kept and (digest := self._encoding.digest_of_text(call, like=kept.digest)) == kept.digest:
+            return digest
+        return self._encoding.digest_of_text(call)
 
     def answered(self, question: Question, answer: Answer) -> Entry:
         """The entry that keeps an answer that was given while the run went on."""
@@ -138,7 +150,7 @@ class Postponed:
             "lasts": answer.lasts,
             "expires": time.time() + VALID_SECONDS if answer.lasts else None,
             "key": question.key,
-            "question": self._record(question)[1],
+            "question": self._digest(question),
             "by_tool": question.by_tool,
         }
         del self._subjects[question.path]
@@ -152,13 +164,18 @@ class Postponed:
             body=self._encoding.plain(said).body,
         )
 
-    def _record(self, question: Question) -> tuple[dict[str, Any], str]:
-        """The question as the journal holds it, and the digest of what is shown of it."""
+    def _body(self, question: Question) -> bytes:
+        return self._encoding.plain(record_of(question)).body
+
+    def _digest(self, question: Question) -> str:
+        """The digest of what a person is shown of a question, with the secrets left out that were when it was kept."""
         last = self._subjects.get(question.path)
         if last is None or last[0] is not question:
-            record: dict[str, Any] = json.loads(self._encoding.plain(record_of(question)).body)
-            last = self._subjects[question.path] = (question, record, digest_of(record))
-        return last[1:]
+            kept = self._asked.get(question.path)
+            only = {span.variable for span in kept.spans} if kept else None
+            rest, spans = self._journal.secrets.cut(self._body(question), only=only)
+            last = self._subjects[question.path] = (question, digest_of(shown(rest, spans)))
+        return last[1]
 
     async def wait(self, path: str, end: LlmdoError | None = None) -> NoReturn:
         """Never returns: the run stops as soon as all that goes on in it are places like this one.

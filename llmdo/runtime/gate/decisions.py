@@ -98,6 +98,7 @@ async def judge(
         if recorded is None:
             if recorder:
                 await recorder.require_undecided(call.path, call.tool)
+                await recorder.require_known(call.path, call.arguments)
             call = await origin.derived(call) if origin else call
             told = await _decision(config, frame, call, ctx, origin)
             if recorder:

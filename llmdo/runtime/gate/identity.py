@@ -105,7 +105,8 @@ async def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | N
             *(config.run, config.ledger.lock, frame.name, call.toolset, {**call.config}, call.tool),
             *([str(one) for one in call.raised], call.arguments, files),
         ]
-        return digest.of_text(canonical(parts))
+        text = canonical(parts)
+        return config.recorder.key(call.path, text) if config.recorder else digest.of_text(text)
     except (TypeError, RecursionError) as error:
         if runs:
             raise Unidentified("its arguments have no digest") from error

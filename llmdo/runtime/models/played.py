@@ -15,13 +15,14 @@ from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 
 from llmdo import discovery
 from llmdo.diagnostic import LlmdoError
-from llmdo.journal.store import digest_of, read_journal
+from llmdo.journal.store import read_journal
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
-from llmdo.runtime.recording.requests import definitions, shown_tools, told_in
+from llmdo.runtime.recording.requests import definitions, shown_tools, told_in, tools_digest
 from llmdo.runtime.telemetry.redaction import Redaction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
@@ -77,17 +78,32 @@ class PlayedModel(Model):
             raise LlmdoError(f"`replay:{self._file}` answers the workers of a run alone")
         path = self._runtime.frame.path
         step = 1 + sum(isinstance(message, ModelResponse) for message in messages)
-        asked = self._asked(self._runtime, messages, model_settings, model_request_parameters)
+        recorder = self._runtime.config.recorder
+        encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
         with read_journal(self._root / self._file) as journal:
+            encoding = Encoding(encoding.redaction, journal.know(encoding.redaction.known))
             entry = journal.get(path, "request", step)
             if entry is None:
                 raise LlmdoError(
                     f"{path}: request {step} is not in `{self._file}`, {_instead(journal, path)}"
                 )
-            said = entry.data
-            if found := difference({**said["asked"], "model": None}, asked, accepts_drift=False):
+            said = journal.whole(entry)
+            before = {**said["asked"], "model": None}
+            asked = self._asked(
+                self._runtime,
+                messages,
+                model_settings,
+                model_request_parameters,
+                before,
+                encoding,
+                journal.content,
+            )
+            if found := difference(before, asked, accepts_drift=False):
                 raise LlmdoError(f"{path}: request {step} is not the one in `{self._file}`: {found}")
-            return Decoding(journal.content).response(said["response"])
+            response = Decoding(journal.content).response(said["response"])
+            if variable := encoding.secrets.lacks(response):
+                raise encoding.secrets.missing(variable)
+            return response
 
     def _asked(
         self,
@@ -95,10 +111,12 @@ class PlayedModel(Model):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
+        recorded: Mapping[str, Any],
+        encoding: Encoding,
+        content: Callable[[str], bytes],
     ) -> dict[str, Any]:
-        """What the request is made of; the recorded one was made of the same, but was for another model."""
-        recorder = runtime.config.recorder
-        encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
+        """What the request is made of; the `recorded` one was made of the same, but was for another model."""
+        shown = definitions(shown_tools(parameters))
         own = runtime.config.graph.workers[runtime.frame.name].model_settings
         # What became of `max_retries` on the way here does not matter to a model.
         given: Any = {key: one for key, one in (settings or {}).items() if key != "max_retries"}
@@ -108,8 +126,8 @@ class PlayedModel(Model):
         )
         return {
             "model": None,
-            "tools": digest_of(definitions(shown_tools(parameters))),
-            **told_in(encoding, messages, messages[last + 1 :], given, parameters),
+            "tools": tools_digest(shown, str(recorded["tools"]), encoding, content),
+            **told_in(encoding, messages, messages[last + 1 :], given, parameters, recorded),
         }
 
 

@@ -22,7 +22,7 @@ def count_below(journal: Journal, decoding: Decoding, path: str, ledger: Ledger)
             continue  # called by the tool, not by a model
         worker = caller.rpartition("/")[2].partition("#")[0]
         if entry.kind == "request":
-            ledger.count_answered(worker, decoding.response(entry.data["response"]).usage)
+            ledger.count_answered(worker, decoding.response(journal.whole(entry)["response"]).usage)
         elif entry.outcome == "success":
             for used in (ledger.usage, ledger.of_worker(worker)):
                 used.tool_calls += 1

@@ -42,9 +42,8 @@ def _difference_of_parts(before: Sequence[Sequence[str]], after: Sequence[Sequen
     return None
 
 
-def excerpt(body: bytes) -> str:
-    """The beginning of an entry's body, as text."""
-    text = body.decode()
+def excerpt(text: str) -> str:
+    """The beginning of a text."""
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
 
 

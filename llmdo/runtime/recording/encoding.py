@@ -1,4 +1,4 @@
-"""What the agent loop says and gets, as the bytes of a journal, and back: without secrets, binary content once."""
+"""What the agent loop says and gets, as the bytes of a journal, and back: binary content once."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import base64
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from pydantic import TypeAdapter
 from pydantic_ai.messages import BinaryContent, ModelResponse, ToolReturn, ToolReturnPart, UserContent
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
+from llmdo import credentials
 from llmdo.digest import canonical
-from llmdo.journal.store import digest_of
+from llmdo.journal.content import Content, digest_of
+from llmdo.journal.secrets import Secrets
+from llmdo.journal.spans import without_tokens
 from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -31,6 +35,8 @@ _BINARY = b'"kind":"binary"'
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _URL_SAFE = str.maketrans("+/", "-_", "\r\n=")
 _REDACTED = "[redacted]"
+_LEFT_OUT = "\0"
+"""What stands in a digest for what looks like a token: who has the digest shall not try tokens out."""
 
 KEPT = "llmdo:content"
 """The key of an object that stands for binary content kept beside the entry."""
@@ -42,15 +48,15 @@ class Packed:
 
     body: bytes
     contents: dict[str, bytes] = field(default_factory=dict)
-    redacted: bool = False
-    """Whether a secret was taken out, so that it is not the value any more."""
 
 
-@dataclass(frozen=True, slots=True)
 class Encoding:
-    """Packs values for one journal."""
+    """Packs values for one journal, which cuts secrets out of what it is given."""
 
-    redaction: Redaction
+    def __init__(self, redaction: Redaction, secrets: Secrets | None = None) -> None:
+        """`secrets` are those of the journal."""
+        self.redaction = redaction
+        self.secrets = Secrets(redaction.known) if secrets is None else secrets
 
     def response(self, response: ModelResponse) -> Packed:
         """What a model answered."""
@@ -79,14 +85,41 @@ class Encoding:
         """Anything that is JSON-like."""
         return self._packed(_json(value))
 
-    def digest(self, value: object) -> str:
-        """The digest of a value: the same before and after it was in a journal."""
-        text = _json(_named(value))
+    def digest(self, value: object, like: str | None = None) -> str:
+        """The digest of a value: the same before and after it was in a journal, whatever values its secrets have.
+
+        It names the variables whose values it leaves out, for no secret can be guessed from it. To be held against a
+        digest, `like`, a value is looked at as it was then: other variables may be secret now.
+        """
+        only = None if like is None else _variables(like)
+        named: set[str] = set()
+
+        def name(content: bytes) -> str:
+            rest, places = self.secrets.compared(content, only, is_json=False)
+            named.update(variable for _, variable, _ in places)
+            return digest_of(canonical([digest_of(rest), places]).encode() if places else content)
+
+        text = _json(_named(value, name))
         if _BINARY in text:
-            text = _compact(_without_binary(json.loads(text), {}))
-        if self.redaction.suspects(text.decode()):
-            text = canonical(self.redaction.plain(json.loads(text))).encode("utf-8", "surrogatepass")
-        return digest_of(text)
+            text = _compact(_without_binary(json.loads(text), {}, name))
+        return self._digest(text, only, named)
+
+    def digest_of_text(self, text: str, like: str | None = None) -> str:
+        """The same for a text as it is."""
+        return self._digest(_compact(text), None if like is None else _variables(like), set())
+
+    def is_same(self, digest: str, value: object) -> bool:
+        """Whether a recorded digest is that of `value`."""
+        return self.digest(value, like=digest) == digest
+
+    def _digest(self, text: bytes, only: Collection[str] | None, named: set[str]) -> str:
+        """The digest of JSON, with the variables of its secrets and those that are `named` already."""
+        rest, places = self.secrets.compared(text, only)
+        if places or credentials.may_hold_token(rest.decode("utf-8", "surrogatepass")):
+            plain = without_tokens(json.loads(rest), _LEFT_OUT)
+            rest = canonical([plain, places]).encode("utf-8", "surrogatepass")
+        variables = sorted(named.union(variable for _, variable, _ in places))
+        return "+".join((digest_of(rest), *(quote(one, safe="") for one in variables)))
 
     def without_secrets(self, content: bytes) -> bytes:
         """Content, JSON or not, without the secrets that can be read in it, also as UTF-16 and as base64."""
@@ -131,13 +164,13 @@ class Encoding:
 
     def _packed(self, text: bytes) -> Packed:
         contents: dict[str, bytes] = {}
-        if _BINARY in text:  # first: base64 is long, and no text
-            text = _compact(_without_binary(json.loads(text), contents))
-        if not self.redaction.suspects(text.decode("utf-8", "surrogatepass")):
-            return Packed(text, contents)
-        value = json.loads(text)
-        clean = self.redaction.plain(value)
-        return Packed(_compact(clean), contents, clean != value)
+        if _BINARY in text:
+            text = _compact(_without_binary(json.loads(text), contents, self._name))
+        return Packed(text, contents)
+
+    def _name(self, content: bytes) -> str:
+        """The digest under which the journal keeps content."""
+        return Content(*self.secrets.cut(content, is_json=False)).name
 
 
 def _compact(value: object) -> bytes:
@@ -175,25 +208,30 @@ class Decoding:
         return _HANDED.validate_python(_with_binary(value, self.content))
 
 
-def _named(value: Any) -> Any:
+def _named(value: Any, name: Callable[[bytes], str]) -> Any:
     """`value`, with the digest of its bytes in place of binary content in lists, where a prompt has it."""
     if isinstance(value, BinaryContent):
-        named = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
-        return {**named, "data": {KEPT: digest_of(value.data)}}
-    return [_named(one) for one in value] if isinstance(value, list | tuple) else value
+        said = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
+        return {**said, "data": {KEPT: name(value.data)}}
+    return [_named(one, name) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _without_binary(value: Any, contents: dict[str, bytes]) -> Any:
+def _variables(digest: str) -> frozenset[str]:
+    """The variables whose values a digest leaves out."""
+    return frozenset(map(unquote, digest.split("+")[1:]))
+
+
+def _without_binary(value: Any, contents: dict[str, bytes], name: Callable[[bytes], str]) -> Any:
     if isinstance(value, list):
-        return [_without_binary(one, contents) for one in value]
+        return [_without_binary(one, contents, name) for one in value]
     if not isinstance(value, dict):
         return value
     if value.get("kind") == "binary" and isinstance(value.get("data"), str):
         data = base64.urlsafe_b64decode(value["data"])
-        digest = digest_of(data)
+        digest = name(data)
         contents[digest] = data
         return {**value, "data": {KEPT: digest}}
-    return {key: _without_binary(one, contents) for key, one in value.items()}
+    return {key: _without_binary(one, contents, name) for key, one in value.items()}
 
 
 def _with_binary(value: Any, content: Callable[[str], bytes]) -> Any:

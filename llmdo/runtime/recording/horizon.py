@@ -38,7 +38,7 @@ class Horizon:
             if above not in self._returns:
                 self._returns[above] = self._journal.get(above, "return")
             if (returned := self._returns[above]) is not None:
-                if (failure := returned.data["error"]) is not None:
+                if (failure := self._journal.whole(returned)["error"]) is not None:
                     raise LlmdoError(failure)
                 over = f"{path} {what}, which the journal does not hold, although {above} returned"
                 await self._brake.pull(DivergenceError(over))

@@ -95,17 +95,16 @@ def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     if isinstance(reason, EndedError) or (reason is None and not recorder.terms.shows_tools):
         ended = ending(recorder.journal)
         if ended is not None and ended.outcome != "completed":
-            return outcome_in(ended)
+            return outcome_in(ended, recorder.journal.whole(ended))
     return outcome
 
 
-def outcome_in(ended: Entry) -> RunOutcome:
-    """How a run ended, as the entry says.
+def outcome_in(ended: Entry, said: Mapping[str, Any]) -> RunOutcome:
+    """How a run ended, as the entry says, whose body is `said`.
 
     Raises:
         JournalError: It does not.
     """
-    said = ended.data
     try:
         by_worker = {name: _usage_in(used) for name, used in said["usage_by_worker"].items()}
         return RunOutcome(

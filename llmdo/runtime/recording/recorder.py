@@ -13,17 +13,16 @@ from pydantic_core import PydanticSerializationError
 
 from llmdo.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry
-from llmdo.journal.store import digest_of
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
-from llmdo.runtime.recording.difference import difference, excerpt
+from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.horizon import Horizon
+from llmdo.runtime.recording.rerun import rerun
 from llmdo.runtime.recording.retold import end_again, ending_of, told_of
-from llmdo.runtime.recording.secrets import require_whole
 from llmdo.runtime.recording.sessions import run_entry, session_entry
 from llmdo.runtime.recording.terms import (
     AnotherInputError,
@@ -36,11 +35,12 @@ from llmdo.runtime.recording.terms import (
 )
 from llmdo.runtime.recording.told import record_of, told_in
 from llmdo.runtime.recording.trail import Trail
+from llmdo.runtime.recording.unordered import RecordedCalls
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
-    from pydantic_ai.messages import ModelResponse, UserContent
+    from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
 
     from llmdo.authority import Capability
     from llmdo.backtrace import Frame
@@ -59,7 +59,7 @@ class Recorder:
     def __init__(self, journal: Journal, redaction: Redaction, terms: Terms | None = None) -> None:
         self.journal = journal
         self.terms = terms or Terms()
-        self.encoding = Encoding(redaction)
+        self.encoding = Encoding(redaction, journal.know(redaction.known))
         self.decoding = Decoding(journal.content)
         self.brake = Brake()
         self._certain = Certain(self.brake)
@@ -67,6 +67,7 @@ class Recorder:
         self.trail = Trail(journal, redaction, is_live=self.terms.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._horizon = Horizon(journal, self.terms, self.brake, self._postponed)
+        self.unordered = RecordedCalls(journal, self.encoding)
         self._steps: Counter[tuple[str, Kind]] = Counter()
         self._session = 1
         self.differences: list[str] = []
@@ -107,30 +108,36 @@ class Recorder:
         await self._commits.commit()
 
     async def response(
-        self, path: str, asked: Mapping[str, Any], work: Callable[[], Awaitable[ModelResponse]]
+        self,
+        path: str,
+        messages: Sequence[ModelMessage],
+        asked: Callable[[Mapping[str, Any] | None], Mapping[str, Any]],
+        work: Callable[[], Awaitable[ModelResponse]],
     ) -> ModelResponse:
-        """The answer to the next request of the call at `path`; `asked` says what it is made of."""
-        step, digest = self._next(path, "request"), self.encoding.digest(asked)
+        """The answer to the next request of the call at `path`, which tells its model `messages`.
+
+        `asked` says what the request is made of, to be held against a recorded one where it is given one.
+        """
+        step = self._next(path, "request")
         await self._stop_before(f"{path}@{step}")
         async with self._certain:
             if entry := self.journal.get(path, "request", step):
-                said = entry.data
-                if entry.digest != digest and (
-                    found := difference(said["asked"], asked, accepts_drift=self.terms.drifted)
-                ):
+                said = self.journal.whole(entry)
+                if found := difference(said["asked"], asked(said["asked"]), accepts_drift=self.terms.drifted):
                     await self.brake.pull(
                         DivergenceError(f"{path}: request {step} is not the recorded one: {found}")
                     )
                 with self._postponed.busy(f"{path}@{step}"):
                     return self.decoding.response(said["response"])
             await self._horizon.require_live(path, f"asks its model for the time {step}")
+            await self.require_known(path, messages)
+            now = asked(None)
         with self._postponed.busy(f"{path}@{step}"):
             response = await work()
         packed = self.encoding.response(response)
-        body = b'{"asked":' + self.encoding.plain(asked).body + b',"response":' + packed.body + b"}"
-        outcome = "redacted" if packed.redacted else ""
+        body = b'{"asked":' + self.encoding.plain(now).body + b',"response":' + packed.body + b"}"
         await self._record(
-            Entry(path=path, kind="request", step=step, outcome=outcome, digest=digest, body=body),
+            Entry(path=path, kind="request", step=step, digest=self.encoding.digest(now), body=body),
             packed.contents,
             hold="written",  # whatever is done because of it is recorded first, and that takes it along
         )
@@ -155,10 +162,9 @@ class Recorder:
 
     def keep(self, content: bytes) -> str:
         """The digest of `content`, which the journal keeps from the next entry on."""
-        digest = digest_of(content)
         if self.terms.live:
-            self.journal.keep(digest, content)
-        return digest
+            self.journal.keep(content)
+        return self.journal.name_of(content)
 
     async def execution(
         self, execution: Execution, work: Callable[[], Coroutine[Any, Any, object]], ledger: Ledger
@@ -173,21 +179,19 @@ class Recorder:
         await self._stop_before(path)
         async with self._certain:
             if entry := self.journal.get(path, "finished", step):
-                if entry.digest != digest and self.terms.live and not self.terms.drifted:
-                    await self.brake.pull(
-                        DivergenceError(
-                            f"{path}: `{execution.tool}` is called with other arguments than recorded"
-                        )
-                    )
+                is_other = not self.encoding.is_same(entry.digest, execution.arguments)
+                if is_other and self.terms.live and not self.terms.drifted:
+                    other = f"{path}: `{execution.tool}` is called with other arguments than recorded"
+                    await self.brake.pull(DivergenceError(other))
                 self.trail.knows(path, entry.outcome)
                 count_below(self.journal, self.decoding, path, ledger)
                 if self.terms.reruns and await execution.may_rerun():
                     await self._compare(execution, entry, work)
                 if entry.outcome == "success":
-                    return self.decoding.result(entry.data)
-                end_again(entry.outcome, entry.data)
+                    return self.decoding.result(self.journal.whole(entry))
+                end_again(entry.outcome, self.journal.whole(entry))
             await self._horizon.require_live(path, f"calls `{execution.tool}`")
-            require_whole(execution, self.journal, self.encoding)
+            await self.require_known(path, execution.arguments)
             if not execution.is_live:
                 await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
             await self._start(execution, step, digest)
@@ -201,15 +205,9 @@ class Recorder:
         self, execution: Execution, entry: Entry, work: Callable[[], Awaitable[object]]
     ) -> None:
         """Runs a tool once more, and notes where it does not end as it did."""
-        try:
-            now = ("success", self.encoding.result(await work()).body)
-        except Exception as error:
-            outcome, said = ending_of(error)
-            now = (outcome, self.encoding.plain(said).body)
-        if now != (entry.outcome, entry.body):
-            self.differences.append(
-                f"{execution.path}: {now[0]} {excerpt(now[1])}, it was {entry.outcome} {excerpt(entry.body)}"
-            )
+        await self.require_known(execution.path, execution.arguments)
+        if said := await rerun(execution.path, entry, work, self.encoding):
+            self.differences.append(said)
 
     async def _stop_before(self, place: str) -> None:
         if self.terms.until == place:
@@ -297,8 +295,8 @@ class Recorder:
         async with self._certain:
             if entry := self.journal.get(path, "files"):
                 if entry.outcome != "success":
-                    end_again(entry.outcome, entry.data)
-                return self.decoding.handed(entry.data["files"])
+                    end_again(entry.outcome, self.journal.whole(entry))
+                return self.decoding.handed(self.journal.whole(entry)["files"])
             await self._horizon.require_live(path, "is handed files")
         contents: Mapping[str, bytes] = {}
         failure: Exception | None = None
@@ -325,6 +323,10 @@ class Recorder:
         """What the worker called at `path` was shown of its tools in the request that comes next, as JSON."""
         entry = self.journal.get(path, "request", self._steps[path, "request"] + 1)
         return self.journal.content(entry.data["asked"]["tools"]) if entry else None
+
+    def key(self, path: str, call: str) -> str:
+        """The digest by which the question at `path` is known, which is about the one call that `call` describes."""
+        return self._postponed.key(path, call)
 
     async def answer(self, question: Question) -> Answer | None:
         """The answer that the journal holds to this very question, as long as it counts."""
@@ -362,10 +364,10 @@ class Recorder:
         """
         async with self._certain:
             entry = self.journal.get(path, "decision", self._steps[path, "decision"] + 1)
-            if entry is None or (self.terms.live and entry.digest != self.encoding.digest(arguments)):
+            if entry is None or (self.terms.live and not self.encoding.is_same(entry.digest, arguments)):
                 return None
             self._next(path, "decision")
-            return told_in(path, entry.data)
+            return told_in(path, self.journal.whole(entry))
 
     async def require_undecided(self, path: str, tool: str) -> None:
         """Returns where a call may be decided on that is not yet: in a replay nothing is.
@@ -385,7 +387,7 @@ class Recorder:
         """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
         async with self._certain:
             entry = self.journal.get(path, "decision")
-            if entry is None or self.terms.drifted or entry.digest == self.encoding.digest(arguments):
+            if entry is None or self.terms.drifted or self.encoding.is_same(entry.digest, arguments):
                 return
             await self.brake.pull(AnotherInputError(path, worker))
 
@@ -445,13 +447,22 @@ class Recorder:
         `frames` are where code of the workspace failed.
         """
         if entry := self.journal.get(path, "return"):
-            recorded: str | None = entry.data["error"]
+            recorded: str | None = self.journal.whole(entry)["error"]
             return recorded
         ending = {"output": output, "error": error, **({"frames": frames} if frames else {})}
         body = self.encoding.plain(ending).body
         outcome = "failed" if error is not None else "success"
         self._add(Entry(path=path, kind="return", step=1, outcome=outcome, body=body))
         return error
+
+    async def require_known(self, path: str, value: object) -> None:
+        """Returns where nothing stands in `value` for a secret that its variable has not any more.
+
+        So it may be told to a model or to code, executed, decided on or said: nobody is handed another text.
+        """
+        if variable := self.encoding.secrets.lacks(value):
+            problem = self.encoding.secrets.missing(variable)
+            await self.brake.pull(LlmdoError(f"{path}: {problem.message}", hint=problem.hint))
 
     def _next(self, path: str, kind: Kind) -> int:
         self._steps[path, kind] += 1
@@ -465,8 +476,7 @@ class Recorder:
 
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         if self.terms.live:
-            self.journal.add(entry, contents)
-            self._postponed.take(entry)
+            self._postponed.take(self.journal.add(entry, contents))
 
     async def _record(
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"

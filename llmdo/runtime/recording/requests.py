@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
@@ -11,11 +12,13 @@ from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import ToolDefinition
 
 from llmdo.digest import canonical
+from llmdo.journal.content import digest_of
+from llmdo.journal.entries import JournalError
 from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.models.reporting import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pydantic import ValidationError
     from pydantic_ai import ModelRetry, RunContext
@@ -62,11 +65,15 @@ class Recording(AbstractCapability[Any]):
         messages, parameters = request_context.messages, request_context.model_request_parameters
         new = messages[self._seen :] if len(messages) >= self._seen else messages
         self._seen = len(messages)
-        asked = {
-            "model": config.agents.references.get(frame.name, ""),
-            "tools": self._offered(shown_tools(parameters)),
-            **told_in(self.recorder.encoding, messages, new, request_context.model_settings, parameters),
-        }
+
+        def asked(recorded: Mapping[str, Any] | None) -> dict[str, Any]:
+            encoding, settings = self.recorder.encoding, request_context.model_settings
+            return {
+                "model": config.agents.references.get(frame.name, ""),
+                "tools": self._offered(shown_tools(parameters), recorded),
+                **told_in(encoding, messages, new, settings, parameters, recorded),
+            }
+
         was_sent = False
 
         async def send() -> ModelResponse:
@@ -74,7 +81,7 @@ class Recording(AbstractCapability[Any]):
             was_sent = True  # and is counted and told of where it leaves
             return await handler(request_context)
 
-        response = await self.recorder.response(frame.path, asked, send)
+        response = await self.recorder.response(frame.path, messages, asked, send)
         if not was_sent:
             config.ledger.count_request(frame.name)
             report = Report(ctx.deps, request_context.model.model_id)
@@ -93,8 +100,14 @@ class Recording(AbstractCapability[Any]):
         self.recorder.found_fault(call_path(ctx.deps.frame, ctx), error)
         raise error
 
-    def _offered(self, tools: list[ToolDefinition]) -> str:
-        """The digest of what the model is shown of its tools, under which the journal keeps it."""
+    def _offered(self, tools: list[ToolDefinition], recorded: Mapping[str, Any] | None) -> str:
+        """The digest of what the model is shown of its tools, under which the journal keeps it.
+
+        It is the one of a request that is `recorded` where that showed the same.
+        """
+        if recorded is not None:
+            journal, encoding = self.recorder.journal, self.recorder.encoding
+            return tools_digest(definitions(tools), str(recorded["tools"]), encoding, journal.content)
         if tools != self._tools or not self._tools_digest:
             self._tools = tools
             self._tools_digest = self.recorder.keep(definitions(tools))
@@ -112,23 +125,44 @@ def told_in(
     new: Sequence[ModelMessage],
     settings: ModelSettings | None,
     parameters: ModelRequestParameters,
+    recorded: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a request is made of, made comparable, but for its model and its tools; `new` were not in an earlier one."""
+    """What a request is made of, made comparable, but for its model and its tools; `new` were not in an earlier one.
+
+    Where it is to be held against a `recorded` one, secrets are left out of it as they were of that.
+    """
+    before = recorded or {}
     return {
-        "instructions": encoding.digest(_instructions(messages)),
+        "instructions": encoding.digest(_instructions(messages), before.get("instructions")),
         "native": sorted(tool.kind for tool in parameters.native_tools),
-        "settings": encoding.digest(dict(settings or {})),
-        "parts": [list(part) for part in _parts(encoding, new)],
+        "settings": encoding.digest(dict(settings or {}), before.get("settings")),
+        "parts": [list(part) for part in _parts(encoding, new, before.get("parts", ()))],
     }
 
 
-def _parts(encoding: Encoding, messages: Sequence[ModelMessage]) -> Iterator[tuple[str, str, str]]:
+def _parts(
+    encoding: Encoding, messages: Sequence[ModelMessage], recorded: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, str, str]]:
     """Kind, tool and digest of all that these messages tell the model; its own responses are recorded already."""
-    for message in messages:
-        if isinstance(message, ModelRequest):
-            for part in message.parts:
-                said = [getattr(part, "content", None), getattr(part, "outcome", None)]
-                yield part.part_kind, getattr(part, "tool_name", None) or "", encoding.digest(said)
+    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    for part, before in zip_longest(parts, recorded[: len(parts)]):
+        said = [getattr(part, "content", None), getattr(part, "outcome", None)]
+        digest = encoding.digest(said, before[2] if before else None)
+        yield part.part_kind, getattr(part, "tool_name", None) or "", digest
+
+
+def tools_digest(shown: bytes, recorded: str, encoding: Encoding, content: Callable[[str], bytes]) -> str:
+    """The digest of what a model is shown of its tools, which is `recorded` where that names the same.
+
+    `content` finds what a digest names.
+    """
+    if (digest := digest_of(shown)) == recorded:
+        return digest
+    try:
+        before = encoding.digest(json.loads(content(recorded)))
+    except JournalError:  # it was taken out of an exported run
+        return digest
+    return recorded if encoding.is_same(before, json.loads(shown)) else digest
 
 
 def definitions(tools: Sequence[ToolDefinition]) -> bytes:

@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 
 def run_entry(binding: Binding, encoding: Encoding) -> Entry:
-    """What the run is bound to; its outcome says whether a secret was taken out of that."""
-    packed = encoding.plain(binding.data)
+    """What the run is bound to."""
     return Entry(
         path=binding.entry,
         kind="run",
         step=1,
-        outcome="redacted" if packed.redacted else "",
         digest=encoding.digest(binding.input),
-        body=packed.body,
+        body=encoding.plain(binding.data).body,
     )
 
 

@@ -80,7 +80,7 @@ class StandInToolset(AbstractToolset[Any]):
         """Finds fault with the arguments where the journal says that it was found then."""
         entry = self._recorder.journal.get(call_path(ctx.deps.frame, ctx), "invalid")
         if entry is not None:
-            end_again(entry.outcome, entry.data)
+            end_again(entry.outcome, self._recorder.journal.whole(entry))
 
     async def call_tool(
         self,

@@ -69,7 +69,7 @@ class Trail:
                 "worker": decided.worker,
                 "toolset": decided.toolset,
                 "tool": decided.tool,
-                "capabilities": [str(one) for one in decided.raised],
+                "capabilities": plain([str(one) for one in decided.raised]),
                 "decision": decided.decision,
                 "allowed": decided.allowed,
                 "by": decided.by,
@@ -104,10 +104,14 @@ class Trail:
             self._journal.chain(record)
 
     def _content(self, result: object) -> bytes:
-        """What the digest of a result is taken of: a text or bytes as they are, anything else as redacted JSON."""
+        """What the digest of a result is taken of: a text or bytes without secrets, anything else as redacted JSON.
+
+        Who has the digest shall not be able to try out what was in the result.
+        """
         if isinstance(result, bytes):
-            return result
-        text = result if isinstance(result, str) else json.dumps(self._redaction.plain(result))
+            return self._redaction.content(result)
+        plain = self._redaction.plain(result)
+        text = plain if isinstance(plain, str) else json.dumps(plain)
         return text.encode("utf-8", "surrogatepass")
 
 

@@ -5,20 +5,14 @@ A seat belt, not a wall: a model that was told a secret can write it in another 
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from math import isfinite
-from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from llmdo import credentials
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from llmdo.journal.secrets import Known
 
 DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read
 
@@ -30,18 +24,17 @@ class Redaction:
     _names: Mapping[str, str]
     """Each form of a secret to the variable that holds it."""
     _values: re.Pattern[str] | None
+    known: Known
+    """The same for what a journal keeps."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Redaction:
         """The one that knows the variables whose names speak of secrets, and the passwords of addresses in others."""
-        names = {
-            form: name
-            for name, value in environ.items()
-            for secret in credentials.secrets_of(name, value)
-            for form in _forms(secret)
-        }
+        known = Known.of(environ)
+        names = known.in_texts
         longest_first = sorted(names, key=len, reverse=True)
-        return cls(names, re.compile("|".join(map(re.escape, longest_first))) if names else None)
+        pattern = re.compile("|".join(map(re.escape, longest_first))) if names else None
+        return cls(names, pattern, known)
 
     def text(self, text: str) -> str:
         """`text`, with the name of its variable in place of each secret."""
@@ -55,6 +48,12 @@ class Redaction:
             return True
         return credentials.may_hold_token(text)
 
+    def content(self, content: bytes) -> bytes:
+        """What a digest may be taken of that leaves: `content` without the secrets that stand in it as text."""
+        for form in self.known.in_bytes:
+            content = content.replace(form, b"")
+        return content
+
     def plain(self, value: object, depth: int = 0) -> object:
         """`value` as data that JSON can hold: no secrets, and digest and size in place of bytes."""
         match value:
@@ -66,7 +65,7 @@ class Redaction:
                 return self._number(value)
             case bytes() | bytearray() | memoryview():
                 content = bytes(value)
-                return {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+                return {"bytes": len(content), "sha256": sha256(self.content(content)).hexdigest()}
             case _ if depth >= DEEPEST:
                 return "[too deep]"
             case Mapping():
@@ -89,15 +88,6 @@ class Redaction:
         else:
             return self.text(_as_text(value))
         return {name: self.plain(part, depth + 1) for name, part in parts.items()}
-
-
-def _forms(value: str) -> Iterator[str]:
-    """The forms in which a secret is often written."""
-    yield value
-    yield quote(value, safe="")
-    yield base64.b64encode(value.encode("utf-8", "surrogateescape")).decode().rstrip("=")
-    yield json.dumps(value)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1]
 
 
 def _as_text(value: object) -> str:

@@ -1,0 +1,39 @@
+"""Binary content as a journal keeps it: once, under a digest, without the secrets that were in it."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmdo.journal.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Content, and where secrets were cut out of it."""
+
+    rest: bytes
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The digest under which the journal keeps it."""
+        return digest_of(packed(self.spans).encode() + b"\0" + self.rest if self.spans else self.rest)
+
+
+def packed(spans: Sequence[Span]) -> str:
+    """Spans as the file has them; the journal knows which variable a secret is of."""
+    if not spans:
+        return ""
+    return json.dumps([[one.at, one.length, one.secret, one.form] for one in spans], separators=(",", ":"))
+
+
+def digest_of(content: bytes) -> str:
+    """The digest that names `content`, where no secret was cut out of it."""
+    return f"sha256:{sha256(content).hexdigest()}"

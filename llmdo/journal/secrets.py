@@ -1,0 +1,337 @@
+"""Secrets of the environment in what a journal keeps: cut out of it, and put back from their variables.
+
+What is cut stands beside the text as a span: where, how long what stands there instead is, and which secret it was.
+The journal knows a secret by its variable and a salted scrypt digest alone. Nothing in a text says that something is
+to be put into it, so no text becomes a secret, and what is put back has the digest of what was cut.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from hashlib import scrypt
+from hmac import compare_digest
+from itertools import chain, count
+from secrets import token_hex
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo import credentials
+from llmdo.diagnostic import LlmdoError
+from llmdo.journal.entries import JournalError
+from llmdo.journal.spans import Span, joined
+from llmdo.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+
+_FILL = b"\\u0000"
+"""What stands in JSON where something was cut. No value of the environment can hold it, so no secret comes about."""
+
+_TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
+_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?")
+_STEPS = ("", "q", "b")
+_NESTED = 3  # levels: JSON in a text of JSON in a text of JSON
+
+
+class Form(NamedTuple):
+    """A secret in one of the forms in which it is written."""
+
+    variable: str
+    secret: str
+    steps: str
+    """What makes the form of the secret, one after the other: `q` quotes it for an address, `b` writes it as base64,
+    `j` and `a` as a text of JSON, `a` in ASCII."""
+
+
+class Registered(NamedTuple):
+    """A secret as a journal knows it."""
+
+    number: int
+    variable: str
+    salt: bytes
+    """That of the run."""
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The secrets of one environment, each in the forms in which it may stand in a text."""
+
+    values: Mapping[str, Sequence[str]]
+    """Variable to what is secret of its value."""
+    in_json: Mapping[bytes, Form]
+    in_bytes: Mapping[bytes, Form]
+
+    @property
+    def in_texts(self) -> dict[str, str]:
+        """The variable of each form that may stand in a text."""
+        return {formed(form.secret, form.steps): form.variable for form in self.in_bytes.values()}
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Known:
+        """Those of the variables whose names speak of secrets, and the passwords of addresses in others."""
+        values: dict[str, list[str]] = {}
+        in_json: dict[bytes, Form] = {}
+        in_bytes: dict[bytes, Form] = {}
+        for variable in sorted(environ):
+            for secret in credentials.secrets_of(variable, environ[variable]):
+                if "\0" in secret:
+                    continue  # of no environment of a process
+                values.setdefault(variable, []).append(secret)
+                for steps in _STEPS:
+                    levels = _nested(secret, steps)
+                    for form in chain(*levels[1:]):
+                        in_json.setdefault(_encoded(secret, form), Form(variable, secret, form))
+                    for form in chain(*levels[:-1]):
+                        in_bytes.setdefault(_encoded(secret, form), Form(variable, secret, form))
+        return cls(values, in_json, in_bytes)
+
+
+NOTHING = Known({}, {}, {})
+
+
+def formed(text: str, steps: str) -> str:
+    """`text` in the form that `steps` make of it."""
+    from base64 import b64encode  # lists of runs need neither
+    from urllib.parse import quote
+
+    for step in steps:
+        match step:
+            case "q":
+                text = quote(text, safe="", errors="surrogateescape")
+            case "b":
+                text = b64encode(text.encode("utf-8", "surrogateescape")).decode().rstrip("=")
+            case _:
+                text = json.dumps(text, ensure_ascii=step == "a")[1:-1]
+    return text
+
+
+def _nested(secret: str, steps: str) -> list[list[str]]:
+    """`steps`, and what makes a text of JSON of that, and of that again: each level as the steps that differ."""
+    levels = [[steps]]
+    for _ in range(_NESTED):
+        differing = {formed(secret, more): more for one in levels[-1] for more in (f"{one}a", f"{one}j")}
+        levels.append(list(differing.values()))
+    return levels
+
+
+def _encoded(secret: str, steps: str) -> bytes:
+    # A value that is not UTF-8 has surrogates, which JSON keeps as such.
+    errors = "surrogatepass" if steps.endswith(("j", "a")) else "surrogateescape"
+    return formed(secret, steps).encode("utf-8", errors)
+
+
+class Secrets:
+    """The secrets of one run: those that its journal knows by their digests, and those of the environment."""
+
+    def __init__(self, known: Known, registered: Iterable[Registered] = ()) -> None:
+        self.known = known
+        self.registered = list(registered)
+        """Those that were cut so far, in the order of their numbers."""
+        self.stored = len(self.registered)
+        """How many of them the file knows."""
+        self._salt = self.registered[0].salt if self.registered else os.urandom(16)
+        self._digests: dict[str, bytes] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._values: dict[int, str | None] = {}
+        self._standing_in: dict[bytes, Form] = {}
+        """What stands for secrets that cannot be put back: texts of this process, which nobody else can know."""
+
+    def cut(
+        self, text: bytes, *, is_json: bool = True, only: Container[str] | None = None
+    ) -> tuple[bytes, tuple[Span, ...]]:
+        """`text` without the secrets of the environment, or of these variables alone, and what was cut."""
+        forms = self.known.in_json if is_json else self.known.in_bytes
+        if only is not None:
+            forms = {needle: form for needle, form in forms.items() if form.variable in only}
+        rest, places = _without(text, forms, is_json=is_json)
+        return rest, tuple(
+            Span(at, length, self._number(form.variable, form.secret), form.variable, form.steps)
+            for at, length, form in places
+        )
+
+    def whole(self, text: bytes, spans: Sequence[Span], *, is_json: bool = True) -> bytes:
+        """`text` with what was cut out of it, byte for byte.
+
+        Where a variable has not the value any more that was cut, something stands for it that `lacks` knows.
+
+        Raises:
+            JournalError: Nothing can stand for it, or the spans are not those of the text.
+        """
+        if not spans:
+            return text
+        try:
+            return joined(text, spans, lambda span: self._put_back(span, is_json=is_json))
+        except ValueError as error:
+            raise JournalError(f"the journal is damaged: {error}") from error
+
+    def lacks(self, value: object) -> str | None:
+        """The variable that has not the value any more that `value` needs; None where nothing stands for one in it."""
+        return next(
+            (form.variable for token, form in self._standing_in.items() if _holds(value, token)), None
+        )
+
+    def missing(self, variable: str) -> LlmdoError:
+        """What is wrong with a variable that has not the value which was cut."""
+        has = "another one now" if variable in self.known.values else "none now"
+        return LlmdoError(
+            f"the value that `{variable}` had when it was recorded is needed, and it has {has}",
+            hint=f"the journal keeps no secret: set `{variable}` to the value that it had",
+        )
+
+    def learn(self, registered: Iterable[Registered]) -> None:
+        """Takes in what another process has cut since, which goes on with the run while this one looks at it."""
+        self.registered = list(registered)
+        self.stored = len(self.registered)
+
+    def variable(self, number: int) -> str:
+        """The variable of the secret of that number.
+
+        Raises:
+            JournalError: There is none.
+        """
+        if not 0 < number <= len(self.registered):
+            raise JournalError(f"the journal is damaged: it knows no secret {number}")
+        return self.registered[number - 1].variable
+
+    def compared(
+        self, text: bytes, only: Container[str] | None, *, is_json: bool = True
+    ) -> tuple[bytes, list[tuple[int, str, str]]]:
+        """`text` without secrets and without what stands for them, and which variable was where, in which form.
+
+        It is the same whatever value a variable has. Where variables are given, only theirs are taken out.
+        """
+        forms = self.known.in_json if is_json else self.known.in_bytes
+        if self._standing_in:
+            forms = {**forms, **self._standing_in}
+        if only is not None:
+            forms = {needle: form for needle, form in forms.items() if form.variable in only}
+        rest, places = _without(text, forms, is_json=is_json)
+        return rest, [(at, form.variable, form.steps.rstrip("aj")) for at, _, form in places]
+
+    def _put_back(self, span: Span, *, is_json: bool) -> bytes:
+        secret = self._value(span.secret)
+        if secret is not None:
+            return _encoded(secret, span.form)
+        if is_json and not span.form:  # a number, which no text can stand for
+            problem = self.missing(span.variable)
+            raise JournalError(problem.message, hint=problem.hint)
+        form = Form(span.variable, str(span.secret), span.form.rstrip("aj"))
+        for token, other in self._standing_in.items():
+            if other == form:
+                return token
+        token = f"[redacted {re.sub(r'[^A-Za-z0-9_]', '_', span.variable)} {token_hex(8)}]".encode()
+        self._standing_in[token] = form
+        return token
+
+    def _value(self, number: int) -> str | None:
+        """The secret of that number, where its variable still has it."""
+        if number not in self._values:
+            one = self.registered[number - 1]
+            values = self.known.values.get(one.variable, ())
+            self._values[number] = next(
+                (value for value in values if compare_digest(self._digest(value), one.digest)),
+                None,
+            )
+        return self._values[number]
+
+    def _number(self, variable: str, secret: str) -> int:
+        """The number of a secret, which gets one when it is cut first."""
+        key = (variable, secret)
+        if key not in self._numbers:
+            digest = self._digest(secret)
+            same = (
+                one.number for one in self.registered if one.variable == variable and one.digest == digest
+            )
+            if (number := next(same, None)) is None:
+                number = len(self.registered) + 1
+                self.registered.append(Registered(number, variable, self._salt, digest))
+            self._numbers[key] = number
+            self._values[number] = secret
+        return self._numbers[key]
+
+    def _digest(self, secret: str) -> bytes:
+        """What the journal knows a secret by: slow to make, so that guesses at it cost something."""
+        if secret not in self._digests:
+            content = secret.encode("utf-8", "surrogateescape")
+            self._digests[secret] = scrypt(content, salt=self._salt, n=2**14, r=8, p=1)
+        return self._digests[secret]
+
+
+def _without(
+    text: bytes, forms: Mapping[bytes, Form], *, is_json: bool
+) -> tuple[bytes, list[tuple[int, int, Form]]]:
+    """`text` without `forms`; where each was, how long what stands there instead is, and which it was."""
+    there = [form for form in forms if form in text]  # far quicker than a pattern of many, and mostly none is
+    if not there:
+        return text, []
+    pattern = re.compile(b"|".join(map(re.escape, sorted(there, key=len, reverse=True))))
+    found = _in_json(text, pattern) if is_json else ((one, b"\0") for one in pattern.finditer(text))
+    pieces: list[bytes] = []
+    places: list[tuple[int, int, Form]] = []
+    end = length = 0
+    for match, instead in found:
+        form = forms[match[0]]
+        if is_json and instead != _FILL:
+            form = form._replace(steps="")
+        pieces += (text[end : match.start()], instead)
+        length += match.start() - end
+        places.append((length, len(instead), form))
+        length += len(instead)
+        end = match.end()
+    return b"".join((*pieces, text[end:])), places
+
+
+def _in_json(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.Match[bytes], bytes]]:
+    """What `pattern` finds in the texts and numbers of JSON, each with what can stand there instead."""
+    for token in _TOKENS.finditer(text):
+        start, end = token.span()
+        if token[0][:1] != b'"':
+            found = [one for one in pattern.finditer(text, start, end) if _NUMBER.fullmatch(one[0])]
+            digits = _digits(text[start:end], pattern) if found else b""
+            yield from ((one, digits) for one in found)
+            continue
+        at = start + 1
+        while match := pattern.search(text, at, end - 1):
+            at = match.end()
+            if _is_inside_escape(text, match.start(), start + 1):
+                at = match.start() + 1
+            else:
+                yield match, _FILL
+
+
+def _digits(number: bytes, pattern: re.Pattern[bytes]) -> bytes:
+    """What can stand in a number for what `pattern` finds, so that it finds nothing any more."""
+    return next(
+        digits
+        for digits in (b"%d" % one for one in count(1))
+        if not pattern.search(pattern.sub(digits, number))
+    )
+
+
+def _is_inside_escape(text: bytes, at: int, start: int) -> bool:
+    """Whether the character of JSON at a place begins before it: the text of JSON begins at `start`."""
+    for before in range(1, 6):  # `\u` and four digits
+        place = at - before
+        if place < start or text[place : place + 1] != b"\\":
+            continue
+        run = place - start + 1 - len(text[start : place + 1].rstrip(b"\\"))
+        return run % 2 == 1 and before < (6 if text[place + 1 : place + 2] == b"u" else 2)
+    return False
+
+
+def _holds(value: object, token: bytes) -> bool:
+    """Whether `token` is anywhere in `value`: data, messages, or binary content."""
+    match value:
+        case str():
+            return token.decode() in value
+        case bytes():
+            return token in value
+        case dict():
+            return any(_holds(key, token) or _holds(one, token) for key, one in value.items())
+        case list() | tuple() | set() | frozenset():
+            return any(_holds(one, token) for one in value)
+    kind = type(value)
+    names: Iterable[str] = getattr(kind, "__dataclass_fields__", getattr(kind, "__pydantic_fields__", ()))
+    return any(_holds(getattr(value, name, None), token) for name in names)

@@ -1,0 +1,99 @@
+"""Where secrets were cut out of what a journal keeps, and the rest as it may be shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from llmdo import credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_NUMBER = re.compile(rb"[0-9.eE+-]*")
+_NUMBER_BEFORE = re.compile(rb"[0-9.eE+-]*\Z")
+
+
+class Span(NamedTuple):
+    """A place where a secret was cut out."""
+
+    at: int
+    """In bytes."""
+    length: int
+    """In bytes, of what stands there instead."""
+    secret: int
+    """The number by which the journal knows it."""
+    variable: str
+    form: str
+    """What makes the text that was cut of the secret; empty for the secret itself, which in JSON is a number then."""
+
+
+def joined(text: bytes, spans: Sequence[Span], put: Callable[[Span], bytes]) -> bytes:
+    """`text` with what `put` gives for each span.
+
+    Raises:
+        ValueError: The spans are not those of the text.
+    """
+    pieces: list[bytes] = []
+    end = 0
+    for span in spans:
+        if not (end <= span.at <= span.at + span.length <= len(text)):
+            raise ValueError("what was cut out has no place in it")
+        pieces += (text[end : span.at], put(span))
+        end = span.at + span.length
+    return b"".join((*pieces, text[end:]))
+
+
+def marked(body: bytes, spans: Sequence[Span]) -> bytes:
+    """`body`, which is JSON, with the name of its variable for each secret; for a number that held one as well.
+
+    Raises:
+        ValueError: The spans are not those of the body.
+    """
+    if not spans:
+        return body
+    whole: list[Span] = []
+    for span in spans:
+        if span.form:
+            whole.append(span)
+        elif not whole or span.at >= whole[-1].at + whole[-1].length:  # the number has no other one yet
+            start = _NUMBER_BEFORE.search(body, max(0, span.at - 400), span.at)
+            end = _NUMBER.match(body, span.at + span.length)
+            if start is None or end is None:
+                raise ValueError("what was cut out has no place in it")
+            whole.append(span._replace(at=start.start(), length=end.end() - start.start()))
+    return joined(body, whole, _mark)
+
+
+def _mark(span: Span) -> bytes:
+    mark = f"[redacted {span.variable}]"
+    for step in span.form:
+        mark = json.dumps(mark)[1:-1] if step in "aj" else mark
+    return (mark if span.form else json.dumps(mark)).encode()
+
+
+def shown(body: bytes, spans: Sequence[Span]) -> Any:
+    """The data in `body` as it may be shown: with the names of secrets, and without what looks like a token.
+
+    Raises:
+        ValueError: It is no JSON, or the spans are not those of the body; a RecursionError is as much.
+    """
+    text = marked(body, spans).decode("utf-8", "surrogatepass")
+    data = json.loads(text)
+    return without_tokens(data) if credentials.may_hold_token(text) else data
+
+
+def without_tokens(data: Any, instead: str = "[redacted]") -> Any:
+    """Data of JSON with `instead` in place of what looks like a token."""
+    match data:
+        case str():
+            return credentials.without_tokens(data, instead)
+        case list():
+            return [without_tokens(one, instead) for one in data]
+        case dict():
+            return {
+                credentials.without_tokens(key, instead): without_tokens(one, instead)
+                for key, one in data.items()
+            }
+    return data

@@ -1,0 +1,35 @@
+"""Calls of workers that go by their input, as those of threads do: found again whatever is a secret by now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.runtime.place import UNORDERED
+
+if TYPE_CHECKING:
+    from llmdo.journal import Journal
+    from llmdo.runtime.recording.encoding import Encoding
+
+
+class RecordedCalls:
+    """Those that the journal of one run holds from before."""
+
+    def __init__(self, journal: Journal, encoding: Encoding) -> None:
+        self._journal = journal
+        self._encoding = encoding
+        self._found: list[tuple[str, str]] | None = None
+        """The call path of each and the digest of what it was given; None until somebody asks."""
+
+    def digest(self, unnumbered: str, given: object) -> str:
+        """The digest of what a worker is given, as it is recorded of such a call.
+
+        `unnumbered` is the call path but for the digest.
+        """
+        if self._found is None:
+            decisions = self._journal.entries("decision")
+            self._found = [(one.path, one.digest) for one in decisions if UNORDERED in one.path]
+        beginning = f"{unnumbered}{UNORDERED}"
+        for path, digest in self._found:
+            if path.startswith(beginning) and self._encoding.is_same(digest, given):
+                return digest
+        return self._encoding.digest(given)
