@@ -23,6 +23,7 @@ from llmdo.embedding import (
 from llmdo.journal import Runs
 from llmdo.journal.answers import WEEK, Answers, give, waiting_so_far
 from llmdo.journal.binding import binding_of
+from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.journal.store import SUFFIX, read_journal
@@ -162,6 +163,7 @@ async def resume_async(
         last = journal.last("end")
         if last is not None and last.outcome == "completed":
             return outcome_in(last, journal.said(last))
+        await asyncio.to_thread(require_ended, journal)
         binding = binding_of(journal)
         project, graph = await asyncio.to_thread(_read, root, sources)
         if graph is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 import llmdo
 from llmdo.journal import Runs
 from llmdo.runtime import ApproveAll, AskLater
+from llmdo.toolsets import orphans
 from tests.commands import llmdo as command
 from tests.locks import locked
 
@@ -228,3 +230,16 @@ def test_a_misspelt_argument_names_the_nearest(name: str, team: Path) -> None:
         asyncio.run(called(team, **{f"{known}x": 1})) if name.endswith("async") else called(
             team, **{f"{known}x": 1}
         )
+
+
+def test_a_run_whose_command_still_runs_does_not_go_on(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = llmdo.run(team, "main", "pay", approver=AskLater(), journal=True).run
+    commands = team / f".llmdo/runs/{run}.commands"
+    commands.touch()
+    monkeypatch.setattr(orphans, "WAIT_SECONDS", 0)
+    with commands.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)  # as a guardian that cannot end what it guards
+        with pytest.raises(llmdo.LlmdoError, match=f"a command of run `{run}` still runs"):
+            llmdo.resume(team, run, approver=ApproveAll())
+    assert not (team / "effects.log").exists()
+    assert llmdo.resume(team, run, approver=ApproveAll()).output == "paid"
