@@ -11,6 +11,7 @@ from llmdo.diagnostic import LlmdoError
 from llmdo.inventory import governing_files
 from llmdo.journal import JournalError
 from llmdo.journal.binding import differences
+from llmdo.journal.commands import doubt
 from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
 from llmdo.values import dataclass, replace
@@ -206,6 +207,6 @@ def require_said(journal: Journal, again: Collection[str], given_up: Collection[
         path = next(iter(waiting))
         raise LlmdoError(
             f"{calls}: started and not finished when the run stopped, so it may have taken effect",
-            hint=f"look, then say `--again {path}` to run it again, or `--give-up {path}` to tell its model that "
-            "nobody knows what it did",
+            hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
+            f"`--give-up {path}` to tell its model that nobody knows what it did",
         )
