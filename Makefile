@@ -46,7 +46,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench.reach
 
 schemas: install-dev
-	$(BIN)/python -m llmdo.schema --write
+	$(BIN)/python -m llmdo.formats.schema --write
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

@@ -22,7 +22,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage, RunUsage, UsageLimits
 
 from bench.delegation import NOWHERE
-from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.graph.resolved import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
 from llmdo.runtime import RunOptions, RunOutcome, run
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.generate import Shape, generate, json_files, python_files, uv_members
-from llmdo import resources
+from llmdo.base import resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,9 +25,8 @@ from pathlib import Path
 import llmdo.runtime  # so that no child has to import it
 from bench import damage
 from bench.crashed import EFFECTS, FILES
-from llmdo import audit
 from llmdo.__main__ import main as llmdo
-from llmdo.journal import JournalError, Runs
+from llmdo.journal import JournalError, Runs, audit
 from llmdo.journal.agreement import disagreements
 from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import add_answer, waiting

@@ -25,15 +25,15 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from llmdo import digest
-from llmdo.authority import Capability, Rule
-from llmdo.graph import Entry, Graph, Limits, Reference, Settings, Use, Worker
+from llmdo.base import digest
+from llmdo.base.source import Source
+from llmdo.base.values import replace
+from llmdo.graph.resolved import Entry, Graph, Limits, Reference, Settings, Use, Worker
+from llmdo.policy.authority import Capability, Rule
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.runtime.preparation import new_run
 from llmdo.runtime.recording.keeping import keeping
-from llmdo.source import Source
 from llmdo.syntax.document import Document, Place
-from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -12,7 +12,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
-from llmdo import checks, lock, locking, project
+from llmdo import checks
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 
 MOST_EDGES = 3
 MAX_DEPTH = 12  # the layers double in size, so chains of 10,000 workers are no longer than this
@@ -79,7 +81,7 @@ def files(shape: Shape) -> dict[str, str]:
 
 def headers(shape: Shape) -> list[dict[str, object]]:
     """The headers of the workers of `shape` as data, for a validator of JSON files."""
-    from llmdo.source import Source
+    from llmdo.base.source import Source
     from llmdo.syntax import frontmatter
 
     return [

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from bench.generate import Shape, generate
-from llmdo import project
 from llmdo.reach import Analysis
+from llmdo.workspace import project
 
 
 def main() -> None:

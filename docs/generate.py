@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from llmdo import resources
-from llmdo.authority import BUILT_IN, OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
+from llmdo.base import resources
+from llmdo.base.diagnostic import CODES
 from llmdo.checks import ALL, explanation, name_of
-from llmdo.diagnostic import CODES
 from llmdo.foreign.findings import ALL as FOREIGN
-from llmdo.secret_files import SECRET_FILES
+from llmdo.policy.authority import BUILT_IN, OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
+from llmdo.policy.secret_files import SECRET_FILES
 
 FOLDER = Path(__file__).parent
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"

@@ -86,14 +86,14 @@ from llmdo.version import __version__
 TYPE_CHECKING = False  # `typing` alone would cost a fifth of an answer from memory
 
 if TYPE_CHECKING:
-    from llmdo.authority import Capability
+    from llmdo.base.diagnostic import Diagnostic, LlmdoError
     from llmdo.checks import check
-    from llmdo.diagnostic import Diagnostic, LlmdoError
-    from llmdo.embedding import InvalidTeamError, build_entry, run, run_async
-    from llmdo.graph import Limits
-    from llmdo.past import approve, replay, resume, resume_async
-    from llmdo.project import Project, read
+    from llmdo.graph.resolved import Limits
+    from llmdo.policy.authority import Capability
+    from llmdo.services.embedding import InvalidTeamError, build_entry, run, run_async
+    from llmdo.services.past import approve, replay, resume, resume_async
     from llmdo.toolsets.workers import Worker
+    from llmdo.workspace.project import Project, read
 
 __all__ = [
     "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "Worker", "__version__",
@@ -101,22 +101,22 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Capability": "llmdo.authority",
-    "Diagnostic": "llmdo.diagnostic",
-    "LlmdoError": "llmdo.diagnostic",
-    "InvalidTeamError": "llmdo.embedding",
-    "Limits": "llmdo.graph",
+    "Capability": "llmdo.policy.authority",
+    "Diagnostic": "llmdo.base.diagnostic",
+    "LlmdoError": "llmdo.base.diagnostic",
+    "InvalidTeamError": "llmdo.services.embedding",
+    "Limits": "llmdo.graph.resolved",
     "Worker": "llmdo.toolsets.workers",
-    "approve": "llmdo.past",
-    "build_entry": "llmdo.embedding",
-    "Project": "llmdo.project",
+    "approve": "llmdo.services.past",
+    "build_entry": "llmdo.services.embedding",
+    "Project": "llmdo.workspace.project",
     "check": "llmdo.checks",
-    "read": "llmdo.project",
-    "replay": "llmdo.past",
-    "resume": "llmdo.past",
-    "resume_async": "llmdo.past",
-    "run": "llmdo.embedding",
-    "run_async": "llmdo.embedding",
+    "read": "llmdo.workspace.project",
+    "replay": "llmdo.services.past",
+    "resume": "llmdo.services.past",
+    "resume_async": "llmdo.services.past",
+    "run": "llmdo.services.embedding",
+    "run_async": "llmdo.services.embedding",
 }
 
 

@@ -40,8 +40,8 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
+        from llmdo.base.diagnostic import LlmdoError
         from llmdo.cli.console import say_error
-        from llmdo.diagnostic import LlmdoError
 
         if not isinstance(error, LlmdoError):
             raise
@@ -58,7 +58,7 @@ def _dispatch(words: Sequence[str]) -> int:
     if words[:1] == ["__complete"]:
         from pathlib import Path
 
-        from llmdo.completion import complete
+        from llmdo.cli.completion import complete
 
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0

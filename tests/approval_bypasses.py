@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from llmdo.authority import Capability
-from llmdo.graph import Graph, Tool
+from llmdo.graph.resolved import Graph, Tool
+from llmdo.policy.authority import Capability
 from llmdo.runtime import (
     Answer,
     ApproveAll,

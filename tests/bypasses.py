@@ -23,9 +23,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
-from llmdo import builtin
-from llmdo.authority import Authority, Capability, Rule, base_rules, decide
-from llmdo.shell import IsolationMode, ShellSettings, parse_rules
+from llmdo.graph import builtin
+from llmdo.policy.authority import Authority, Capability, Rule, base_rules, decide
+from llmdo.policy.shell import IsolationMode, ShellSettings, parse_rules
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.shell import ShellToolset

@@ -7,8 +7,8 @@ import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from llmdo.audit import Link, chained
 from llmdo.journal.anchor import Anchor, path_of
+from llmdo.journal.audit import Link, chained
 from llmdo.journal.chain import Heads, digest_of_body, linked
 from llmdo.journal.entries import Entry
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from llmdo.authority import Capability, Rule
-from llmdo.graph import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
-from llmdo.source import Source
+from llmdo.base.source import Source
+from llmdo.graph.resolved import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.policy.authority import Capability, Rule
 from llmdo.syntax.document import Document, Place
 
 NOWHERE = Place(Document(Source("nowhere", ""), {}, dict), ())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.modules import text_digests
-from llmdo.workspace import read_modules
+from llmdo.workspace.modules import text_digests
+from llmdo.workspace.reading import read_modules
 
 if TYPE_CHECKING:
     from pathlib import Path

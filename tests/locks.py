@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llmdo import lock, locking, project
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 
 _made: dict[tuple[tuple[str, bytes], ...], bytes] = {}
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo import audit
-from llmdo.audit import START, Audit, Link, chained, read
-from llmdo.diagnostic import LlmdoError
-from llmdo.journal import Runs
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal import Runs, audit
 from llmdo.journal.agreement import disagreements
+from llmdo.journal.audit import START, Audit, Link, chained, read
 from llmdo.runtime import Answer, ApproveAll, Question, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -27,7 +26,7 @@ from .runtime.building import go, graph, script, toolset, use, worker
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
 
 NOTHING = Redaction.of({})
 END = {"kind": "run_finished"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.authority import (
+from llmdo.policy.authority import (
     BUILT_IN,
     STRICTNESS,
     UNDECLARED,

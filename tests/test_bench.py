@@ -10,7 +10,8 @@ import pytest
 
 from bench import delegation
 from bench.generate import Shape, files, generate, headers
-from llmdo import checks, project
+from llmdo import checks
+from llmdo.workspace import project
 from tests.work import calls_made
 
 

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import cache, lock, locking, project
+from llmdo.base import cache
 from llmdo.cli import check, quick
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 
 FILES = {
     "llmdo.toml": (

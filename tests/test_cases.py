@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, project
+from llmdo import checks
+from llmdo.base.diagnostic import CODES
 from llmdo.cli.check import rendered
-from llmdo.diagnostic import CODES
 from llmdo.foreign import findings
+from llmdo.workspace import project
 
 CASES = Path(__file__).parent / "cases"
 FOREIGN = {one.__name__.replace("_", "-") for one in findings.ALL}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import completion
-from llmdo.diagnostic import CODES
+from llmdo.base.diagnostic import CODES
+from llmdo.cli import completion
 
 MANIFEST = """
 schema = 1
@@ -147,7 +147,7 @@ def on_path(folder: Path, *, workspace: Path) -> dict[str, str]:
     command = folder / "llmdo"
     command.write_text(
         f"#!{sys.executable}\n"
-        "import sys\nfrom pathlib import Path\nfrom llmdo.completion import complete\n"
+        "import sys\nfrom pathlib import Path\nfrom llmdo.cli.completion import complete\n"
         "assert sys.argv[1] == '__complete'\n"
         f"print(*complete(sys.argv[2:], Path({str(workspace)!r})), sep='\\n')\n"
     )

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, project
-from llmdo.diagnostic import CODES, MANY, nearest, only_match, shown
+from llmdo import checks
+from llmdo.base.diagnostic import CODES, MANY, nearest, only_match, shown
+from llmdo.workspace import project
 from tests.commands import llmdo
 
 

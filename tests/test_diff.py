@@ -9,9 +9,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
 from llmdo.diff import Difference, diff
-from llmdo.graph import (
+from llmdo.graph.inventory import tools_of
+from llmdo.graph.resolved import (
     Acceptance,
     Attachments,
     Entry,
@@ -24,7 +24,7 @@ from llmdo.graph import (
     Use,
     Worker,
 )
-from llmdo.inventory import tools_of
+from llmdo.policy.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
 from tests.graphs import NOWHERE, graphs
 from tests.laws import tried
 from tests.test_reach import authority_on, call_paths, calls_of, delegations

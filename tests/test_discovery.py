@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo import discovery, fields
-from llmdo.discovery import Refused, find
+from llmdo.formats import fields
+from llmdo.syntax import discovery
+from llmdo.syntax.discovery import Refused, find
 
 
 def never(_path: str) -> bool:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, project
-from llmdo.authority import GRAVEST_FIRST
+from llmdo import checks
+from llmdo.policy.authority import GRAVEST_FIRST
+from llmdo.workspace import project
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.doctor import Item, examine
 from llmdo.render import doctor as render
+from llmdo.services.doctor import Item, examine
 from tests import commands
 
 MANIFEST = """

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo import checks, project, scaffold
-from llmdo.diagnostic import LlmdoError
+from llmdo import checks, scaffold
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.scaffold import splice
+from llmdo.workspace import project
 from tests.laws import tried
 
 MANIFEST = """\

@@ -179,13 +179,13 @@ def test_run_in_a_loop_says_what_to_use(team: Path) -> None:
         asyncio.run(inside())
 
 
-def build(*files: str, **said: object) -> llmdo.embedding.BuiltEntry:
+def build(*files: str, **said: object) -> llmdo.services.embedding.BuiltEntry:
     workers = [file for file in files if file.endswith(".worker")]
     python = [file for file in files if file.endswith(".py")]
     return asyncio.run(llmdo.build_entry(workers, python, **said))  # type: ignore[arg-type]
 
 
-def answer(built: llmdo.embedding.BuiltEntry, text: str) -> str | None:
+def answer(built: llmdo.services.embedding.BuiltEntry, text: str) -> str | None:
     outcome = asyncio.run(built.entry.run(text))
     assert outcome.error is None
     return outcome.output
@@ -280,7 +280,7 @@ def test_limits_that_are_none_are_refused(team: Path) -> None:
 USES = """\
 import llmdo
 
-async def use(policy: llmdo.embedding.RunPolicy) -> None:
+async def use(policy: llmdo.services.embedding.RunPolicy) -> None:
     llmdo.run("team", "main", "x", policy=policy, limits=llmdo.Limits(requests=1), journal=True)
     entry = llmdo.build_entry(["a.worker"], model="m")
     built = await entry

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, discovery, lock, project
+from llmdo import checks
+from llmdo.formats.schema import judge
 from llmdo.render.formats import rendered
 from llmdo.render.report import Report
-from llmdo.schema import judge
-from llmdo.syntax import frontmatter
+from llmdo.syntax import discovery, frontmatter
+from llmdo.workspace import lock, project
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PIECES = [

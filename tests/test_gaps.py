@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, project
-from llmdo.diagnostic import Diagnostic
+from llmdo import checks
+from llmdo.base.diagnostic import Diagnostic
+from llmdo.workspace import project
 from tests.commands import llmdo
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import foreign, project
-from llmdo.diagnostic import LlmdoError
-from llmdo.importing import import_project, reached
+from llmdo import foreign
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.scaffold.importing import import_project, reached
+from llmdo.workspace import project
 from tests import commands
 from tests.foreign.corpus import FOLDER, needs_corpus
 from tests.foreign.test_cases import ALL, format_of

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdo import lock, locking, project
-from llmdo.diagnostic import LlmdoError
-from llmdo.lock.layout import layout
-from llmdo.source import Source
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
+from llmdo.services import locking
 from llmdo.syntax import toml
+from llmdo.workspace import lock, project
+from llmdo.workspace.lock.layout import layout
 
 MANIFEST = """\
 schema = 1

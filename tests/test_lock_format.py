@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, lock, project
-from llmdo.authority import Capability
-from llmdo.graph import Limits, Server
-from llmdo.lock.encoding import REVISION, VERSION
-from llmdo.source import Source
+from llmdo import checks
+from llmdo.base.source import Source
+from llmdo.graph.resolved import Limits, Server
+from llmdo.policy.authority import Capability
+from llmdo.workspace import lock, project
+from llmdo.workspace.lock.encoding import REVISION, VERSION
 from tests.cli.conftest import Llmdo
 from tests.cli.conftest import llmdo as llmdo
 from tests.cli.conftest import workspace as workspace

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdo import lock
-from llmdo.lock.layout import layout
-from llmdo.lock.reading import read
-from llmdo.source import Source
+from llmdo.base.source import Source
+from llmdo.workspace import lock
+from llmdo.workspace.lock.layout import layout
+from llmdo.workspace.lock.reading import read
 from tests.laws import tried
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, locking, mending, project
-from llmdo import lock as lockfile
-from llmdo.diagnostic import LlmdoError
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.services import locking, mending
+from llmdo.workspace import lock as lockfile
+from llmdo.workspace import project
 
 HEAD = 'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\nmodel = "test"\n'
 MAIN = "---\nname: main\nentry: true\n---\nGo.\n"

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from llmdo import checks, lock, project
-from llmdo.graph import Graph
-from llmdo.source import Source
+from llmdo import checks
+from llmdo.base.source import Source
+from llmdo.graph.resolved import Graph
+from llmdo.workspace import lock, project
 
 Files = dict[str, str]
 

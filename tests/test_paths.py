@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import foreign, project
-from llmdo.authority import STRICTNESS
-from llmdo.paths import every_path, origins_of, rows_to, target_of
+from llmdo import foreign
+from llmdo.base.values import replace
+from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import Analysis
+from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
 from llmdo.render import reach as render
-from llmdo.values import replace
+from llmdo.workspace import project
 from tests import commands
 from tests.foreign.test_cases import CASES, format_of
 

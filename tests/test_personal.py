@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import personal
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime import ApproveAll
 from llmdo.toolsets.protection import is_protected
+from llmdo.workspace import personal
 from tests import commands
 
 from .runtime.building import go, graph, rules, script, use, worker

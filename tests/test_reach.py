@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo import topology
-from llmdo.authority import (
+from llmdo.base import topology
+from llmdo.graph.inventory import DELEGATE, tools_of
+from llmdo.graph.resolved import Graph, Tool
+from llmdo.policy.authority import (
     GRAVEST_FIRST,
     STRICTNESS,
     UNDECLARED,
@@ -21,11 +23,9 @@ from llmdo.authority import (
     gravity,
     strictest,
 )
-from llmdo.graph import Graph, Tool
-from llmdo.inventory import DELEGATE, tools_of
-from llmdo.paths import Target, paths_to
 from llmdo.reach import Analysis, entry_ceiling
 from llmdo.reach.edges import calls_by_worker
+from llmdo.reach.paths import Target, paths_to
 from tests.graphs import capabilities, gated_graphs, graphs
 from tests.laws import tried
 from tests.runtime import building

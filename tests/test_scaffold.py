@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, lock, locking, project, resources, scaffold
-from llmdo.diagnostic import LlmdoError
+from llmdo import checks, scaffold
+from llmdo.base import resources
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
 from llmdo.scaffold.template import workspace_name
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 
 NOTICE = "rules, not a language model"
 

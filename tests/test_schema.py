@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 from pydantic import TypeAdapter, ValidationError
 
-from llmdo import formats, resources
-from llmdo.diagnostic import excerpt
-from llmdo.schema import Format, Judged, accepts, judge
-from llmdo.schema.generation import generate
-from llmdo.schema.validation import faults
-from llmdo.source import Source, Span
+from llmdo.base import resources
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.source import Source, Span
+from llmdo.formats import documents as formats
+from llmdo.formats.schema import Format, Judged, accepts, judge
+from llmdo.formats.schema.generation import generate
+from llmdo.formats.schema.validation import faults
 from llmdo.syntax import frontmatter, toml
 from llmdo.syntax.document import Document
 from tests.laws import tried
@@ -283,7 +284,9 @@ def pattern_types() -> list[Callable[[str], bool]]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_committed_schema_is_the_generated_one(form: Format) -> None:
-    assert resources.read("schemas", f"{form}.json") == generate(form), "run `python -m llmdo.schema --write`"
+    assert resources.read("schemas", f"{form}.json") == generate(form), (
+        "run `python -m llmdo.formats.schema --write`"
+    )
     Draft7Validator.check_schema(schema(form))
 
 
@@ -324,7 +327,7 @@ def test_a_table_is_closed_unless_its_keys_are_the_users(form: Format) -> None:
 
 def test_accepting_and_refusing_load_neither_pydantic_nor_jsonschema() -> None:
     script = (
-        "import sys; import llmdo.schema as s; assert not s.accepts({}, 'worker');"
+        "import sys; import llmdo.formats.schema as s; assert not s.accepts({}, 'worker');"
         "assert s.accepts({'name': 'a'}, 'worker'); print({'pydantic', 'jsonschema'} & {*sys.modules})"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

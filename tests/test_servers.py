@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import inventory, lock, servers
-from llmdo.authority import Capability
-from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.graph import Definition, Graph, Identity, Server
-from llmdo.lock.layout import layout
-from llmdo.lock.reading import read as read_lines
-from llmdo.resolve import resolve
-from llmdo.source import Source
-from llmdo.workspace import load
+from llmdo.base.source import Source
+from llmdo.graph import inventory, servers
+from llmdo.graph.facts import ToolFacts, ToolsetFacts
+from llmdo.graph.resolved import Definition, Graph, Identity, Server
+from llmdo.policy.authority import Capability
+from llmdo.workspace import lock
+from llmdo.workspace.lock.layout import layout
+from llmdo.workspace.lock.reading import read as read_lines
+from llmdo.workspace.reading import load
+from llmdo.workspace.resolve import resolve
 
 ADD = Definition(
     title="Add",

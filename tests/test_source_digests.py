@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdo.resolve import resolve
-from llmdo.source import Source
+from llmdo.base.source import Source
 from llmdo.syntax import module, toml
-from llmdo.workspace import Module, Workspace
+from llmdo.workspace.reading import Module, Workspace
+from llmdo.workspace.resolve import resolve
 from tests.work import calls_made
 
 NAMES = "abcdefg"

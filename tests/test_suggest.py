@@ -8,10 +8,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.authority import ONLY_BY_FULL_NAME, Capability, Rule
+from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability, Rule
 from llmdo.reach import Analysis, entry_ceiling
+from llmdo.reach.suggest import suggest, suggest_for
 from llmdo.render.reach import suggestion
-from llmdo.suggest import suggest, suggest_for
 from tests.graphs import NOWHERE, capabilities, gated_graphs, graphs
 from tests.laws import tried
 from tests.runtime import building

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from llmdo import values
-from llmdo.graph import Worker
-from llmdo.source import Source, Span
+from llmdo.base import values
+from llmdo.base.source import Source, Span
+from llmdo.graph.resolved import Worker
 from tests.graphs import NOWHERE
 
 

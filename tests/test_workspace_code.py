@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import lock, locking, project
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests.commands import llmdo
 
 MANIFEST = """schema = 1

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import CODES
+from llmdo.base.values import replace
 from llmdo.checks import authority, code, delegation, descriptions, files, lock, models, names, servers, shell
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import is_about_unread, reported, unknown_check
-from llmdo.diagnostic import CODES
 from llmdo.reach import Analysis
-from llmdo.values import replace
 
 __all__ = ["ALL", "check", "documentation", "explanation", "is_about_unread", "name_of", "reported"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.project import Project
 
     Check = Callable[[Project], Iterator[Diagnostic]]
 

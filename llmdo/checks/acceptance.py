@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from llmdo.authority import Capability
+from llmdo.base.diagnostic import CODES, finding
 from llmdo.checks import authority, descriptions, servers
-from llmdo.diagnostic import CODES, finding
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Acceptance
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Acceptance
+    from llmdo.workspace.project import Project
 
 ACCEPTABLE: Mapping[str, Callable[[Project], Iterator[Diagnostic]]] = {
     "LDO501": authority.outside_ceiling,

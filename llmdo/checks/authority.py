@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmdo.authority import (
+from llmdo.base.diagnostic import Related, finding
+from llmdo.graph.inventory import tools_of
+from llmdo.policy.authority import (
     BUILT_IN,
     ONLY_BY_FULL_NAME,
     OUTSIDE_CEILINGS,
@@ -14,19 +16,17 @@ from llmdo.authority import (
     decide,
     gravity,
 )
-from llmdo.diagnostic import Related, finding
-from llmdo.inventory import tools_of
 from llmdo.reach import entry_ceiling
-from llmdo.shapes import assurance_of
+from llmdo.reach.shapes import assurance_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from llmdo.authority import Authority, Ceiling, Reason, Rule
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Tool, Worker
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Tool, Worker
+    from llmdo.policy.authority import Authority, Ceiling, Reason, Rule
     from llmdo.reach import Analysis, Hop, Row
+    from llmdo.workspace.project import Project
 
 PRIVATE = ("fs.read", "secret.read", "env.read")
 """Capabilities that return what others should not see."""

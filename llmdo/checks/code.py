@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import Related, did_you_mean, finding
-from llmdo.references import python_file
+from llmdo.base.diagnostic import Related, did_you_mean, finding
+from llmdo.workspace.references import python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Entry, Reference
-    from llmdo.project import Project
-    from llmdo.source import Source
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
+    from llmdo.graph.resolved import Entry, Reference
     from llmdo.syntax.functions import FunctionOutline
+    from llmdo.workspace.project import Project
 
 _FORM = "write `async def {}(runtime, input) -> str`"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo import topology
-from llmdo.diagnostic import Related, finding
+from llmdo.base import topology
+from llmdo.base.diagnostic import Related, finding
 from llmdo.reach import depth_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Toolset, Use
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Toolset, Use
+    from llmdo.workspace.project import Project
 
 
 def delegation_cycle(project: Project) -> Iterator[Diagnostic]:

@@ -7,18 +7,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
-from llmdo import builtin, inventory
-from llmdo.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.graph import builtin, inventory
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Graph, Toolset
-    from llmdo.project import Project
-    from llmdo.source import Location, Source
-    from llmdo.workspace import Workspace
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location, Source
+    from llmdo.graph.resolved import Graph, Toolset
+    from llmdo.workspace.project import Project
+    from llmdo.workspace.reading import Workspace
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u3164\u115f\u1160\uffa0\u2800\u034f")  # letters and marks that draw nothing

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base.diagnostic import finding
 from llmdo.checks import selection, servers, shell, toolsets
-from llmdo.diagnostic import finding
 from llmdo.syntax import toml
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.project import Project
 
 
 def _reported(project: Project, code: str) -> Iterator[Diagnostic]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import finding
-from llmdo.lock import drift
-from llmdo.source import Location
-from llmdo.values import replace
-from llmdo.workspace import LOCK
+from llmdo.base.diagnostic import finding
+from llmdo.base.source import Location
+from llmdo.base.values import replace
+from llmdo.workspace.lock import drift
+from llmdo.workspace.reading import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Graph
-    from llmdo.lock import Drift
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Graph
+    from llmdo.workspace.lock import Drift
+    from llmdo.workspace.project import Project
 
 
 OVERWRITTEN = frozenset({"LDO401", "LDO402", "LDO403", "LDO405"})

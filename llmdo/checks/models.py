@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo import inventory, models
-from llmdo.diagnostic import finding
+from llmdo.base.diagnostic import finding
+from llmdo.graph import inventory, models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Graph, Reference, Worker
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Graph, Reference, Worker
+    from llmdo.workspace.project import Project
 
 
 def incompatible_model(project: Project) -> Iterator[Diagnostic]:

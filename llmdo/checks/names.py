@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from llmdo import builtin, inventory, models, servers
-from llmdo.authority import BUILT_IN, Capability
+from llmdo.base.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.checks import toolsets
-from llmdo.diagnostic import Related, did_you_mean, finding, nearest, only_match
-from llmdo.graph import Reference
-from llmdo.references import python_file
-from llmdo.resolve import toolset_references
+from llmdo.graph import builtin, inventory, models, servers
+from llmdo.graph.resolved import Reference
+from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.syntax.document import Place
+from llmdo.workspace.references import python_file
+from llmdo.workspace.resolve import toolset_references
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.authority import Decision
-    from llmdo.diagnostic import Diagnostic, Fix
-    from llmdo.graph import Entry, Graph, Tool, Use, Worker
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic, Fix
+    from llmdo.graph.resolved import Entry, Graph, Tool, Use, Worker
+    from llmdo.policy.authority import Decision
+    from llmdo.workspace.project import Project
 
 
 def name_collision(project: Project) -> Iterator[Diagnostic]:

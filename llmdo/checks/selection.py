@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import CODES, did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import CODES, did_you_mean, excerpt, finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.project import Project
 
 _SYNTAX = frozenset(f"LDO10{digit}" for digit in range(1, 10))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from llmdo import credentials
-from llmdo.diagnostic import excerpt, finding
-from llmdo.shell.programs import steers_programs
+from llmdo.base import credentials
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.policy.shell.programs import steers_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Document
+    from llmdo.workspace.project import Project
 
 OF_SERVERS = ("include", "exclude", "timeout-s", "instructions", "isolation")
 """What only a toolset that is an MCP server can say."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import excerpt, finding
-from llmdo.shell.programs import is_launcher, steers_programs
-from llmdo.shell.rules import breaks_example, is_program, parse_rule
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.policy.shell.programs import is_launcher, steers_programs
+from llmdo.policy.shell.rules import breaks_example, is_program, parse_rule
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.project import Project
 
 
 def without_meaning(project: Project) -> Iterator[Diagnostic]:

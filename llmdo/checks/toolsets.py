@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import finding
-from llmdo.references import module_files
+from llmdo.base.diagnostic import finding
+from llmdo.workspace.references import module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Toolset
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Toolset
+    from llmdo.workspace.project import Project
 
 
 def without_meaning(project: Project) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 import typer.core
 
+from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
 from llmdo.cli import check as check_command
 from llmdo.cli import edit, graph, past, start
 from llmdo.cli import serve as serving
@@ -23,7 +24,6 @@ from llmdo.cli.console import (
     root_folder,
     say,
 )
-from llmdo.diagnostic import CODES, LlmdoError, did_you_mean
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -245,12 +245,13 @@ def lock(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
-    from llmdo import checks, locking
-    from llmdo import lock as lockfile
-    from llmdo import project as projects
+    from llmdo import checks
     from llmdo.checks.acceptance import ACCEPTABLE
     from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
     from llmdo.render.drift import lines as drift_lines
+    from llmdo.services import locking
+    from llmdo.workspace import lock as lockfile
+    from llmdo.workspace import project as projects
 
     root = root_folder(project)
     read = projects.read(root)
@@ -422,7 +423,7 @@ def schema(
     ],
 ) -> None:
     """Print the JSON Schema of a file format."""
-    from llmdo import resources
+    from llmdo.base import resources
 
     put(resources.read("schemas", f"{name.value}.json"), end="", as_json=True)
 
@@ -432,7 +433,7 @@ def completion(
     shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")],
 ) -> None:
     """Print a completion script for your shell."""
-    from llmdo.completion import script
+    from llmdo.cli.completion import script
 
     put(script(shell.value), end="")
 

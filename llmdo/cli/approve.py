@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.cli.console import FINE, WAITING, put, root_folder, say
-from llmdo.diagnostic import LlmdoError, shown
 from llmdo.journal import Runs
 from llmdo.journal.answers import WEEK, Answers, give, require_hours, waiting_so_far
 from llmdo.journal.questions import add_answer, waiting

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from llmdo import personal
-from llmdo.authority import Capability
-from llmdo.diagnostic import LlmdoError, did_you_mean
-from llmdo.inventory import known_capabilities
-from llmdo.schema import accepts_part
-from llmdo.values import dataclass
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass
+from llmdo.formats.schema import accepts_part
+from llmdo.graph.inventory import known_capabilities
+from llmdo.policy.authority import Capability
+from llmdo.workspace import personal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.authority import Rule
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
+    from llmdo.policy.authority import Rule
     from llmdo.runtime import Approver
 
 

@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from llmdo import audit
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass, replace
 from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
-from llmdo.diagnostic import LlmdoError
-from llmdo.journal import Runs
+from llmdo.journal import Runs, audit
 from llmdo.journal.agreement import disagreements
 from llmdo.journal.store import SUFFIX, read_journal
-from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,16 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from llmdo import workspace
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
 from llmdo.cli.console import FINE, put, say
-from llmdo.diagnostic import LlmdoError
 from llmdo.journal import JournalError, Runs, bundle
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.sources import sources_in, sources_of, unpack
-from llmdo.project import read
-from llmdo.source import Source
 from llmdo.syntax.module import outline
 from llmdo.version import __version__
+from llmdo.workspace import reading as workspace
+from llmdo.workspace.project import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,23 +7,25 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from llmdo import cache, checks, project, resources
-from llmdo.cache import Sight
+from llmdo import checks
+from llmdo.base import cache, resources
+from llmdo.base.cache import Sight
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 from llmdo.cli import quick
 from llmdo.cli.console import FINDINGS, FINE, has_colour, root_folder, say, say_error
 from llmdo.cli.sources import repository_folder, source_lines
-from llmdo.diagnostic import LlmdoError
 from llmdo.render import formats
 from llmdo.render.formats import FOR_PEOPLE, Format
 from llmdo.render.report import Report
-from llmdo.values import dataclass
-from llmdo.workspace import LOCK, MANIFEST
+from llmdo.workspace import project
+from llmdo.workspace.reading import LOCK, MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.project import Project
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.project import Project
 
 _OURS = frozenset(
     {
@@ -127,8 +129,8 @@ def _selected(
 
     The latter are printed as well where a selector means nothing: it may name what is in such a file.
     """
-    from llmdo import selectors
     from llmdo.cli.graph import selected
+    from llmdo.reach import selectors
 
     unread = tuple(one for one in findings if checks.is_about_unread(read, one))
     try:
@@ -143,7 +145,7 @@ def _selected(
 
 
 def _mend(root: Path) -> None:
-    from llmdo import mending  # what edits and what relocks is only loaded for it
+    from llmdo.services import mending  # what edits and what relocks is only loaded for it
 
     try:
         for sentence in mending.mend(root):

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from llmdo.base.diagnostic import LlmdoError, shown, unsteering
 from llmdo.cli import quick
-from llmdo.diagnostic import LlmdoError, shown, unsteering
 
 FINE = 0
 FINDINGS = 1
@@ -23,7 +23,10 @@ def root_folder(project: str | None) -> Path:
     Raises:
         LlmdoError: there is none.
     """
-    from llmdo.workspace import MANIFEST, find_root  # what reads workspaces, which not every command does
+    from llmdo.workspace.reading import (  # what reads workspaces, which not every command does
+        MANIFEST,
+        find_root,
+    )
 
     given = project or os.environ.get("LLMDO_PROJECT")
     if not given:

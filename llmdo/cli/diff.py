@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from llmdo import project, revision
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, put, root_folder, say
-from llmdo.diagnostic import LlmdoError
-from llmdo.diff import diff
-from llmdo.graph import Graph
+from llmdo.diff import diff, revision
+from llmdo.graph.resolved import Graph
 from llmdo.render import diff as render
-from llmdo.workspace import LOCK, MAX_LOCK
+from llmdo.workspace import project
+from llmdo.workspace.reading import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
     from llmdo.diff import Difference

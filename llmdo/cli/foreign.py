@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from llmdo import foreign
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 from llmdo.cli.console import FINDINGS, FINE, has_colour, put, say
 from llmdo.cli.sources import repository_folder, source_lines
-from llmdo.diagnostic import LlmdoError
 from llmdo.foreign import findings
 from llmdo.render.formats import FOR_PEOPLE, Format, rendered
 from llmdo.render.report import Report
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +110,7 @@ def compared(origin: tuple[str, str], before: str, after: str) -> tuple[Differen
     from dataclasses import replace
 
     from llmdo.diff import diff
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
     from llmdo.render.diff import Sides
 
     form, folder = origin[0], Path(origin[1])
@@ -142,8 +142,8 @@ def table(form: str) -> str:
 
 def import_project(form: str, folder: Path, target: Path) -> int:
     """Writes the import, prints what it could not carry over, and returns the exit code."""
-    from llmdo import importing
     from llmdo.render.foreign import report
+    from llmdo.scaffold import importing
 
     read = opened((form, str(folder)))
     done = importing.import_project(read, target)

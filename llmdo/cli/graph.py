@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast
 
 import typer
 
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
-from llmdo.diagnostic import LlmdoError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from llmdo.foreign import Foreign
-    from llmdo.graph import Entry
-    from llmdo.project import Project as Ours
+    from llmdo.graph.resolved import Entry
     from llmdo.reach import Analysis
-    from llmdo.selectors import Selection
-    from llmdo.suggest import Suggestion
+    from llmdo.reach.selectors import Selection
+    from llmdo.reach.suggest import Suggestion
+    from llmdo.workspace.project import Project as Ours
 
     Opened = Ours | Foreign
 
@@ -77,7 +77,7 @@ def opened(project: str | None, origin: tuple[str, str] | None) -> Opened:
             raise LlmdoError("`--project` is about workspaces of llmdo, so it does not go with `--from`")
         return foreign.opened(origin)
     from llmdo import checks
-    from llmdo import project as projects
+    from llmdo.workspace import project as projects
 
     read = projects.read(root_folder(project))
     errors = sum(one.severity == "error" for one in checks.check(read))
@@ -90,7 +90,7 @@ def opened(project: str | None, origin: tuple[str, str] | None) -> Opened:
 
 def chosen(read: Opened, entry: str | None, select: Sequence[str], base: str) -> list[Entry]:
     """The entries that are asked about."""
-    from llmdo import selectors
+    from llmdo.reach import selectors
 
     graph = read.graph
     if entry is not None and entry not in graph.entries:
@@ -103,7 +103,9 @@ def chosen(read: Opened, entry: str | None, select: Sequence[str], base: str) ->
 
 def selected(read: Opened, select: Sequence[str], base: str, unread: Collection[str] = ()) -> Selection:
     """What selectors mean, which may also mean the `unread` files."""
-    from llmdo import lock, revision, selectors
+    from llmdo.diff import revision
+    from llmdo.reach import selectors
+    from llmdo.workspace import lock
 
     modified: set[str] = set()
     if any(selectors.MODIFIED in expression for expression in select):
@@ -165,9 +167,9 @@ def why(
     origin: Origin = None,
 ) -> int:
     """Show how a worker or an entry comes to a capability or a toolset: paths with file and line of each edge."""
-    from llmdo.paths import every_path, origins_of, rows_to, target_of
+    from llmdo.base.values import replace
+    from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
     from llmdo.render import reach as render
-    from llmdo.values import replace
 
     read = opened(project, origin)
     origins = origins_of(read.graph, name)
@@ -218,8 +220,8 @@ def suggest(
     ] = False,
 ) -> int:
     """Print the smallest ceiling and rules under which an entry can do all that its workers declare."""
+    from llmdo.reach.suggest import suggest as suggestion_for
     from llmdo.render import reach as render
-    from llmdo.suggest import suggest as suggestion_for
 
     read = opened(project, None)
     for number, one in enumerate(chosen(read, entry, (), "HEAD")):
@@ -231,7 +233,7 @@ def suggest(
 def _from_runs(analysis: Analysis, project: str | None, entry: Entry) -> Suggestion:
     from llmdo.journal import Runs
     from llmdo.journal.needs import needs
-    from llmdo.suggest import suggest_for
+    from llmdo.reach.suggest import suggest_for
 
     found = needs(Runs(root_folder(project)).each(), entry.name)
     return suggest_for(analysis, entry, found.raised, found.asked)

@@ -6,10 +6,10 @@ import json
 import os
 from pathlib import Path
 
-from llmdo import doctor
 from llmdo.cli.console import FINDINGS, FINE, put, root_folder
 from llmdo.render import doctor as render
-from llmdo.workspace import MANIFEST
+from llmdo.services import doctor
+from llmdo.workspace.reading import MANIFEST
 
 
 def show(project: str | None, *, as_json: bool) -> int:

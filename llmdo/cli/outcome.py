@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approve import described
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say, say_error
-from llmdo.diagnostic import LlmdoError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

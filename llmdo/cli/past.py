@@ -8,9 +8,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import edit, start  # typer reads the annotations
 from llmdo.cli.console import FINE, root_folder
-from llmdo.diagnostic import LlmdoError
 
 
 class ListFormat(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from llmdo import cache
+from llmdo.base import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

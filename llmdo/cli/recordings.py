@@ -9,26 +9,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from llmdo import basis as bases
-from llmdo import personal
-from llmdo import project as projects
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
 from llmdo.cli.run import graph_of, hindered
-from llmdo.diagnostic import LlmdoError
 from llmdo.journal.binding import binding_of
 from llmdo.journal.rejudging import flips
 from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.render import recordings as render
 from llmdo.render.amounts import counted
+from llmdo.services import basis as bases
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
-    from llmdo.project import Project
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.workspace.project import Project
 
 FOLDER = "recordings"
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from llmdo import basis as bases
-from llmdo import personal
 from llmdo.cli.console import FINDINGS, FINE, root_folder, say
 from llmdo.cli.outcome import report
 from llmdo.cli.watch import WatchOptions, watching
@@ -19,6 +17,8 @@ from llmdo.journal.binding import binding_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.journal.summary import ending, require_place
+from llmdo.services import basis as bases
+from llmdo.workspace import personal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +56,8 @@ def replay(options: Options) -> int:
 def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int:
     """`folder` is for the code that the run brings."""
     from llmdo import runtime
-    from llmdo.past import options_of, repeating
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.services.past import options_of, repeating
 
     redaction = Redaction.of(options.environ)
     journal.know(redaction.known)

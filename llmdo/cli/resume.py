@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from typing import TYPE_CHECKING
 
-from llmdo import basis as bases
-from llmdo import personal
-from llmdo import project as projects
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import replace
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.auditing import auditing
 from llmdo.cli.console import root_folder, say
@@ -19,15 +18,16 @@ from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report, report_recorded
 from llmdo.cli.run import graph_of, hindered
 from llmdo.cli.watch import WatchOptions, watching
-from llmdo.diagnostic import LlmdoError, did_you_mean
-from llmdo.formats import Limits
+from llmdo.formats.documents import Limits
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import require_ended
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
+from llmdo.services import basis as bases
 from llmdo.toolsets.processes import hide_from_children
-from llmdo.values import replace
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,8 +77,8 @@ def resume(options: Options) -> int:
 
 def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, float]) -> int:
     from llmdo import runtime
-    from llmdo.past import going_on, options_of
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.services.past import going_on, options_of
 
     personal.read(options.environ)  # first: what it might forbid must not begin
     redaction = Redaction.of(options.environ)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo import checks, inventory, locking, personal
-from llmdo import project as projects
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.auditing import auditing
@@ -20,19 +20,22 @@ from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report
 from llmdo.cli.quick import is_locked
 from llmdo.cli.watch import WatchOptions, watching
-from llmdo.diagnostic import LlmdoError, did_you_mean
-from llmdo.discovery import is_pattern
+from llmdo.graph import inventory
+from llmdo.graph.models import near_provider, problem_of
 from llmdo.journal.questions import waiting
-from llmdo.models import near_provider, problem_of
+from llmdo.services import locking
+from llmdo.syntax.discovery import is_pattern
 from llmdo.toolsets.processes import hide_from_children
-from llmdo.workspace import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
+from llmdo.workspace.reading import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.graph import Graph
-    from llmdo.project import Project
-    from llmdo.source import Source
+    from llmdo.base.source import Source
+    from llmdo.graph.resolved import Graph
+    from llmdo.workspace.project import Project
 
 FILES = (*WORKER_ENDINGS, ".py")
 
@@ -72,7 +75,7 @@ def run(options: Options) -> int:
     if (code := hindered(project, root, locked=locked)) is not None:
         return code
     if opened.manifest and (wanted := _wanted(project.graph, options)):
-        from llmdo import embedding
+        from llmdo.services import embedding
 
         project = embedding.with_entry(project, root, opened.manifest, wanted)
         options = replace(options, entry=wanted)

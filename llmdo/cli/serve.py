@@ -15,14 +15,14 @@ from llmdo.cli.console import FINE, root_folder, say
 from llmdo.cli.edit import Project  # noqa: TC001  # typer reads the annotations
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.quick import is_locked
-from llmdo.workspace import MANIFEST
+from llmdo.workspace.reading import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.serving import Service
+    from llmdo.services.serving import Service
 
 TOKEN = "LLMDO_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
@@ -48,12 +48,12 @@ def serve_mcp(
     project: Project = None,
 ) -> int:
     """Offer entries as the tools of an MCP server, over stdio. Whoever uses the client is asked for approvals."""
-    from llmdo import project as projects
     from llmdo.cli.approving import ApprovalOptions, approving
     from llmdo.cli.run import graph_of, hindered
     from llmdo.runtime import ModelChoice, RunOptions
-    from llmdo.serving import Service, offers_of
+    from llmdo.services.serving import Service, offers_of
     from llmdo.toolsets.processes import hide_from_children
+    from llmdo.workspace import project as projects
 
     root = root_folder(project)
     read = projects.read(root)
@@ -81,7 +81,7 @@ def serve_mcp(
 
 
 def _serve(service: Service, port: int | None) -> Coroutine[object, object, None]:
-    from llmdo.serving import serve_http, serve_stdio
+    from llmdo.services.serving import serve_http, serve_stdio
 
     if port is None:
         return serve_stdio(service)

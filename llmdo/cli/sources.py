@@ -7,7 +7,7 @@ from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo import discovery
+from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -21,7 +21,7 @@ from llmdo.diff.facts import changes, hand_edits
 from llmdo.diff.rows import compared
 
 if TYPE_CHECKING:
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
 
 __all__ = ["Change", "Difference", "EntryDifference", "HandEdit", "RowChange", "Verdict", "diff"]
 

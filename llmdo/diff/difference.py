@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.authority import Capability
-    from llmdo.graph import Acceptance
+    from llmdo.graph.resolved import Acceptance
+    from llmdo.policy.authority import Capability
     from llmdo.reach import Row
 
 Verdict = Literal["widened", "narrowed", "changed", "same"]

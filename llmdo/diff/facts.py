@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from llmdo import inventory
-from llmdo.authority import Capability, Ceiling
 from llmdo.diff.difference import Change, HandEdit
 from llmdo.diff.rows import acceptance_of
-from llmdo.lock import encode
+from llmdo.graph import inventory
+from llmdo.policy.authority import Capability, Ceiling
+from llmdo.workspace.lock import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.diff.difference import Effect
-    from llmdo.graph import Acceptance, Graph, Tool, Toolset, Worker
+    from llmdo.graph.resolved import Acceptance, Graph, Tool, Toolset, Worker
 
 Route = tuple[str, ...]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmdo import inventory
-from llmdo.authority import (
+from llmdo.diff.difference import RowChange
+from llmdo.graph import inventory
+from llmdo.policy.authority import (
     ONLY_BY_FULL_NAME,
     STRICTNESS,
     Capability,
@@ -14,16 +15,15 @@ from llmdo.authority import (
     scope_contains,
     scope_order,
 )
-from llmdo.diff.difference import RowChange
 from llmdo.reach import Analysis
-from llmdo.shapes import written
+from llmdo.reach.shapes import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.authority import Decision
     from llmdo.diff.difference import Kind
-    from llmdo.graph import Acceptance, Graph
+    from llmdo.graph.resolved import Acceptance, Graph
+    from llmdo.policy.authority import Decision
     from llmdo.reach import Row
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass, field
 from llmdo.foreign.building import graph_of
 from llmdo.foreign.merging import together
 from llmdo.foreign.tree import Folder
 from llmdo.reach import Analysis
-from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
 
 FORMATS = {
     "claude": "claude",

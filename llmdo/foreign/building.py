@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo import digest
-from llmdo.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
-from llmdo.graph import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
-from llmdo.values import replace
+from llmdo.base import digest
+from llmdo.base.values import replace
+from llmdo.graph.resolved import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.policy.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

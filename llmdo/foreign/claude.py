@@ -6,7 +6,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.values import dataclass, field, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.claude_built_in import TOOLS as BUILT_IN
@@ -16,18 +17,17 @@ from llmdo.foreign.claude_settings import MODES, Mode, settings_of
 from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
 from llmdo.foreign.team import MAX_NAME, Agent, Call, Team
 from llmdo.foreign.tree import few
-from llmdo.graph import Server
+from llmdo.graph.resolved import Server
 from llmdo.syntax.document import Place
-from llmdo.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
     from llmdo.foreign.claude_settings import Settings
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
-    from llmdo.source import Source
     from llmdo.syntax.document import Document
 
 AGENTS = (".claude/agents/**/*.md", "agents/**/*.md", "*/agents/**/*.md", "plugins/*/agents/**/*.md")

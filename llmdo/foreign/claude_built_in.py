@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import replace
 from llmdo.foreign import servers
 from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
 from llmdo.foreign.team import Agent
-from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.foreign.claude_settings import Settings
     from llmdo.foreign.team import Grant
-    from llmdo.graph import Server
+    from llmdo.graph.resolved import Server
     from llmdo.syntax.document import Place
 
 ANY = "general-purpose"

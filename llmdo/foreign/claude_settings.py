@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import Capability
+from llmdo.base.values import dataclass
 from llmdo.foreign.team import Grant, scope_of
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.authority import Decision
     from llmdo.foreign.tables import Line
+    from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
 KEYS = frozenset(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.docker_permissions import Permissions, permissions_of
@@ -13,14 +14,13 @@ from llmdo.foreign.tables import DOCKER_AGENT, Line
 from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, capability_of
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
-from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
-    from llmdo.graph import Server
+    from llmdo.graph.resolved import Server
     from llmdo.syntax.document import Document
 
 FILES = (

@@ -7,18 +7,18 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import Capability
-from llmdo.diagnostic import did_you_mean, finding
+from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.values import dataclass
 from llmdo.foreign.team import Grant
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.authority import Decision
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tables import Line
+    from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
 _DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmdo import topology
-from llmdo.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, gravity
-from llmdo.diagnostic import Related, finding
+from llmdo.base import topology
+from llmdo.base.diagnostic import Related, finding
+from llmdo.base.values import replace
 from llmdo.foreign.building import named
-from llmdo.values import replace
+from llmdo.policy.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, gravity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.reach import Hop, Row
 

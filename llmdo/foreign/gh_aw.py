@@ -6,19 +6,19 @@ import posixpath
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import Capability
-from llmdo.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.values import dataclass
 from llmdo.foreign import reading, servers
 from llmdo.foreign.tables import GH_AW, Line
 from llmdo.foreign.team import Agent, Grant, Team, capability_of
 from llmdo.foreign.tree import few
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo import discovery, revision
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass, field
+from llmdo.diff import revision
 from llmdo.foreign.tree import unread
-from llmdo.source import Source
-from llmdo.values import dataclass, field
+from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Read
 
 

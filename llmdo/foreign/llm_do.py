@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import Capability
-from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.values import dataclass
 from llmdo.foreign import reading
 from llmdo.foreign.tables import LLM_DO, Line
 from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, capability_of
 from llmdo.foreign.tree import few
-from llmdo.graph import DEFAULT_MAX_DEPTH
+from llmdo.graph.resolved import DEFAULT_MAX_DEPTH
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.authority import Decision
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
+    from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
 FILES = ("**/*.worker", "**/*.agent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import finding
+from llmdo.base.diagnostic import finding
 from llmdo.foreign import reading, servers
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.document import Place
@@ -12,7 +12,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import replace
 from llmdo.foreign.team import Agent, Team
-from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

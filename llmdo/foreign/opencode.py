@@ -7,22 +7,22 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import STRICTNESS, Capability
-from llmdo.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading, servers
 from llmdo.foreign.tables import OPENCODE, Line
 from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, scope_of
 from llmdo.foreign.tree import few
+from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.syntax.document import Document, Place
-from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.authority import Decision
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
-    from llmdo.graph import Server
+    from llmdo.graph.resolved import Server
+    from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Route
 
 AGENTS = (".opencode/agent/**/*.md", ".opencode/agents/**/*.md")

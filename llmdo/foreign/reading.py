@@ -6,16 +6,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import finding, nearest
-from llmdo.source import Source, Span
+from llmdo.base.diagnostic import finding, nearest
+from llmdo.base.source import Source, Span
+from llmdo.base.values import dataclass, replace
 from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document
-from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Route
 
     Spans = Mapping[Route, tuple[Span, Span]]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import Capability
 from llmdo.foreign.team import Grant
-from llmdo.graph import Server
+from llmdo.graph.resolved import Server
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from llmdo.authority import Decision
+    from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
 CALLS = (Capability("data.untrusted"), Capability("mcp.call"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
-    from llmdo.authority import Decision
-    from llmdo.shapes import Assurance
+    from llmdo.policy.authority import Decision
+    from llmdo.reach.shapes import Assurance
 
 
 @dataclass(frozen=True, slots=True)

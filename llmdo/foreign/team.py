@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.values import dataclass, field
+from llmdo.base.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.authority import Capability, Decision
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.graph import Server
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Server
+    from llmdo.policy.authority import Capability, Decision
     from llmdo.syntax.document import Place
 
 MAX_NAME = 100  # characters: nobody types a longer one

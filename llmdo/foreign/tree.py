@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from llmdo import discovery
-from llmdo.diagnostic import finding
-from llmdo.source import Location
-from llmdo.values import dataclass
+from llmdo.base.diagnostic import finding
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass
+from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.source import Source
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
 
     Read = tuple[Source, tuple[Diagnostic, ...]]
 

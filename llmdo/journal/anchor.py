@@ -12,7 +12,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
-from llmdo.audit import Link
+from llmdo.journal.audit import Link
 from llmdo.journal.chain import Heads
 from llmdo.journal.entries import JournalError
 

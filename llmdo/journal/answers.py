@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass
 from llmdo.journal.questions import MOST_HOURS, VALID_SECONDS, add_answer, waiting
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo import lock
-from llmdo.inventory import reachable
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass, replace
+from llmdo.graph.inventory import reachable
+from llmdo.graph.models import python_reference
 from llmdo.journal.entries import JournalError
-from llmdo.models import python_reference
-from llmdo.source import Source
-from llmdo.values import dataclass, replace
-from llmdo.workspace import LOCK
+from llmdo.workspace import lock
+from llmdo.workspace.reading import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import UnionType
 
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
     from llmdo.journal.store import Journal
-    from llmdo.lock import Drift
+    from llmdo.workspace.lock import Drift
 
 
 _KINDS: Mapping[str, type | UnionType] = {

@@ -6,13 +6,13 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import dataclass
 from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
 from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_of
 from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.journal.summary import summary, tree, unfinished
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,8 +9,8 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from llmdo.audit import Link
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
+from llmdo.journal.audit import Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,8 +7,8 @@ from contextlib import closing, suppress
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import Self
 
+from llmdo.base.values import dataclass
 from llmdo.journal.entries import JournalError
-from llmdo.values import dataclass
 
 PATIENCE = 0.25  # seconds: whoever only asks whether a run is claimed holds the lock for a moment
 ATTEMPTS = 10  # the file vanishes when its owner ends

@@ -6,8 +6,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from llmdo import audit
-from llmdo.audit import START
+from llmdo.journal import audit
+from llmdo.journal.audit import START
 from llmdo.journal.chain import Row, breaks, digest_of_body
 from llmdo.journal.connection import DAMAGED, Translated
 from llmdo.journal.content import Content

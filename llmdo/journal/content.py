@@ -6,7 +6,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

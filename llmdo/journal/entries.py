@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 from llmdo.journal.spans import shown
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,12 +9,12 @@ from errno import EACCES
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass
 from llmdo.journal.claim import Claim, is_claimed
 from llmdo.journal.connection import force_folder
 from llmdo.journal.entries import JournalError
 from llmdo.journal.store import SUFFIX, create_journal, open_journal, read_journal
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
-from llmdo import digest
-from llmdo.diagnostic import LlmdoError
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 from llmdo.journal.connection import force_folder
 from llmdo.journal.entries import Entry, JournalError, pack
-from llmdo.values import dataclass
 
 if os.name == "posix":
     import fcntl

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.authority import Capability
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

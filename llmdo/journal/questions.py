@@ -6,10 +6,10 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from llmdo import digest
-from llmdo.diagnostic import LlmdoError
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 from llmdo.journal.entries import Entry, pack
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.authority import Authority, Capability, Ceiling, base_rules, decide
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
+from llmdo.policy.authority import Authority, Capability, Ceiling, base_rules, decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.authority import Decision
-    from llmdo.graph import Graph, Worker
+    from llmdo.graph.resolved import Graph, Worker
     from llmdo.journal.store import Journal
+    from llmdo.policy.authority import Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,11 @@ from itertools import chain, count
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo import credentials
-from llmdo.diagnostic import LlmdoError
+from llmdo.base import credentials
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 from llmdo.journal.entries import JournalError
 from llmdo.journal.spans import Span, joined
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -10,26 +10,27 @@ import stat
 import unicodedata
 from typing import TYPE_CHECKING
 
-from llmdo import digest, discovery
-from llmdo.diagnostic import LlmdoError
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass
+from llmdo.graph.models import python_reference, recording_file
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import Entry, JournalError, pack
 from llmdo.journal.kept import Kept, named_by
-from llmdo.models import python_reference, recording_file
-from llmdo.modules import imports_of, source_digests
-from llmdo.references import module_files, package_files, python_file
-from llmdo.source import Source
+from llmdo.syntax import discovery
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.refusal import normalise
-from llmdo.values import dataclass
-from llmdo.workspace import Module
+from llmdo.workspace.modules import imports_of, source_digests
+from llmdo.workspace.reading import Module
+from llmdo.workspace.references import module_files, package_files, python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.graph import Worker
+    from llmdo.graph.resolved import Worker
     from llmdo.journal.binding import Binding
     from llmdo.journal.store import Journal
 

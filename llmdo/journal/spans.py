@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llmdo import credentials
+from llmdo.base import credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

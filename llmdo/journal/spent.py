@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

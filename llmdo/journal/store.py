@@ -9,7 +9,8 @@ from contextlib import closing, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
-from llmdo import audit
+from llmdo.base.values import replace
+from llmdo.journal import audit
 from llmdo.journal.anchor import Anchor, anchored, force
 from llmdo.journal.chain import Heads, digest_of_body, linked
 from llmdo.journal.committed import SUFFIX, Committed
@@ -19,13 +20,12 @@ from llmdo.journal.entries import JournalError
 from llmdo.journal.layout import lay_out, require_layout
 from llmdo.journal.secrets import NOTHING, Secrets
 from llmdo.journal.spans import marked
-from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from llmdo.audit import Link
+    from llmdo.journal.audit import Link
     from llmdo.journal.entries import Entry, Kind
 
 __all__ = ["SUFFIX", "Hold", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llmdo.backtrace import Frame
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.backtrace import Frame
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass, field
 from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
-from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,20 +6,21 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from llmdo import inventory, topology
-from llmdo.authority import Authority, Ceiling, base_rules, decide
-from llmdo.bounds import Bounds
-from llmdo.graph import Reference
+from llmdo.base import topology
+from llmdo.base.values import dataclass, field
+from llmdo.graph import inventory
+from llmdo.graph.resolved import Reference
+from llmdo.policy.authority import Authority, Ceiling, base_rules, decide
+from llmdo.reach.bounds import Bounds
 from llmdo.reach.rulings import Rulings
+from llmdo.reach.shapes import Shape, Shapes, assurance_of, written
 from llmdo.reach.walk import Walk, rows_of, shown
-from llmdo.shapes import Shape, Shapes, assurance_of, written
-from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.authority import Capability, Rule, Verdict
-    from llmdo.graph import Entry, Graph, Worker
+    from llmdo.graph.resolved import Entry, Graph, Worker
+    from llmdo.policy.authority import Capability, Rule, Verdict
     from llmdo.reach.rows import Row
 
 

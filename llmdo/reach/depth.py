@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo import inventory, topology
+from llmdo.base import topology
+from llmdo.base.values import dataclass
+from llmdo.graph import inventory
 from llmdo.reach.analysis import starts_of
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
-    from llmdo.graph import Entry
+    from llmdo.graph.resolved import Entry
     from llmdo.reach.analysis import Analysis
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo import inventory
-from llmdo.authority import gravity
+from llmdo.graph import inventory
+from llmdo.policy.authority import gravity
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.graph import Entry, Graph, Use
+    from llmdo.graph.resolved import Entry, Graph, Use
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.rulings import Ruling
+    from llmdo.reach.shapes import Group
     from llmdo.reach.walk import Walk
-    from llmdo.shapes import Group
 
 
 def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Mapping[str, tuple[Row, ...]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from llmdo.authority import STRICTNESS, gravity, scope_contains, scope_order
-from llmdo.inventory import DELEGATE
-from llmdo.values import dataclass, field, replace
+from llmdo.base.values import dataclass, field, replace
+from llmdo.graph.inventory import DELEGATE
+from llmdo.policy.authority import STRICTNESS, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmdo.authority import Capability, Decision, Reason, Verdict
-    from llmdo.graph import Reference, Use
-    from llmdo.shapes import Assurance, Shape
+    from llmdo.graph.resolved import Reference, Use
+    from llmdo.policy.authority import Capability, Decision, Reason, Verdict
+    from llmdo.reach.shapes import Assurance, Shape
 
 ASSURANCES: tuple[Assurance, ...] = ("enforced", "declared", "open")
 """From the strongest to the weakest."""

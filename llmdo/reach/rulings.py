@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo import inventory
-from llmdo.authority import decide
-from llmdo.values import dataclass, field
+from llmdo.base.values import dataclass, field
+from llmdo.graph import inventory
+from llmdo.policy.authority import decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.authority import Capability, Ceiling, Decision, Reason, Rule, Verdict
+    from llmdo.policy.authority import Capability, Ceiling, Decision, Reason, Rule, Verdict
     from llmdo.reach.analysis import Analysis
-    from llmdo.shapes import Shape
+    from llmdo.reach.shapes import Shape
 
 
 class Ruling(NamedTuple):

@@ -6,20 +6,20 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo import inventory
-from llmdo.authority import Verdict, decide
+from llmdo.base.values import dataclass, field, replace
+from llmdo.graph import inventory
+from llmdo.policy.authority import Verdict, decide
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
-from llmdo.shapes import FRESH
-from llmdo.values import dataclass, field, replace
+from llmdo.reach.shapes import FRESH
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from llmdo.authority import Ceiling, Decision, Reason
-    from llmdo.graph import Graph, Reference
+    from llmdo.graph.resolved import Graph, Reference
+    from llmdo.policy.authority import Ceiling, Decision, Reason
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.rulings import Ruling, Rulings
-    from llmdo.shapes import Group, Shape
+    from llmdo.reach.shapes import Group, Shape
 
 _CUT_OFF = Verdict("blocked", ())
 """About a call that ceilings cut off on every path, whichever they are."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.audit import Audit
+    from llmdo.journal.audit import Audit
 
 
 def document(run: str, audit: Audit) -> dict[str, Any]:

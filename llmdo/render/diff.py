@@ -6,16 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 from llmdo.render.reach import row_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from llmdo.diagnostic import LlmdoError
+    from llmdo.base.diagnostic import LlmdoError
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
-    from llmdo.graph import Acceptance
+    from llmdo.graph.resolved import Acceptance
     from llmdo.reach import Hop
 
     Quote = Callable[[str], str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmdo.doctor import Item
+    from llmdo.services.doctor import Item
 
 
 def lines(items: Sequence[Item]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.lock import Drift
+    from llmdo.workspace.lock import Drift
 
 MOST = 20  # lines of items: more are counted by their kinds
 FEW = 3  # names that stand for all of a kind

@@ -5,12 +5,12 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.source import Span
+    from llmdo.base.source import Span
 
 MAX_COLUMNS = 160  # of an excerpt: a longer line is cut around what is marked, and says so
 

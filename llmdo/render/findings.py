@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.render.excerpt import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from llmdo.diagnostic import Diagnostic, Related
+    from llmdo.base.diagnostic import Diagnostic, Related
+    from llmdo.base.source import Location
     from llmdo.render.report import Lines
-    from llmdo.source import Location
 
     Paint = Callable[[str, str], str]
 

@@ -6,22 +6,22 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from llmdo.authority import STRICTNESS, gravity
-from llmdo.diagnostic import CODES, shown
+from llmdo.base.diagnostic import CODES, shown
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import not_enforced
+from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.render import reach
 from llmdo.render.findings import concise, place
 from llmdo.render.markdown import escaped, with_code
-from llmdo.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.tables import Line
-    from llmdo.importing import Imported
     from llmdo.reach import Row
+    from llmdo.scaffold.importing import Imported
 
 MANY = 8  # names of agents in one line
 EXAMPLES = 3  # findings of one kind on a page

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
+from llmdo.base.source import Span
 from llmdo.render.excerpt import drawn
-from llmdo.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llmdo.backtrace import Frame
+    from llmdo.base.backtrace import Frame
 
 
 def lines(frames: Sequence[Frame]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.render.findings import place, summary
 from llmdo.render.markdown import escaped, with_code
 from llmdo.render.report import with_hint
@@ -12,7 +12,7 @@ from llmdo.render.report import with_hint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmdo.diagnostic import Diagnostic, Severity
+    from llmdo.base.diagnostic import Diagnostic, Severity
     from llmdo.render.report import Report
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.render.report import fingerprints, with_hint
 
 if TYPE_CHECKING:
-    from llmdo.diagnostic import Diagnostic, Severity
+    from llmdo.base.diagnostic import Diagnostic, Severity
     from llmdo.render.report import Report
 
 _SEVERITIES: dict[Severity, str] = {"error": "major", "warning": "minor", "note": "info"}

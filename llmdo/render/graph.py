@@ -6,19 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.authority import STRICTNESS
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
-from llmdo.inventory import DELEGATE
+from llmdo.graph.inventory import DELEGATE
+from llmdo.policy.authority import STRICTNESS
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
+from llmdo.reach.selectors import callers, closure
 from llmdo.render.reach import call_data, capability
-from llmdo.selectors import callers, closure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from llmdo.authority import Decision
-    from llmdo.graph import Entry, Graph
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.policy.authority import Decision
     from llmdo.reach import Analysis, Row
 
 Kind = Literal["entry", "worker", "toolset"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.render.findings import place
 from llmdo.render.report import with_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.render.report import Report
 
 

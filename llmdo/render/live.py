@@ -15,7 +15,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.render import narration
 from llmdo.render.amounts import counted, money
 from llmdo.render.progress import Progress, nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>()#+!|&~@:$^=\"'-]|(?<=www)\.")
 

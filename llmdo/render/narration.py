@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import joined, shown
+from llmdo.base.diagnostic import joined, shown
 from llmdo.render.amounts import counted, money, tokens
 from llmdo.runtime.telemetry.events import (
     AnswerTruncated,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from llmdo.base.values import dataclass, field
 from llmdo.runtime.telemetry.events import (
     Asked,
     Decided,
@@ -17,7 +18,6 @@ from llmdo.runtime.telemetry.events import (
     WorkerFinished,
     WorkerStarted,
 )
-from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmdo.authority import Decision
-    from llmdo.paths import CallPath
+    from llmdo.policy.authority import Decision
     from llmdo.reach import Depth, Hop, Row
-    from llmdo.suggest import Suggestion
+    from llmdo.reach.paths import CallPath
+    from llmdo.reach.suggest import Suggestion
 
 HEADINGS = ("capability", "decision", "assurance", "path")
 

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llmdo.diagnostic import Diagnostic
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location
     from llmdo.render.report import Report
-    from llmdo.source import Location
 
 
 def record(report: Report) -> str:

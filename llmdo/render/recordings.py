@@ -7,8 +7,8 @@ from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import shown
-from llmdo.values import dataclass
+from llmdo.base.diagnostic import shown
+from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

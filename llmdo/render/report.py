@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.values import dataclass
+from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from llmdo.diagnostic import Diagnostic, LlmdoError
+    from llmdo.base.diagnostic import Diagnostic, LlmdoError
 
     Lines = Callable[[str], Sequence[str]]
     """The lines of a file of the workspace, without their ends; none for a file that cannot be shown."""

@@ -6,15 +6,15 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
+from llmdo.base.values import fields
 from llmdo.render import frames
 from llmdo.render.amounts import counted, money, tokens
-from llmdo.values import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.backtrace import Frame
+    from llmdo.base.backtrace import Frame
     from llmdo.journal.summary import Node, Summary
 
 LONGEST = 100  # characters of a text that a tree quotes

@@ -7,15 +7,15 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from llmdo.base.diagnostic import CODES, shown
 from llmdo.checks import documentation
-from llmdo.diagnostic import CODES, shown
 from llmdo.render.report import fingerprints, with_hint
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
-    from llmdo.diagnostic import Diagnostic, Fix
+    from llmdo.base.diagnostic import Diagnostic, Fix
+    from llmdo.base.source import Location
     from llmdo.render.report import Report
-    from llmdo.source import Location
 
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
     from llmdo.runtime.signatures import Signature
 
 RETRIES = 3  # corrections of one tool's arguments, of its name, or of an output, before the worker fails

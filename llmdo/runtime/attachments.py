@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
-from llmdo.authority import Capability
-from llmdo.inventory import READ
-from llmdo.secret_files import protected
+from llmdo.graph.inventory import READ
+from llmdo.policy.authority import Capability
+from llmdo.policy.secret_files import protected
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.refusal import PathRefused
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import UserContent
 
-    from llmdo.graph import Worker
+    from llmdo.graph.resolved import Worker
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
 

@@ -11,7 +11,7 @@ from llmdo.journal.entries import JournalError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
-    from llmdo.diagnostic import LlmdoError
+    from llmdo.base.diagnostic import LlmdoError
 
 Result = TypeVar("Result")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from llmdo.builtin import PROVIDER_SIDE
+from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.runtime.gate.policy import PolicyRefusal
 from llmdo.runtime.telemetry.events import UNPAID, LimitLoosened, RequestDelayed
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.usage import RequestUsage
 
-    from llmdo.graph import Limits
+    from llmdo.graph.resolved import Limits
     from llmdo.journal.spent import Spent
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Call

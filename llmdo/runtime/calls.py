@@ -10,11 +10,12 @@ from pydantic_ai.exceptions import ToolFailed, UsageLimitExceeded
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from llmdo.authority import Authority, Capability, Ceiling
-from llmdo.backtrace import frames_of
-from llmdo.builtin import PROVIDER_SIDE
-from llmdo.diagnostic import LlmdoError
-from llmdo.inventory import DELEGATE, READ, delegation, hands_over, tools_of
+from llmdo.base.backtrace import frames_of
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
+from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.inventory import DELEGATE, READ, delegation, hands_over, tools_of
+from llmdo.policy.authority import Authority, Capability, Ceiling
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
 from llmdo.runtime.frame import CallFrame
@@ -32,7 +33,6 @@ from llmdo.runtime.recording.standin import StandInToolset
 from llmdo.runtime.recording.terms import DivergenceError
 from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
-from llmdo.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.messages import UserContent
 
-    from llmdo.graph import Use, Worker
+    from llmdo.graph.resolved import Use, Worker
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.place import Place
     from llmdo.runtime.signatures import Signature

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from pydantic_ai.usage import UsageLimits
 
-    from llmdo.authority import Rule
-    from llmdo.backtrace import Backtrace
-    from llmdo.graph import Entry, Graph
+    from llmdo.base.backtrace import Backtrace
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.policy.authority import Rule
     from llmdo.runtime.agents import Agents
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.budget import Budget

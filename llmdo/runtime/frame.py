@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from llmdo.authority import Authority
-    from llmdo.graph import Worker
+    from llmdo.graph.resolved import Worker
+    from llmdo.policy.authority import Authority
     from llmdo.runtime.gate.policy import RunPolicy
 
 

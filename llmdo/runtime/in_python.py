@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.adoption import adopted, workers_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.workers import Worker as PythonWorker
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import Agent
 
-    from llmdo.graph import Worker
+    from llmdo.graph.resolved import Worker
     from llmdo.toolsets.python import Modules
 
 

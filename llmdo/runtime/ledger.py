@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.usage import RequestUsage
 
-    from llmdo.authority import Decision
+    from llmdo.policy.authority import Decision
     from llmdo.runtime.gate.numbering import CallNumbers
 
 

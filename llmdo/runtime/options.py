@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.capabilities import AbstractCapability
 
-    from llmdo.authority import Rule
+    from llmdo.policy.authority import Rule
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.recording.recorder import Recorder

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.usage import RequestUsage, RunUsage
 
-    from llmdo.backtrace import Frame
+    from llmdo.base.backtrace import Frame
     from llmdo.runtime.ledger import DeniedCall
     from llmdo.runtime.telemetry.events import Status
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.recording.terms import DivergenceError
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import base_rules
-from llmdo.backtrace import Backtrace
-from llmdo.graph import Limits
-from llmdo.inventory import governing_files, reachable
+from llmdo.base.backtrace import Backtrace
+from llmdo.base.values import fields, replace
+from llmdo.graph.inventory import governing_files, reachable
+from llmdo.graph.models import python_reference
+from llmdo.graph.resolved import Limits
 from llmdo.journal.commands import commands_of
 from llmdo.journal.spent import spent
-from llmdo.models import python_reference
-from llmdo.modules import importable, text_digests
-from llmdo.resolve import limits
+from llmdo.policy.authority import base_rules
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.budget import Budget, TreeLimits
@@ -34,8 +33,9 @@ from llmdo.toolsets.launch import Launcher
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.resolver import ToolsetResolver
 from llmdo.toolsets.servers import require_client, servers_of
-from llmdo.values import fields, replace
-from llmdo.workspace import read_modules
+from llmdo.workspace.modules import importable, text_digests
+from llmdo.workspace.reading import read_modules
+from llmdo.workspace.resolve import limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import Model
 
-    from llmdo.graph import Entry, Graph
+    from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime.models.choice import ModelChoice
     from llmdo.runtime.options import RunOptions
     from llmdo.runtime.telemetry.events import Sink

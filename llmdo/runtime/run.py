@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 
-from llmdo.backtrace import frames_of
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.backtrace import frames_of
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.calls import (
     AgentRuntime,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from llmdo.graph import Entry, Graph
+    from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.signatures import Order
     from llmdo.runtime.telemetry.events import Status

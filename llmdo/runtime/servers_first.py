@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import ToolFailed
 
-from llmdo.authority import decide
-from llmdo.inventory import DELEGATE
+from llmdo.graph.inventory import DELEGATE
+from llmdo.policy.authority import decide
 from llmdo.runtime.calls import below
 from llmdo.runtime.gate.call import Refused
 from llmdo.runtime.gate.starting import is_server, may_start_unasked, require_start
@@ -15,7 +15,7 @@ from llmdo.runtime.gate.starting import is_server, may_start_unasked, require_st
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.graph import Use
+    from llmdo.graph.resolved import Use
     from llmdo.runtime.calls import AgentRuntime
 
 _DELEGATION = (DELEGATE,)

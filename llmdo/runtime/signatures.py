@@ -13,8 +13,8 @@ from pydantic_ai.messages import BinaryContent, TextContent
 from pydantic_core import SchemaValidator, from_json
 from typing_extensions import TypedDict
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.digest import canonical
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.digest import canonical
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import sentence_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import UserContent
 
-    from llmdo.graph import Graph, Reference
+    from llmdo.graph.resolved import Graph, Reference
     from llmdo.toolsets.python import Modules
 
 FILES = "attachments"

@@ -13,9 +13,9 @@ from pydantic_ai.models import Model
 from pydantic_ai.tool_manager import ToolManager
 from pydantic_core import to_json
 
-from llmdo.authority import decide
-from llmdo.diagnostic import LlmdoError
-from llmdo.inventory import own_tool
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.inventory import own_tool
+from llmdo.policy.authority import decide
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.signatures import mistakes
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import ModelResponse
 
-    from llmdo.graph import Tool, Use
+    from llmdo.graph.resolved import Tool, Use
     from llmdo.runtime.calls import AgentRuntime
 
 

@@ -10,25 +10,26 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from llmdo import builtin, discovery, inventory, project
-from llmdo.authority import Capability
+from llmdo.base.diagnostic import did_you_mean
+from llmdo.base.source import Source
 from llmdo.checks import names
-from llmdo.diagnostic import did_you_mean
-from llmdo.references import python_file
+from llmdo.graph import builtin, inventory
+from llmdo.policy.authority import Capability
 from llmdo.scaffold import files, splice
 from llmdo.scaffold.manifest import Manifest, refusal, refuse_invalid
-from llmdo.source import Source
-from llmdo.syntax import frontmatter, module
-from llmdo.workspace import MANIFEST
+from llmdo.syntax import discovery, frontmatter, module
+from llmdo.workspace import project
+from llmdo.workspace.reading import MANIFEST
+from llmdo.workspace.references import python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.diagnostic import Diagnostic, LlmdoError
-    from llmdo.graph import Graph
-    from llmdo.project import Project
-    from llmdo.source import Location
+    from llmdo.base.diagnostic import Diagnostic, LlmdoError
+    from llmdo.base.source import Location
+    from llmdo.graph.resolved import Graph
+    from llmdo.workspace.project import Project
 
 WORKER_SUFFIXES = (".worker", ".worker.md")
 

@@ -6,19 +6,19 @@ import codecs
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
+from llmdo.formats.schema import judge
 from llmdo.scaffold import files
-from llmdo.schema import judge
-from llmdo.source import Source
 from llmdo.syntax import toml
-from llmdo.workspace import MANIFEST
+from llmdo.workspace.reading import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from llmdo.schema import Format
-    from llmdo.source import Location
+    from llmdo.base.source import Location
+    from llmdo.formats.schema import Format
     from llmdo.syntax.document import Document
 
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 
-from llmdo import credentials, discovery, project
-from llmdo.diagnostic import LlmdoError, excerpt, shown
+from llmdo.base import credentials
+from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.foreign import reading
 from llmdo.scaffold import splice
 from llmdo.scaffold.edit import Change, refuse_taken
 from llmdo.scaffold.manifest import Manifest, refusal
-from llmdo.workspace import MANIFEST
+from llmdo.syntax import discovery
+from llmdo.workspace import project
+from llmdo.workspace.reading import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import tomlkit
 
-from llmdo.source import Source
+from llmdo.base.source import Source
 from llmdo.syntax import toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.source import Span
+    from llmdo.base.source import Span
     from llmdo.syntax.document import Route
 
     Value = str | list[str] | dict[str, str]

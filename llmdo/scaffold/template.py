@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from llmdo import resources
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base import resources
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.scaffold import files
 
 if TYPE_CHECKING:

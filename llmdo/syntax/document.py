@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llmdo.diagnostic import Fix
-from llmdo.values import dataclass, field
+from llmdo.base.diagnostic import Fix
+from llmdo.base.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.source import Location, Source, Span
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location, Source, Span
 
 _MANY = (
     1_000  # keys or items beside a name: nobody wrote them, and looking through them for each costs a square

@@ -6,16 +6,16 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
-from llmdo.source import Span
+from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
+from llmdo.base.source import Span
+from llmdo.base.values import dataclass
 from llmdo.syntax import plain
 from llmdo.syntax.document import Document
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.source import Source
+    from llmdo.base.source import Source
     from llmdo.syntax.document import Route
 
 FENCE = "---"

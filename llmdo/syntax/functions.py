@@ -6,13 +6,13 @@ import ast
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import dataclass
 from llmdo.syntax.tree import Function
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llmdo.source import Span
+    from llmdo.base.source import Span
     from llmdo.syntax.tree import Notes
 
 _CALLING = "call_agent"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
-from llmdo.source import Span
+from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
+from llmdo.base.source import Span
 from llmdo.syntax.document import Document
 from llmdo.syntax.plain import WORDS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import NoReturn
 
-    from llmdo.source import Source
+    from llmdo.base.source import Source
     from llmdo.syntax.document import Route
 
 FENCE = "---"

@@ -11,17 +11,17 @@ import re
 import warnings
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.diagnostic import Diagnostic, excerpt, finding
-from llmdo.source import Span
+from llmdo.base.diagnostic import Diagnostic, excerpt, finding
+from llmdo.base.source import Span
+from llmdo.base.values import dataclass, field
 from llmdo.syntax.functions import functions
 from llmdo.syntax.tree import Function, Notes, last_name
 from llmdo.syntax.workers import workers
-from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from llmdo.source import Source
+    from llmdo.base.source import Source
     from llmdo.syntax.functions import FunctionOutline
     from llmdo.syntax.workers import WorkerOutline
 

@@ -8,14 +8,14 @@ from bisect import bisect_right
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llmdo.diagnostic import Diagnostic, Related, excerpt, finding
-from llmdo.source import Span
+from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
+from llmdo.base.source import Span
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.source import Source
+    from llmdo.base.source import Source
     from llmdo.syntax.document import Route
 
 MAX_NESTING = 32  # tables and arrays: no file of ours needs ten, and later stages may recurse over data

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.source import Span
+from llmdo.base.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import Diagnostic, finding
-from llmdo.source import Span
+from llmdo.base.diagnostic import Diagnostic, finding
+from llmdo.base.source import Span
+from llmdo.base.values import dataclass
 from llmdo.syntax.document import Document
 from llmdo.syntax.tree import last_name
-from llmdo.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.source import Source
+    from llmdo.base.source import Source
     from llmdo.syntax.document import Route
     from llmdo.syntax.tree import Notes, Places
 

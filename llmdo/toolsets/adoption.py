@@ -10,8 +10,8 @@ from pydantic_ai import Agent
 from pydantic_ai.capabilities import ToolSearch
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.source import Location
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Location
 from llmdo.toolsets.delegate import DelegateToolset
 
 if TYPE_CHECKING:

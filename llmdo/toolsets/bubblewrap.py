@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.shell import IsolationMode
+    from llmdo.policy.shell import IsolationMode
     from llmdo.toolsets.exposure import Mount
     from llmdo.toolsets.programs import Programs
 

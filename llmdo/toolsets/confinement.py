@@ -17,7 +17,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, Self
 
-from llmdo.authority import scope_contains, scopes_meet
+from llmdo.policy.authority import scope_contains, scopes_meet
 from llmdo.toolsets.folders import open_folder
 from llmdo.toolsets.globs import Pattern, State, parse_pattern
 from llmdo.toolsets.refusal import MAX_DEPTH, PathRefused, file_parts, folder_parts, normalise

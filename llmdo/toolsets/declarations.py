@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from llmdo import digest, fields
-from llmdo.authority import UNDECLARED, VOCABULARY, Capability
-from llmdo.diagnostic import LlmdoError, did_you_mean
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.formats import fields
+from llmdo.policy.authority import UNDECLARED, VOCABULARY, Capability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

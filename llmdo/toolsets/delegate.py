@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_ai import RunContext  # noqa: TC002  # pydantic-ai reads the annotation
 from pydantic_ai.toolsets import FunctionToolset
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 
 
 class DelegateToolset(FunctionToolset[Any]):

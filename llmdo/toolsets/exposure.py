@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.authority import scope_contains
-from llmdo.diagnostic import LlmdoError
-from llmdo.secret_files import is_secret
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.policy.authority import scope_contains
+from llmdo.policy.secret_files import is_secret
 from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import WORKSPACE
 

@@ -11,9 +11,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 from pydantic_ai.toolsets import AbstractToolset
 
-from llmdo import builtin
-from llmdo.authority import UNDECLARED, Capability, scope_contains, scopes_meet
-from llmdo.secret_files import is_secret, protected
+from llmdo.graph import builtin
+from llmdo.policy.authority import UNDECLARED, Capability, scope_contains, scopes_meet
+from llmdo.policy.secret_files import is_secret, protected
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.pathmap import below

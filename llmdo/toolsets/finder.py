@@ -18,8 +18,9 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo import digest, discovery
-from llmdo.diagnostic import LlmdoError
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,9 +18,9 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import AbstractToolset, DynamicToolset
 from pydantic_ai.usage import RunUsage
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.source import Location, Source
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Location, Source
+from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.syntax.module import outline
 from llmdo.toolsets.adoption import adopted, own_tools
 from llmdo.toolsets.confinement import Root

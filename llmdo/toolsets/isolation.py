@@ -17,8 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import ValidationError
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.source import Location, Span
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Location, Span
 from llmdo.toolsets.bubblewrap import filtering, seal
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.programs import Programs
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from io import BufferedReader
 
-    from llmdo.facts import Facts, ToolsetFacts
+    from llmdo.graph.facts import Facts, ToolsetFacts
 
 MAX_SHOWN = 2_000  # bytes of what the child printed: its end, where the reason usually is
 MAX_REPORT = 64 * 1024 * 1024  # bytes: ten thousand tools take a few

@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from llmdo.authority import Capability
-from llmdo.diagnostic import LlmdoError, shown
-from llmdo.shell.words import CommandRefused
+from llmdo.base.diagnostic import LlmdoError, shown
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell.words import CommandRefused
 from llmdo.toolsets import bubblewrap, relay
 from llmdo.toolsets.exposure import Exposure, expose, set_aside_intruders
 from llmdo.toolsets.programs import Programs, environment
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TextIO
 
-    from llmdo.graph import Server, Toolset
+    from llmdo.graph.resolved import Server, Toolset
     from llmdo.toolsets.bubblewrap import Bubblewrap
     from llmdo.toolsets.confinement import Root
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, to_thread
 
-from llmdo.authority import Capability, decide
-from llmdo.diagnostic import LlmdoError
-from llmdo.shell.words import CommandRefused
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.policy.authority import Capability, decide
+from llmdo.policy.shell.words import CommandRefused
 from llmdo.toolsets import bubblewrap, processes, programs
 from llmdo.toolsets.children import Alone, Guarded
 from llmdo.toolsets.exposure import Exposure, expose, hide, set_aside_intruders
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from llmdo.authority import Authority
-    from llmdo.shell import ShellSettings
+    from llmdo.policy.authority import Authority
+    from llmdo.policy.shell import ShellSettings
     from llmdo.toolsets.bubblewrap import Bubblewrap, Isolation
     from llmdo.toolsets.children import Child
     from llmdo.toolsets.confinement import Root

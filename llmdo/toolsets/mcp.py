@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from llmdo import servers
-from llmdo.diagnostic import LlmdoError, excerpt, shown
-from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.graph import Definition, Identity
+from llmdo.base.diagnostic import LlmdoError, excerpt, shown
+from llmdo.graph import servers
+from llmdo.graph.facts import ToolFacts, ToolsetFacts
+from llmdo.graph.resolved import Definition, Identity
 from llmdo.toolsets.launch import MESSAGE_BYTES, expand
 from llmdo.toolsets.python import sentence_of
 
@@ -38,7 +38,7 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
-    from llmdo.graph import Toolset
+    from llmdo.graph.resolved import Toolset
     from llmdo.toolsets.launch import Launch, Launcher
 
 

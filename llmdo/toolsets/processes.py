@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from llmdo.shell import ShellLimits
+    from llmdo.policy.shell import ShellLimits
     from llmdo.toolsets.children import Child
 
 DRAIN_SECONDS = 0.3  # how long what a program left behind may still hold its output

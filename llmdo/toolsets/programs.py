@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.shell.programs import steers_programs
-from llmdo.shell.words import CommandRefused
+from llmdo.policy.shell.programs import steers_programs
+from llmdo.policy.shell.words import CommandRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

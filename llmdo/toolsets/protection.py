@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llmdo.secret_files import folded
+from llmdo.policy.secret_files import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic_ai.toolsets import AbstractToolset
 
-from llmdo.diagnostic import LlmdoError, did_you_mean
-from llmdo.source import Location, Span
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.source import Location, Span
 from llmdo.toolsets.finder import WorkspaceFinder
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 
 MAX_PATH = 4096  # bytes: PATH_MAX of Linux
 MAX_DEPTH = 64  # parts: deeper is a mistake or an attack, and a listing stops here too

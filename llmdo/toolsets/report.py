@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, TypeAdapter
 
-from llmdo.facts import ToolsetFacts  # noqa: TC001  # pydantic reads the annotation
+from llmdo.graph.facts import ToolsetFacts  # noqa: TC001  # pydantic reads the annotation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

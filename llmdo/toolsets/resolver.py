@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai import Agent
 from pydantic_ai.toolsets import AbstractToolset
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.adoption import adopted, own_tools
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.machine import Machine
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.authority import Authority
-    from llmdo.graph import Graph, Use
+    from llmdo.graph.resolved import Graph, Use
+    from llmdo.policy.authority import Authority
     from llmdo.toolsets.bubblewrap import Isolation
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap

@@ -14,8 +14,8 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from llmdo import servers
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph import servers
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.results import capped
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from llmdo.graph import Definition, Graph, Toolset, Use
+    from llmdo.graph.resolved import Definition, Graph, Toolset, Use
     from llmdo.toolsets.launch import Launcher
     from llmdo.toolsets.mcp import Connection
 

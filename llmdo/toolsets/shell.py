@@ -11,12 +11,12 @@ from pydantic import Field
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.toolsets import AbstractToolset
 
-from llmdo.authority import UNDECLARED, Capability
-from llmdo.diagnostic import LlmdoError
-from llmdo.secret_files import PROTECTED_READ
-from llmdo.shell.programs import NEEDS_ISOLATION, SHOWS_NAMES
-from llmdo.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
-from llmdo.shell.words import CommandRefused, program_of, words
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.policy.authority import UNDECLARED, Capability
+from llmdo.policy.secret_files import PROTECTED_READ
+from llmdo.policy.shell.programs import NEEDS_ISOLATION, SHOWS_NAMES
+from llmdo.policy.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
+from llmdo.policy.shell.words import CommandRefused, program_of, words
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.exposure import secrets_in
 from llmdo.toolsets.machine import Grants
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
 
-    from llmdo.authority import Authority
+    from llmdo.policy.authority import Authority
     from llmdo.toolsets.machine import Machine
     from llmdo.toolsets.processes import Captured, Finished
 

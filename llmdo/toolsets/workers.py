@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from pydantic_ai.toolsets import AbstractToolset
 
-    from llmdo.authority import Decision
-    from llmdo.formats import ModelSettings
-    from llmdo.worker_format import AttachmentLimits
+    from llmdo.formats.documents import ModelSettings
+    from llmdo.formats.worker import AttachmentLimits
+    from llmdo.policy.authority import Decision
 
 
 @dataclass(frozen=True, kw_only=True)

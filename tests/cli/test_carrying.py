@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import basis as bases
-from llmdo import project
-from llmdo.digest import of_text
-from llmdo.inventory import governing_files
+from llmdo.base.digest import of_text
+from llmdo.graph.inventory import governing_files
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
+from llmdo.services import basis as bases
+from llmdo.workspace import project
 from tests.forging import forging
 
 from .conftest import Llmdo

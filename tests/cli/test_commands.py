@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.diagnostic import CODES
+from llmdo.base.diagnostic import CODES
 from tests.cli.conftest import Llmdo
 
 

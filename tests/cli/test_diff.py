@@ -264,7 +264,7 @@ def test_a_missing_object_of_a_partial_clone_is_not_fetched(team: Path, llmdo: L
 
 
 def test_git_that_does_not_answer_is_left(team: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llmdo.revision.SECONDS", 0.2)
+    monkeypatch.setattr("llmdo.diff.revision.SECONDS", 0.2)
     os.mkfifo(team.parent / "pipe")
     git(team, "config", "include.path", str(team.parent / "pipe"))
     done = llmdo("diff", cwd=team)

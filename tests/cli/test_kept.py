@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.digest import of_text
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.digest import of_text
 from llmdo.journal import JournalError, Runs
 from llmdo.journal.kept import Kept
 

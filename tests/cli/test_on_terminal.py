@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.__main__ import main
-from llmdo.diagnostic import shown, unsteering
+from llmdo.base.diagnostic import shown, unsteering
 from tests.locks import locked
 
 from .conftest import Llmdo

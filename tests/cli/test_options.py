@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from llmdo.cli.app import app
-from llmdo.completion import COMMANDS
+from llmdo.cli.completion import COMMANDS
 
 
 def commands() -> dict[str, set[str]]:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import app
-from llmdo.diagnostic import LlmdoError
 from llmdo.journal import Runs
 from tests.forging import forging
 from tests.locks import locked

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.cli.app import ORDER, app
-from llmdo.inventory import START
+from llmdo.graph.inventory import START
 from llmdo.journal.summary import STARTS, Node
 from tests.commands import llmdo
 from tests.runtime.building import script

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from llmdo import foreign
+from llmdo.base.diagnostic import CODES
 from llmdo.cli.check import rendered
-from llmdo.diagnostic import CODES
 from llmdo.foreign import findings
 from llmdo.render import foreign as render
 

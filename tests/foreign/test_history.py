@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmdo import foreign
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.foreign import findings
 from tests.foreign.test_cases import ALL, format_of
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llmdo import foreign
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.foreign import findings
-from llmdo.importing import import_project
 from llmdo.render import foreign as render
+from llmdo.scaffold.importing import import_project
 
 FILES = {
     "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llmdo import audit
-from llmdo.journal import Entry, Journal, JournalError, Runs
+from llmdo.journal import Entry, Journal, JournalError, Runs, audit
 from llmdo.journal.anchor import path_of
 from llmdo.journal.store import digest_of, open_journal, read_journal
 from tests.forging import forging

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
 from llmdo.journal import Entry, JournalError, Runs
 from llmdo.journal.layout import VERSION
 from llmdo.journal.questions import waiting
 from llmdo.journal.store import create_journal, digest_of, open_journal, read_journal
-from llmdo.values import replace
 
 
 def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> Entry:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, credentials, project
-from llmdo.diagnostic import LlmdoError
+from llmdo import checks
+from llmdo.base import credentials
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.scaffold import add_server, import_servers
+from llmdo.workspace import project
 
 START = 'schema = 1\n\n[workspace]\nname = "w"\n\n# kept\n[toolsets.old]\nmcp = { command = "old" }\n'
 

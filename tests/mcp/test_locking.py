@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import lock, locking, project
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.services import locking
 from llmdo.toolsets import mcp
+from llmdo.workspace import lock, project
 from tests.mcp.workspaces import workspace
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import project
+from llmdo.workspace import project
 from tests.mcp.test_running import called, locked
 from tests.mcp.workspaces import workspace
 

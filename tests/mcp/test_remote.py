@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import project
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.workspace import project
 from tests.mcp.http_server import Remote, remote
 from tests.mcp.test_running import called, go, locked
 from tests.mcp.workspaces import workspace

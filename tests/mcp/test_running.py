@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from llmdo import lock, locking, project
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ServerNoticed
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests.mcp.workspaces import workspace
 from tests.runtime.building import script
 

@@ -17,9 +17,9 @@ from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp import Client
 from mcp_types import ElicitResult
 
-from llmdo import project
 from llmdo.runtime import RunOptions
-from llmdo.serving import Service, offers_of
+from llmdo.services.serving import Service, offers_of
+from llmdo.workspace import project
 from tests.runtime.building import script
 
 MANIFEST = """

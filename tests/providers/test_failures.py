@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
-from llmdo.authority import Decision
-from llmdo.builtin import PROVIDER_SIDE
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Use
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.resolved import Use
+from llmdo.policy.authority import Decision
 from llmdo.runtime.models import retries
 from llmdo.runtime.models.retries import wait_after
 from llmdo.runtime.telemetry.events import Event, ModelFailed

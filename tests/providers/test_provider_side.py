@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic_ai.native_tools import NATIVE_TOOL_TYPES, NATIVE_TOOLS_REQUIRING_CONFIG
 
-from llmdo import lock, project
-from llmdo.authority import Decision
-from llmdo.builtin import PROVIDER_SIDE, tools
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Graph, Use
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.builtin import PROVIDER_SIDE, tools
+from llmdo.graph.resolved import Graph, Use
+from llmdo.policy.authority import Decision
 from llmdo.reach import Analysis
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
+from llmdo.workspace import lock, project
 from tests.runtime.building import HERE, go, graph, toolset, worker
 
 from .conftest import Serve

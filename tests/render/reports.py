@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from llmdo.diagnostic import Diagnostic, Fix, Related, finding
+from llmdo.base.diagnostic import Diagnostic, Fix, Related, finding
+from llmdo.base.source import Location, Span
 from llmdo.render.report import Report
-from llmdo.source import Location, Span
 
 HOSTILE = "a%\r\n::error::b, c: <i>&\"'`|](http://e) {0} \x1b[31m \u202e \ufffe \udcff \U0001f600"
 """What a file could put into a name, for every format to write down without obeying it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from llmdo.lock import Drift
 from llmdo.render.drift import FEW, MOST, lines
+from llmdo.workspace.lock import Drift
 
 
 def drift(kind: str, number: int) -> Drift:

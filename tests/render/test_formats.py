@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo import completion
+from llmdo.base.diagnostic import CODES, LlmdoError, finding
 from llmdo.checks import documentation
+from llmdo.cli import completion
 from llmdo.cli.app import CheckFormat
-from llmdo.diagnostic import CODES, LlmdoError, finding
 from llmdo.render.formats import FOR_PEOPLE, Format, rendered
 from llmdo.render.github import MAX_SUMMARY, step_summary
 from llmdo.render.report import Report

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from llmdo.diagnostic import Related, finding
+from llmdo.base.diagnostic import Related, finding
+from llmdo.base.source import Location, Source, Span
 from llmdo.render.excerpt import MAX_COLUMNS, columns
 from llmdo.render.findings import concise, text
-from llmdo.source import Location, Source, Span
 
 from .reports import HOSTILE, at
 

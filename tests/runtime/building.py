@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmdo.authority import Capability, Decision, Rule
-from llmdo.graph import (
+from llmdo.base.source import Source
+from llmdo.base.values import replace
+from llmdo.graph.resolved import (
     Attachments,
     Entry,
     Graph,
@@ -24,10 +25,9 @@ from llmdo.graph import (
     Use,
     Worker,
 )
+from llmdo.policy.authority import Capability, Decision, Rule
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
-from llmdo.source import Source
 from llmdo.syntax.document import Document, Place
-from llmdo.values import replace
 from tests.listed import listed
 
 HERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())

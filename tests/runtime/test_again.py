@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.graph import Graph
+from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs
 from llmdo.journal.summary import failed, unfinished
 from llmdo.runtime import Answer, Question, RunOptions, RunOutcome, run_sync

@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, Field
 
-from llmdo.authority import Capability
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions, approving
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Tool
+from llmdo.graph.resolved import Tool
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll
 from llmdo.runtime.gate.identity import canonical
 
@@ -158,9 +158,9 @@ def test_other_arguments_for_a_call_that_code_makes_are_a_no(tmp_path: Path) -> 
 
 
 def test_a_command_is_another_one_when_the_file_that_it_runs_has_changed(tmp_path: Path) -> None:
-    from llmdo.graph import ShellSettings
-    from llmdo.shell import parse_rules
-    from llmdo.values import replace
+    from llmdo.base.values import replace
+    from llmdo.graph.resolved import ShellSettings
+    from llmdo.policy.shell import parse_rules
 
     (tmp_path / "run.sh").write_text("echo harmless\n")
     script(tmp_path, main=[[("shell", {"command": ["sh", "run.sh"]})], "{results}"])
@@ -268,7 +268,7 @@ def test_the_mode_says_who_answers() -> None:
 @pytest.mark.parametrize("table", ["[approvals]", "[workspace]", "[entries.main]"])
 def test_no_workspace_can_approve_for_the_person_who_runs_it(tmp_path: Path, key: str, table: str) -> None:
     from llmdo import checks
-    from llmdo import project as projects
+    from llmdo.workspace import project as projects
 
     name = "" if "workspace" in table else "[workspace]\nname='w'\n"
     own = "name='w'\n" if "workspace" in table else ""

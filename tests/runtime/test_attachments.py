@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.authority import Capability
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll, RunOutcome
 
 from .building import Step, go, graph, script, use, worker

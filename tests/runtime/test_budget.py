@@ -12,8 +12,8 @@ import pytest
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.usage import RequestUsage
 
-from llmdo.authority import Authority
-from llmdo.graph import Limits
+from llmdo.graph.resolved import Limits
+from llmdo.policy.authority import Authority
 from llmdo.runtime import CallFrame, RunOptions, RunOutcome, run
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.ledger import Ledger

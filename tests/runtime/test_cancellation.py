@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from llmdo.graph import Graph
+from llmdo.graph.resolved import Graph
 from llmdo.runtime import RunOptions, RunOutcome, Stop, run
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.recording.recorder import Recorder

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph import Graph
+from llmdo.graph.resolved import Graph
 from llmdo.runtime import Answer, DepthLimit, Question, RunOptions, RunOutcome, run
 from llmdo.runtime.telemetry.events import Event, RunStarted, WorkerStarted
 

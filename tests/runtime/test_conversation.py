@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.diagnostic import shown
+from llmdo.base.diagnostic import shown
 from llmdo.journal import Runs
 from llmdo.runtime import AskOnTerminal, RunOutcome
 from llmdo.runtime.approvals.drawing import MARGIN

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.backtrace import MOST, Frame
+from llmdo.base.backtrace import MOST, Frame
 from llmdo.runtime import RunOutcome
 from llmdo.runtime.telemetry.events import Event, RunFinished, ToolFinished, WorkerFinished
 from tests.commands import llmdo

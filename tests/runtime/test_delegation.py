@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime import Answer, Question, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 

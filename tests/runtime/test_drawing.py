@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.authority import Capability
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Question
 from llmdo.runtime.approvals.drawing import MARGIN, LeftOut, describe, scripts, visible
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from llmdo import lock, locking, project
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
 from llmdo.runtime.recording.terms import Terms
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests.mcp.workspaces import workspace
 
 from . import forging

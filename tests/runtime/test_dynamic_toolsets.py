@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, lock, locking, project
+from llmdo import checks
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 
 from .building import script
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from llmdo.builtin import PROVIDER_SIDE
-from llmdo.graph import Graph, Tool
+from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.resolved import Graph, Tool
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
 from llmdo.runtime.telemetry.events import Decided, Event
 
@@ -293,9 +293,9 @@ BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
 def test_no_built_in_tool_is_reached_around_the_gate(
     tmp_path: Path, tool: str, arguments: dict[str, Any], rule: str
 ) -> None:
-    from llmdo.graph import ShellSettings
-    from llmdo.shell import parse_rules
-    from llmdo.values import replace
+    from llmdo.base.values import replace
+    from llmdo.graph.resolved import ShellSettings
+    from llmdo.policy.shell import parse_rules
 
     script(tmp_path, main=[[(tool, arguments)], "{results}"], helper=["helped"])
     uses = (use("filesystem", read=["**"], write=["**"]), "shell", "helper")

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from llmdo import lock, locking, project
-from llmdo.authority import Capability
-from llmdo.graph import Graph, Tool
+from llmdo.graph.resolved import Graph, Tool
 from llmdo.journal import Runs
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, run_sync
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.terms import Terms
 from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests.mcp.workspaces import workspace
 
 from . import forging

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Graph, Tool
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.resolved import Graph, Tool
 from llmdo.journal import Runs
 from llmdo.runtime import RunOptions, run_sync
 from llmdo.runtime.recording.recorder import Recorder

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import digest
-from llmdo.graph import Graph
+from llmdo.base import digest
+from llmdo.base.values import replace
+from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs, bundle, questions
 from llmdo.runtime import AskLater
-from llmdo.values import replace
 
 from . import forging
 from .building import graph, script, use, worker

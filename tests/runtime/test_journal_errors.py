@@ -18,7 +18,7 @@ from .building import graph, prompts, script, toolset, with_code, worker
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmdo.graph import Graph
+    from llmdo.graph.resolved import Graph
 
 TOOLS = """
 import asyncio

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph import Graph
+from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.summary import summary, tree
@@ -267,7 +267,7 @@ def test_another_value_stops_nothing_that_does_not_need_it(root: Path, environ: 
 
 
 def graph_without_input(made: Graph) -> Graph:
-    from llmdo.values import replace
+    from llmdo.base.values import replace
 
     return replace(made, entries={"go": replace(made.entries["go"], input="go")})
 

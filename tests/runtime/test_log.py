@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.telemetry.events import RunStarted
 from llmdo.runtime.telemetry.log import EventLog, open_log
 from llmdo.runtime.telemetry.redaction import Redaction

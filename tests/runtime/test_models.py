@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.models import problem_of, python_reference
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.models import problem_of, python_reference
 from llmdo.runtime import ModelChoice
 from llmdo.runtime.models.choice import choose
 

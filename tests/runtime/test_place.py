@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.graph import Graph
+from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.place import NumberedTasks, numbered_tasks

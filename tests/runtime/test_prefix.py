@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llmdo import lock, locking, project
-from llmdo.inventory import list_tools
+from llmdo.graph.inventory import list_tools
 from llmdo.runtime import RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 
 from .building import script
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import checks, lock, locking, project
-from llmdo.diagnostic import LlmdoError
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests import commands
 from tests.locks import locked as current
 

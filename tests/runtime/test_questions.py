@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.authority import Capability
 from llmdo.journal import Journal, Runs
 from llmdo.journal.questions import add_answer, waiting
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, Question
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from llmdo.authority import Capability
-from llmdo.graph import Graph, Retry, Tool
+from llmdo.graph.resolved import Graph, Retry, Tool
 from llmdo.journal import Runs
 from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
 from llmdo.journal.store import Hold
 from llmdo.journal.summary import summary, tree
+from llmdo.policy.authority import Capability
 from llmdo.render.runs import as_json, as_text
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.approvals.approver import AskLater

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic_ai.messages import BinaryContent
 
-from llmdo.authority import Capability
+from llmdo.policy.authority import Capability
 from llmdo.runtime.telemetry.redaction import Redaction
 
 SECRET = 's3cr3t/with+odd "chars"'

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.authority import Capability
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Toolset
-from llmdo.inventory import governing_files, list_tools
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.inventory import governing_files, list_tools
+from llmdo.graph.resolved import Toolset
+from llmdo.policy.authority import Capability
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import Event, RunFinished
 
@@ -147,7 +147,7 @@ def test_the_files_that_govern_a_run_are_its_workers_and_its_code() -> None:
     }
 
 
-@pytest.mark.parametrize("module", ["llmdo.models", "llmdo.inventory"])
+@pytest.mark.parametrize("module", ["llmdo.graph.models", "llmdo.graph.inventory"])
 def test_what_check_needs_does_not_import_the_agent_loop(module: str) -> None:
     code = f"import {module}, sys; sys.exit('pydantic_ai' in sys.modules or 'pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

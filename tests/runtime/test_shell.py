@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from llmdo.authority import Decision
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Graph
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.resolved import Graph
+from llmdo.policy.authority import Decision
+from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.runtime import Answer, ApproveAll, Question
 from llmdo.runtime.telemetry.events import Decided, Event
-from llmdo.shell import ShellLimits, ShellSettings, parse_rules
 
 from .building import Step, go, graph, script, use, worker
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.authority import STRICTNESS
-from llmdo.graph import Graph, Limits, Reference
+from llmdo.graph.resolved import Graph, Limits, Reference
+from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run
 from llmdo.runtime.telemetry.events import Decided, Event

@@ -18,7 +18,7 @@ from typing import TextIO
 
 import pytest
 
-from llmdo.authority import Capability
+from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, AskOnTerminal, GoneError, Question, RejectAll, approver_at
 
 from .building import go, graph, script, toolset, worker

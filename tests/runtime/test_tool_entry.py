@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from llmdo import lock, locking, project
 from llmdo.diff import diff
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
+from llmdo.services import locking
+from llmdo.workspace import lock, project
 from tests import commands
 from tests.locks import locked
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.runtime.telemetry.trace import TraceChoice, tracing
 

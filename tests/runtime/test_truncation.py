@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph import Graph
+from llmdo.graph.resolved import Graph
 from llmdo.render import narration
 from llmdo.runtime.telemetry.events import AnswerTruncated, Event
 from llmdo.runtime.telemetry.redaction import Redaction

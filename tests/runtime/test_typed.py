@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import ModelRetry
 
-from llmdo import builtin
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Graph, Worker
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph import builtin
+from llmdo.graph.resolved import Graph, Worker
 from llmdo.runtime import Answer, Question
 from llmdo.runtime.signatures import PlainInput, TypedInput, signatures_of
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.authority import Capability
-from llmdo.shell import ShellRule, ShellSettings, Vouching, parse_rules
-from llmdo.shell.presets import PRESETS
-from llmdo.shell.rules import breaks_example, parse_rule, scope_in_text
+from llmdo.policy.authority import Capability
+from llmdo.policy.shell import ShellRule, ShellSettings, Vouching, parse_rules
+from llmdo.policy.shell.presets import PRESETS
+from llmdo.policy.shell.rules import breaks_example, parse_rule, scope_in_text
 
 EXAMPLES = [
     pytest.param(parse_rule(table), command, wanted, id=f"{name}: {' '.join(command)}")

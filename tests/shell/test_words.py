@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from llmdo.shell.words import CommandRefused, program_of, words
+from llmdo.policy.shell.words import CommandRefused, program_of, words
 
 BASH = shutil.which("bash")
 MARK = "<line>"

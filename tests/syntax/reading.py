@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.diagnostic import Diagnostic
-    from llmdo.source import Span
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Span
 
 
 def text_at(text: str, span: Span | None) -> str:

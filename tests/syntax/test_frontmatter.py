@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.source import Source
+from llmdo.base.source import Source
 from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document, Route
 from llmdo.syntax.frontmatter import WorkerText

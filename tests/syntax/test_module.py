@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmdo.source import Source
+from llmdo.base.source import Source
 from llmdo.syntax import module
 from llmdo.syntax.module import Outline, ToolsetOutline
 

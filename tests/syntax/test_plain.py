@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from llmdo.source import Source
+from llmdo.base.source import Source
 from llmdo.syntax import header as in_yaml
 from llmdo.syntax import plain
 from tests.laws import tried

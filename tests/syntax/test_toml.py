@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.source import Source
+from llmdo.base.source import Source
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document, Route
 from tests.laws import tried

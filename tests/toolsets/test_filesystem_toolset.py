@@ -15,8 +15,8 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
-from llmdo import builtin
-from llmdo.authority import Capability, scope_contains
+from llmdo.graph import builtin
+from llmdo.policy.authority import Capability, scope_contains
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import MAX_FILE, MAX_TEXT, FilesystemToolset
 from llmdo.toolsets.pathmap import PathMap

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.facts import ToolFacts, ToolsetFacts
-from llmdo.source import Location, Span
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Location, Span
+from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.toolsets import bubblewrap
 from llmdo.toolsets.inspection import inspect
 from llmdo.toolsets.isolation import inspect_toolsets

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.authority import Authority, Capability, Ceiling, Rule, base_rules
-from llmdo.diagnostic import LlmdoError
-from llmdo.shell import ShellLimits, ShellSettings
-from llmdo.shell.words import CommandRefused
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.policy.authority import Authority, Capability, Ceiling, Rule, base_rules
+from llmdo.policy.shell import ShellLimits, ShellSettings
+from llmdo.policy.shell.words import CommandRefused
 from llmdo.toolsets import exposure
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Grants, Machine

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llmdo import project
-from llmdo.inventory import governing_files
+from llmdo.graph.inventory import governing_files
 from llmdo.toolsets.protection import is_protected
+from llmdo.workspace import project
 
 GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}
 

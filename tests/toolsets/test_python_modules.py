@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.source import Location, Span
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Location, Span
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules, toolsets_in
 from tests.listed import listed

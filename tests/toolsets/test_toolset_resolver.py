@@ -11,10 +11,10 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import WrapperToolset
 
-from llmdo.authority import Authority
-from llmdo.diagnostic import LlmdoError
-from llmdo.graph import Graph, Settings, Toolset, Use
-from llmdo.source import Source, Span
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source, Span
+from llmdo.graph.resolved import Graph, Settings, Toolset, Use
+from llmdo.policy.authority import Authority
 from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import FilesystemToolset

@@ -7,13 +7,13 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from llmdo.authority import ONLY_BY_FULL_NAME
-from llmdo.diagnostic import LlmdoError, joined
+from llmdo.base.diagnostic import LlmdoError, joined
+from llmdo.policy.authority import ONLY_BY_FULL_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from llmdo.authority import Capability, Reason
+    from llmdo.policy.authority import Capability, Reason
 
 
 BEFORE = ", who allowed this very call before"

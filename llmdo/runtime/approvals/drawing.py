@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import to_jsonable_python
 
-from llmdo import digest
-from llmdo.authority import Capability
-from llmdo.diagnostic import shown
+from llmdo.base import digest
+from llmdo.base.diagnostic import shown
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

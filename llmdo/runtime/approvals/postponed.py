@@ -8,7 +8,6 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from llmdo.authority import Capability
 from llmdo.journal.entries import Entry
 from llmdo.journal.questions import (
     VALID_SECONDS,
@@ -18,13 +17,14 @@ from llmdo.journal.questions import (
     is_valid,
 )
 from llmdo.journal.spans import shown
+from llmdo.policy.authority import Capability
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
 from llmdo.runtime.recording.terms import WaitingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.diagnostic import LlmdoError
+    from llmdo.base.diagnostic import LlmdoError
     from llmdo.journal import Journal
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding

@@ -10,7 +10,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from llmdo.diagnostic import excerpt
+from llmdo.base.diagnostic import excerpt
 from llmdo.runtime.approvals.approver import BEFORE, Answer, GoneError, RejectAll
 from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, LeftOut, describe, rows, visible
 from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse

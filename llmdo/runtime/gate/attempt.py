@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
 
-from llmdo.authority import UNDECLARED, Capability
+from llmdo.policy.authority import UNDECLARED, Capability
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.toolsets.refusal import PathRefused, normalise
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-    from llmdo.graph import Tool, Use
+    from llmdo.graph.resolved import Tool, Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

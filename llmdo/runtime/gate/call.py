@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import ToolFailed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.authority import Capability
+    from llmdo.policy.authority import Capability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

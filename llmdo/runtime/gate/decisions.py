@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry
 
-from llmdo.authority import decide
-from llmdo.diagnostic import joined
+from llmdo.base.diagnostic import joined
+from llmdo.policy.authority import decide
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused
 from llmdo.runtime.gate.identity import Unidentified, key_of
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from llmdo.authority import Decision, Reason
     from llmdo.journal.entries import Kind
+    from llmdo.policy.authority import Decision, Reason
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.recording.recorder import Recorder

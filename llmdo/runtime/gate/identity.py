@@ -15,9 +15,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from llmdo import digest, lock
-from llmdo.diagnostic import LlmdoError
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.refusal import PathRefused
+from llmdo.workspace import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

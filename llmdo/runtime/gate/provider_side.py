@@ -8,10 +8,10 @@ from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 
-from llmdo.authority import decide
-from llmdo.builtin import PROVIDER_SIDE
-from llmdo.diagnostic import LlmdoError
-from llmdo.inventory import tools_of
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.inventory import tools_of
+from llmdo.policy.authority import decide
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
 from llmdo.toolsets.adoption import tools_in
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import Model
 
-    from llmdo.graph import Graph, Tool, Worker
+    from llmdo.graph.resolved import Graph, Tool, Worker
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
 

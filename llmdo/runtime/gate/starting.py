@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import decide
-from llmdo.inventory import START
+from llmdo.graph.inventory import START
+from llmdo.policy.authority import decide
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
 from llmdo.runtime.ledger import DeniedCall
@@ -15,7 +15,7 @@ from llmdo.runtime.telemetry.events import Decided
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
-    from llmdo.graph import Server, Use
+    from llmdo.graph.resolved import Server, Use
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.toolsets.servers import Drifted

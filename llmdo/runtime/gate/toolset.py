@@ -9,11 +9,12 @@ from pydantic import ValidationError
 from pydantic_ai.exceptions import AgentRunError, ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
 from pydantic_ai.toolsets import WrapperToolset
 
-from llmdo import builtin
-from llmdo.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
-from llmdo.backtrace import frames_of
-from llmdo.diagnostic import LlmdoError
-from llmdo.inventory import DELEGATE
+from llmdo.base.backtrace import frames_of
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph import builtin
+from llmdo.graph.inventory import DELEGATE
+from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
+from llmdo.policy.secret_files import PROTECTED_READ
 from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
@@ -23,7 +24,6 @@ from llmdo.runtime.place import calling
 from llmdo.runtime.recording.retold import told_of
 from llmdo.runtime.recording.terms import Execution, is_safe
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
-from llmdo.secret_files import PROTECTED_READ
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
 
-    from llmdo.authority import Authority
-    from llmdo.backtrace import CrashError
-    from llmdo.graph import Tool, Use
+    from llmdo.base.backtrace import CrashError
+    from llmdo.graph.resolved import Tool, Use
     from llmdo.journal.entries import Kind
+    from llmdo.policy.authority import Authority
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Permit

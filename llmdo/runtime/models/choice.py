@@ -10,8 +10,8 @@ from pydantic_ai import Agent
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.fallback import FallbackModel
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.models import first_unfit, problem_of, python_reference, recording_file
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.models import first_unfit, problem_of, python_reference, recording_file
 from llmdo.runtime.models.played import PlayedModel
 from llmdo.toolsets.python import sentence_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from llmdo.graph import Entry, Graph, Worker
+    from llmdo.graph.resolved import Entry, Graph, Worker
 
 EXTRAS = frozenset({"openai", "anthropic", "google", "groq", "mistral"})
 """Providers' libraries that an extra of ours installs."""

@@ -22,9 +22,9 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
 )
 
-from llmdo.backtrace import CrashError
-from llmdo.diagnostic import LlmdoError
-from llmdo.models import key_variables
+from llmdo.base.backtrace import CrashError
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph.models import key_variables
 from llmdo.runtime.signatures import mistakes
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.toolsets.python import sentence_of
@@ -32,7 +32,7 @@ from llmdo.toolsets.python import sentence_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.backtrace import Backtrace
+    from llmdo.base.backtrace import Backtrace
 
 MAX_TOLD = 500  # characters: what a model is told about a failure
 MAX_QUOTED = 200  # characters of a provider's own words

@@ -13,13 +13,13 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
 from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 
-from llmdo import discovery
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.store import read_journal
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.requests import definitions, shown_tools, told_in, tools_digest
 from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -23,7 +23,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained
 from llmdo.runtime.models.reporting import Report

@@ -12,12 +12,12 @@ from pydantic import TypeAdapter
 from pydantic_ai.messages import BinaryContent, ModelResponse, ToolReturn, ToolReturnPart, UserContent
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from llmdo import credentials
-from llmdo.digest import canonical
+from llmdo.base import credentials
+from llmdo.base.digest import canonical
+from llmdo.base.values import dataclass, field
 from llmdo.journal.content import Content, digest_of
 from llmdo.journal.secrets import Secrets
 from llmdo.journal.spans import without_tokens
-from llmdo.values import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import lineage
 from llmdo.journal.summary import ending
 from llmdo.runtime.recording.terms import DivergenceError, EndedError

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llmdo import digest, lock
-from llmdo.backtrace import Frame
+from llmdo.base import digest
+from llmdo.base.backtrace import Frame
 from llmdo.journal import Runs
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.entries import JournalError
@@ -19,6 +19,7 @@ from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.terms import EndedError
 from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.workspace import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

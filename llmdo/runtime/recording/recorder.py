@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic_core import PydanticSerializationError
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
 
-    from llmdo.authority import Capability
-    from llmdo.backtrace import Frame
+    from llmdo.base.backtrace import Frame
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.journal.entries import Kind
     from llmdo.journal.store import Hold
+    from llmdo.policy.authority import Capability
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.redaction import Redaction

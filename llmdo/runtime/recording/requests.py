@@ -11,7 +11,7 @@ from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.tools import ToolDefinition
 
-from llmdo.digest import canonical
+from llmdo.base.digest import canonical
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import JournalError
 from llmdo.runtime.gate.numbering import call_path

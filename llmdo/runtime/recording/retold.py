@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from pydantic_ai.exceptions import ApprovalRequired, ModelRetry, ToolFailed
 from pydantic_core import PydanticCustomError
 
-from llmdo.backtrace import CrashError, Frame, frames_of
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.backtrace import CrashError, Frame, frames_of
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.call import Refused
 
 if TYPE_CHECKING:

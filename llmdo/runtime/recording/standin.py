@@ -8,7 +8,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from llmdo.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.recording.requests import definitions_in
 from llmdo.runtime.recording.retold import end_again

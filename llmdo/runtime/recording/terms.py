@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.diagnostic import LlmdoError
-from llmdo.values import dataclass
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from llmdo.authority import Capability
-    from llmdo.graph import Retry
+    from llmdo.graph.resolved import Retry
+    from llmdo.policy.authority import Capability
     from llmdo.runtime.telemetry.events import Decided
 
 READ_ONLY = frozenset(

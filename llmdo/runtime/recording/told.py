@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.authority import Capability
+from llmdo.policy.authority import Capability
 from llmdo.runtime.recording.terms import Told
 from llmdo.runtime.telemetry.events import Decided
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from llmdo import audit
+from llmdo.journal import audit
 from llmdo.version import __version__
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from llmdo.authority import Capability, Decision
-    from llmdo.backtrace import Frame
+    from llmdo.base.backtrace import Frame
+    from llmdo.policy.authority import Capability, Decision
 
 Status = Literal["completed", "failed", "interrupted", "waiting"]
 """How a run ended; one that waits goes on when its questions are answered."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from math import isfinite
 
-from llmdo import credentials
+from llmdo.base import credentials
 from llmdo.journal.secrets import Known
 
 DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read

@@ -1,0 +1,293 @@
+"""What we tell the user: findings, and the error for when we cannot go on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+from unicodedata import category
+
+from llmdo.base.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from llmdo.base.source import Location
+
+Severity = Literal["error", "warning", "note"]
+
+CODES: dict[str, tuple[str, Severity]] = {
+    # 1xx: files and schema
+    "LDO101": ("invalid-syntax", "error"),
+    "LDO102": ("unknown-key", "error"),
+    "LDO103": ("invalid-value", "error"),
+    "LDO104": ("missing-key", "error"),
+    "LDO105": ("unreadable-file", "error"),
+    "LDO106": ("missing-file", "error"),
+    "LDO107": ("path-escape", "error"),
+    "LDO108": ("case-collision", "error"),
+    "LDO109": ("missing-header", "error"),
+    "LDO110": ("unsupported-llmdo", "error"),
+    "LDO111": ("pattern-without-match", "warning"),
+    "LDO112": ("compiled-module", "warning"),
+    # 15x: files of other formats
+    "LDO150": ("foreign-guess", "warning"),
+    "LDO151": ("foreign-key", "warning"),
+    "LDO152": ("foreign-no-agent", "note"),
+    "LDO153": ("foreign-unread", "error"),
+    # 2xx: names
+    "LDO201": ("name-collision", "error"),
+    "LDO202": ("unknown-toolset", "error"),
+    "LDO203": ("unknown-worker", "error"),
+    "LDO204": ("unknown-model", "error"),
+    "LDO205": ("missing-attribute", "error"),
+    "LDO206": ("tool-collision", "error"),
+    "LDO207": ("unknown-capability", "error"),
+    "LDO208": ("unknown-tool", "error"),
+    "LDO209": ("unknown-check", "error"),
+    "LDO210": ("incompatible-model", "warning"),
+    "LDO211": ("unfit-function", "error"),
+    "LDO212": ("undeclared-call", "error"),
+    # 25x: names in other formats
+    "LDO250": ("foreign-unknown-name", "warning"),
+    "LDO251": ("foreign-name-collision", "warning"),
+    # 3xx: graph
+    "LDO301": ("delegation-cycle", "error"),
+    "LDO302": ("depth-exceeded", "error"),
+    "LDO303": ("unreachable-worker", "warning"),
+    "LDO304": ("unused-toolset", "warning"),
+    "LDO305": ("unused-path", "warning"),
+    # 35x: the graph of other formats
+    "LDO350": ("foreign-cycle", "warning"),
+    "LDO351": ("foreign-unreached", "note"),
+    # 4xx: lock
+    "LDO401": ("stale-lock", "error"),
+    "LDO402": ("missing-lock", "error"),
+    "LDO403": ("conflicted-lock", "error"),
+    "LDO404": ("newer-lock", "error"),
+    "LDO405": ("unreadable-lock", "error"),
+    "LDO406": ("newer-revision", "note"),
+    # 5xx: authority
+    "LDO501": ("outside-ceiling", "error"),
+    "LDO502": ("delegate-gain", "warning"),
+    "LDO503": ("dead-rule", "warning"),
+    "LDO504": ("open-reach", "warning"),
+    "LDO505": ("loosened-default", "warning"),
+    "LDO506": ("block-without-ceiling", "warning"),
+    "LDO507": ("tool-never-runs", "warning"),
+    "LDO510": ("private-data-way-out", "warning"),
+    "LDO511": ("idle-acceptance", "warning"),
+    "LDO512": ("shell-rule-example", "error"),
+    "LDO513": ("open-launcher", "warning"),
+    "LDO531": ("hidden-text", "warning"),
+    "LDO532": ("instructing-text", "warning"),
+    "LDO533": ("foreign-tool-named", "warning"),
+    "LDO534": ("unpinned-server", "warning"),
+    "LDO535": ("server-shell", "warning"),
+    "LDO536": ("clear-text-server", "warning"),
+    "LDO537": ("secret-in-manifest", "error"),
+    # 55x: authority in other formats
+    "LDO550": ("foreign-delegate-gain", "warning"),
+    "LDO551": ("foreign-inherits-everything", "warning"),
+    "LDO552": ("foreign-private-data-way-out", "warning"),
+    "LDO553": ("foreign-loose-rule", "warning"),
+    "LDO554": ("foreign-unasked", "warning"),
+}
+"""Every code, its name and its severity. A code never changes its meaning and is never used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that helps to understand a finding."""
+
+    at: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement of a stretch of text that mends a finding."""
+
+    at: Location
+    """The stretch: it has a span."""
+    before: str
+    """What stands there."""
+    text: str
+    """What takes its place."""
+    safe: bool
+    """Whether `check --fix` may apply it unasked: it makes no decision milder and no ceiling wider."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding: what is wrong, exactly where, and how to mend it."""
+
+    code: str
+    at: Location
+    message: str
+    """One sentence that stands alone: no capital, no full stop, names in backticks."""
+    hint: str | None = None
+    related: tuple[Related, ...] = ()
+    severity: Severity = "error"
+    subject: str | None = None
+    """The entry that it is about, where it is about one."""
+    capability: str | None = None
+    """The capability that it is about, where it is about one."""
+    gated: bool = False
+    """Whether a person is asked before what it warns of can happen."""
+    fix: Fix | None = field(default=None, compare=False)
+    """The one edit that would mend it, where that is certain."""
+
+    @property
+    def name(self) -> str:
+        """The code in words, such as `unknown-key`."""
+        return CODES[self.code][0]
+
+    @property
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Sort key: path, line, column, code, message; a finding about a whole file comes first."""
+        span = self.at.span
+        return (self.at.path, span.line if span else 0, span.column if span else 0, self.code, self.message)
+
+
+def finding(
+    code: str,
+    at: Location,
+    message: str,
+    *,
+    hint: str | None = None,
+    related: Iterable[Related] = (),
+    subject: str | None = None,
+    capability: str | None = None,
+    gated: bool = False,
+    fix: Fix | None = None,
+) -> Diagnostic:
+    """A finding with the severity that its code has."""
+    return Diagnostic(
+        code=code,
+        at=at,
+        message=message,
+        hint=hint,
+        related=tuple(related),
+        severity=CODES[code][1],
+        subject=subject,
+        capability=capability,
+        gated=gated,
+        fix=fix,
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the one known name nearest to `name`; None where nothing is near enough."""
+    match = nearest(name, known)
+    return f"did you mean `{match}`?" if match else None
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, ties by alphabet; None where nothing is near enough."""
+    return next(iter(_near(name, frozenset(known))), None)
+
+
+MANY = 300  # names to compare with: each takes about 20 microseconds
+
+CLEARLY = 0.15  # of likeness: `fs.wrte` is `fs.write` and not `fs.read`, and `ab` is neither `abc` nor `abd`
+
+
+def only_match(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name` where no other one comes near it: certain enough for a fix."""
+    matches = _near(name, frozenset(known))
+    if len(matches) == 2:
+        from difflib import SequenceMatcher
+
+        best, second = (SequenceMatcher(None, match, name).ratio() for match in matches)
+        return matches[0] if best - second >= CLEARLY else None
+    return matches[0] if matches else None
+
+
+@lru_cache(maxsize=8)  # a finding asks twice: for its hint and for its fix
+def _near(name: str, known: frozenset[str]) -> list[str]:
+    """The two known names most like `name`, ties by alphabet; none where too many are like it to mean one."""
+    from difflib import get_close_matches  # slow to load, and a clean file never needs it
+
+    if len(known) > MANY:
+        first, last, lengths = name[:1], name[-1:], range(len(name) // 2, len(name) * 2)
+        known = frozenset(
+            one for one in known if len(one) in lengths and (one[:1] == first or one[-1:] == last)
+        )
+    return get_close_matches(name, sorted(known), n=2, cutoff=0.7) if len(known) <= MANY else []
+
+
+EXCERPT = 40  # characters: enough to know a value again, and a message stays one line
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_BLANK_LETTERS = frozenset("\u3164\u115f\u1160\uffa0\u2800")  # letters by category that draw nothing
+
+
+MOST_JOINED = 5  # sentences of one message
+
+
+def shown(text: str) -> str:
+    r"""`text` with every control, bidi and invisible character spelled out, such as `\u{202e}`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        f"\\u{{{ord(character):x}}}"
+        if character != " " and (category(character) in _UNSEEN or character in _BLANK_LETTERS)
+        else character
+        for character in text
+    )
+
+
+_JOINERS = frozenset(
+    "\u200c\u200d"
+)  # of letters and of emoji: without them some languages are written wrongly
+
+
+def unsteering(text: str, *, in_json: bool = False) -> str:
+    r"""Text of any length as a terminal may be given it: all that steers it, or its order, spelled out as `\u{1b}`.
+
+    Line breaks, tabs and letters of any script stay. With `in_json` what is spelled out is still JSON.
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(
+        character if not _steers(character) else _json_escape(character) if in_json else shown(character)
+        for character in text
+    )
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _steers(character: str) -> bool:
+    return (
+        category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        and character not in "\n\t"
+        and character not in _JOINERS
+    )
+
+
+def excerpt(text: str, most: int = EXCERPT) -> str:
+    """`text` as a message may quote it: shortened, what is invisible spelled out."""
+    return shown(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def joined(sentences: Sequence[str], by: str = "; ") -> str:
+    """The first of `sentences`, and how many more there are: a call may have a hundred reasons, one for each path."""
+    more = len(sentences) - MOST_JOINED
+    return by.join(sentences[:MOST_JOINED]) + (f"{by}and {more:,} more" if more > 0 else "")
+
+
+class LlmdoError(Exception):
+    """The command cannot go on. Carries its own hint and, where there is one, the place."""
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, at: Location | None = None, exit_code: int = 2
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.at = at
+        self.exit_code = exit_code

@@ -1,0 +1,20 @@
+"""The files that come with llmdo: JSON Schemas, and the templates of `llmdo init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["schemas", "templates"]
+
+
+def folder(kind: Kind) -> Path:
+    """The folder of the files of this kind: inside an installed package, beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "data" / kind
+    return installed if installed.is_dir() else package.parent / kind
+
+
+def read(kind: Kind, name: str) -> str:
+    """The text of the file `name` of this kind."""
+    return (folder(kind) / name).read_text(encoding="utf-8")

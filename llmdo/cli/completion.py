@@ -1,0 +1,380 @@
+"""Shell completion: a static script for each shell, and the words that it asks for.
+
+Every press of a key waits for `complete`, so it reads the files as plain text and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from llmdo.base import resources
+from llmdo.base.diagnostic import CODES
+from llmdo.graph import builtin
+from llmdo.policy.authority import STRICTNESS, VOCABULARY
+from llmdo.syntax import discovery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Shell = Literal["bash", "zsh", "fish"]
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "init": ("--template", "--force"),
+    "add worker": ("--toolset", "--description", "--entry", "--path", "--project"),
+    "add toolset": ("--python", "--project"),
+    "add mcp": ("--url", "--env", "--project"),
+    "add entry": ("--worker", "--input", "--project"),
+    "add path": ("--project",),
+    "add rule": ("--project",),
+    "remove worker": ("--project",),
+    "remove toolset": ("--project",),
+    "remove entry": ("--project",),
+    "remove path": ("--project",),
+    "remove rule": ("--project",),
+    "check": (
+        "--project",
+        "--locked",
+        "--strict",
+        "--fix",
+        "--no-cache",
+        "--select",
+        "--base",
+        "--format",
+        "--from",
+    ),
+    "lock": ("--project", "--check", "--refresh", "--offline", "--allow-downgrade", "--verbose"),
+    "diff": ("--locks", "--fail-on", "--lock-checked", "--format", "--project", "--from"),
+    "reach": ("--select", "--base", "--format", "--project", "--from"),
+    "why": ("--all", "--project", "--from"),
+    "graph": ("--select", "--base", "--format", "--project", "--from"),
+    "suggest": ("--project", "--from-runs"),
+    "serve mcp": ("--http", "--model", "--project"),
+    "explain": ("--from",),
+    "resume": (
+        "--project",
+        "--allow-drift",
+        "--sources",
+        "--again",
+        "--give-up",
+        "--limit",
+        "--approvals",
+        "--approve",
+        "--approve-all",
+        "--reject-all",
+        "--verbose",
+        "--log-events",
+        "--trace-dir",
+        "--debug",
+        "--format",
+    ),
+    "approve": (
+        "--project",
+        "--yes",
+        "--no",
+        "--reason",
+        "--by",
+        "--hours",
+        "--answers",
+        "--format",
+    ),
+    "replay": ("--project", "--until", "--rerun-tools", "--sources", "--verbose", "--log-events", "--format"),
+    "runs list": ("--project", "--entry", "--status", "--limit", "--format"),
+    "runs show": ("--project", "--format"),
+    "runs export": ("--project", "--no-sources"),
+    "runs import": ("--project",),
+    "test": ("--project", "--decisions", "--sources", "--format"),
+    "runs prune": ("--project", "--keep", "--older-than", "--waiting", "--dry-run"),
+    "run": (
+        "--entry",
+        "--project",
+        "--input",
+        "--path",
+        "--model",
+        "--max-depth",
+        "--locked",
+        "--approvals",
+        "--approve",
+        "--approve-all",
+        "--reject-all",
+        "--no-journal",
+        "--all-tools",
+        "--verbose",
+        "--log-events",
+        "--trace-dir",
+        "--trace-content",
+        "--trace-binary",
+        "--debug",
+        "--format",
+    ),
+    "audit": ("--verify", "--head", "--format", "--project"),
+    "doctor": ("--format", "--project"),
+    "import": ("--to",),
+    "schema": (),
+    "completion": (),
+}
+"""Every command and its long options, without `--help`."""
+
+FLAGS = frozenset(
+    {
+        "--help",
+        "--version",
+        "--force",
+        "--entry",
+        "--locked",
+        "--strict",
+        "--fix",
+        "--no-cache",
+        "--check",
+        "--all",
+    }
+    | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade", "--offline", "--verify"}
+    | {"--verbose", "--trace-content", "--trace-binary", "--debug"}
+    | {
+        "--no-journal",
+        "--rerun-tools",
+        "--waiting",
+        "--dry-run",
+        "--decisions",
+        "--from-runs",
+        "--no-sources",
+    }
+)
+"""The options that take no value."""
+
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "check": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
+    "diff": ("text", "json", "markdown"),
+    "reach": ("text", "json", "markdown"),
+    "graph": ("text", "mermaid", "dot", "json"),
+    "runs show": ("text", "json", "markdown"),
+    "test": ("text", "json", "junit"),
+}
+"""What `--format` may be for a command, where that is not just text or JSON."""
+
+_TABLES = {"toolset": "toolsets", "entry": "entries", "path": "paths"}
+
+MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
+
+_LOCKED_WORKER = re.compile(r"^\[worker\.([\w-]+)\]$((?:\n(?!\[).*)*)", re.MULTILINE)
+_HEADER_NAME = re.compile(r"^name:[ \t]*[\"']?([\w-]+)", re.MULTILINE)
+_HEADER_ENTRY = re.compile(r"^entry:[ \t]*true\b", re.MULTILINE)
+
+_BASH = """\
+_llmdo() {
+    local line=${COMP_LINE:0:COMP_POINT} part=${COMP_WORDS[COMP_CWORD]} word
+    local -a words
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    local current=${words[${#words[@]} - 1]}
+    [[ $part == [:=] ]] && part=
+    local kept=${current%"$part"}
+    COMPREPLY=()
+    while IFS= read -r word; do
+        [[ -n $word ]] && COMPREPLY+=("${word#"$kept"}")
+    done < <(llmdo __complete "${words[@]:1}" 2>/dev/null)
+}
+complete -o default -F _llmdo llmdo
+"""
+
+_ZSH = """\
+#compdef llmdo
+_llmdo() {
+    local -a candidates
+    candidates=("${(@f)$(llmdo __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n $candidates[1] ]]; then
+        compadd -a candidates
+    else
+        _files
+    fi
+}
+if [[ $funcstack[1] == _llmdo ]]; then
+    _llmdo "$@"
+else
+    compdef _llmdo llmdo
+fi
+"""
+
+_FISH = """\
+function __llmdo_complete
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l current (commandline -ct)
+    llmdo __complete $words "$current" 2>/dev/null
+end
+complete -c llmdo -a '(__llmdo_complete)'
+"""
+
+_SCRIPTS: Mapping[str, str] = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+def script(shell: Shell) -> str:
+    """The script that makes `shell` complete the words of `llmdo`."""
+    return _SCRIPTS[shell]
+
+
+def complete(words: Sequence[str], cwd: Path) -> list[str]:
+    """What the last of `words` may become, sorted; `words` are what follows `llmdo` up to the cursor.
+
+    Empty where nothing is known, and for any error: the shell then offers files.
+    """
+    try:
+        *before, current = words
+        option, equals, value = current.partition("=")
+        if option.startswith("--") and equals:
+            return [f"{option}={word}" for word in _candidates([*before, option], value, cwd)]
+        return _candidates(before, current, cwd)
+    except Exception:  # whatever is wrong, nothing may print into the line that the user is typing
+        return []
+
+
+def _candidates(before: Sequence[str], current: str, cwd: Path) -> list[str]:
+    command, arguments, options = _parse(before)
+    root = _root(cwd / options.get("--project", ""))
+    known: Iterable[str]
+    if before and _awaits_value(before[-1]):
+        known = _option_values(command, before[-1], root)
+    elif current.startswith("-"):
+        known = (*COMMANDS.get(command, ()), "--help") if command else ("--help", "--version")
+    elif command in COMMANDS:
+        known = _arguments(command, len(arguments), root)
+    else:
+        known = _next_words(command)
+    return sorted({word for word in known if word.startswith(current)})
+
+
+def _parse(before: Sequence[str]) -> tuple[str, list[str], dict[str, str]]:
+    """The command so far, `add` and `add worker` alike, its arguments, and the options that have values."""
+    command = ""
+    arguments: list[str] = []
+    options: dict[str, str] = {}
+    words = iter(before)
+    for word in words:
+        if word.startswith("--"):
+            option, equals, value = word.partition("=")
+            if option not in FLAGS:
+                options[option] = value if equals else next(words, "")
+        elif word.startswith("-") and word != "-":
+            continue
+        elif command in COMMANDS:
+            arguments.append(word)
+        else:
+            command = f"{command} {word}".lstrip()
+    return command, arguments, options
+
+
+def _awaits_value(word: str) -> bool:
+    return word.startswith("--") and "=" not in word and word not in FLAGS
+
+
+def _next_words(command: str) -> Iterator[str]:
+    """What may follow `command` to make it longer."""
+    start = command.split()
+    for name in COMMANDS:
+        if name.split()[: len(start)] == start:
+            yield name.split()[len(start)]
+
+
+def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
+    match option:
+        case "--format":
+            return FORMATS.get(command, ("text", "json"))
+        case "--fail-on":
+            return ("widened", "changed")
+        case "--template":
+            return (folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir())
+        case "--from":
+            from llmdo import foreign  # what only few words need
+
+            return (*foreign.FORMATS, foreign.AUTO)
+        case "--worker":
+            return (worker.name for worker in _workers(root))
+        case "--toolset":
+            return [*builtin.NAMES, *_keys(root, "toolsets"), *(worker.name for worker in _workers(root))]
+        case "--model":
+            return _keys(root, "models")
+        case "--sources":
+            return ("workspace", "run")
+        case "--approvals":
+            return ("prompt", "later")
+        case "--approve":
+            return VOCABULARY
+        case _:
+            return ()
+
+
+def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
+    """What the argument at `position` of `command` may be."""
+    match command, position:
+        case "run", 0:
+            return [*_keys(root, "entries"), *(worker.name for worker in _workers(root) if worker.entry)]
+        case "resume" | "replay" | "approve" | "runs show" | "runs export", 0:
+            return _runs(root)
+        case "explain", 0:
+            return [*CODES, *(name for name, _severity in CODES.values())]
+        case "schema", 0:
+            return ("manifest", "worker", "lock", "policy")
+        case "completion", 0:
+            return _SCRIPTS
+        case "add rule", 0:
+            return VOCABULARY
+        case "add rule", 1:
+            return STRICTNESS
+        case "remove worker", 0:
+            return (worker.name for worker in _workers(root))
+        case "remove toolset" | "remove entry" | "remove path", 0:
+            return _keys(root, _TABLES[command.removeprefix("remove ")])
+        case "remove rule", 0:
+            return _keys(root, "approvals", "rules")
+        case _:
+            return ()
+
+
+class _Worker(NamedTuple):
+    name: str
+    entry: bool
+    """Whether it can be started by its own name."""
+
+
+def _root(start: Path) -> Path:
+    """The workspace around `start`; `start` itself where there is none."""
+    return next((folder for folder in (start, *start.parents) if (folder / "llmdo.toml").is_file()), start)
+
+
+def _manifest(root: Path) -> dict[str, Any]:
+    return tomllib.loads(_text(root, "llmdo.toml"))
+
+
+def _runs(root: Path) -> list[str]:
+    """The ids of the runs that have a journal."""
+    return [path.stem for path in (root / ".llmdo" / "runs").glob("*.sqlite")]
+
+
+def _keys(root: Path, *route: str) -> list[str]:
+    """The keys of the manifest's table at `route`."""
+    table: Any = _manifest(root)
+    for name in route:
+        table = table.get(name, {})
+    return list(table)
+
+
+def _text(root: Path, path: str) -> str:
+    content = discovery.read(root, path, limit=MAX_LOCK)
+    return "" if isinstance(content, discovery.Refused) else content.decode("utf-8-sig", errors="replace")
+
+
+def _workers(root: Path) -> list[_Worker]:
+    """The workers that the lock names, or those of the worker files where there is no lock."""
+    if lock := _text(root, "llmdo.lock"):
+        return [_Worker(table[1], "\nentry = true" in table[2]) for table in _LOCKED_WORKER.finditer(lock)]
+    patterns = _manifest(root).get("workspace", {}).get("workers", ())
+    found = discovery.find(root, patterns, lambda _path: False)
+    paths = {path for one in found.values() for path in one.paths}
+    headers = (_text(root, path).partition("\n---")[0] for path in paths)
+    return [
+        _Worker(name[1], _HEADER_ENTRY.search(header) is not None)
+        for header in headers
+        if (name := _HEADER_NAME.search(header))
+    ]

@@ -1,0 +1,222 @@
+"""The lock of a git revision, read from git's objects alone: nothing is checked out and nothing is run.
+
+A stranger's repository brings its own git configuration, so git is asked only what cannot start a program
+(`rev-parse`, `ls-tree`, `cat-file`), in an environment made from nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.syntax.discovery import decode
+from llmdo.workspace import lock
+from llmdo.workspace.reading import LOCK, MAX_LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmdo.graph.resolved import Graph
+
+SECONDS = 10  # for one question to git: each is a lookup that takes milliseconds
+
+_HARDENED = (
+    "--no-pager",
+    "--no-replace-objects",
+    "-c",
+    "safe.directory=*",  # in a container the checkout often has another owner; nothing of it is run
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "protocol.allow=never",
+)
+
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would fetch a missing object by a command of its configuration
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
+
+
+def locked_graph(root: Path, revision: str) -> Graph | None:
+    """The graph in the `llmdo.lock` of the workspace at `root` at `revision`; None where it had no lock there.
+
+    Works in a shallow clone, and where the workspace is a folder of its repository.
+
+    Raises:
+        LlmdoError: there is no git, no repository, no such revision, or the lock there cannot be used.
+    """
+    commit = _commit(root, revision)
+    prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
+    listed = _git(root, "ls-tree", "-z", "-l", "--full-tree", commit, "--", f"{prefix}{LOCK}")
+    if not listed:
+        return None
+    mode, kind, blob, size = listed.split(b"\t", 1)[0].decode().split()
+    where = f"`{LOCK}` at `{revision}`"
+    if kind != "blob" or mode == "120000":
+        raise LlmdoError(f"{where} is not a regular file")
+    if not size.isdecimal():
+        raise LlmdoError(f"{where} is not in this clone", hint="fetch the whole history of that revision")
+    if int(size) > MAX_LOCK:
+        raise LlmdoError(f"{where} is larger than {MAX_LOCK // 1024:,} KiB")
+    try:
+        return graph_in(_git(root, "cat-file", "blob", blob))
+    except LlmdoError as error:
+        raise LlmdoError(f"at `{revision}`: {error.message}", hint=error.hint) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file of a revision, not yet read."""
+
+    name: str
+    """Of the object."""
+    size: int
+    is_regular: bool
+    """Whether it is neither a link nor another repository."""
+
+
+def files(root: Path, revision: str) -> dict[str, Blob]:
+    """Every file below `root` at `revision`, by its path from there; none where that had no such folder.
+
+    Raises:
+        LlmdoError: there is no git, no repository, or no such revision.
+    """
+    commit = _commit(root, revision)
+    prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
+    # A literal path would not list what is below it: the listing starts at the folder's own tree.
+    tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
+    found = {}
+    listed = _git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", tree, failing=True)
+    for entry in listed.split(b"\0")[:-1]:
+        facts, path = entry.split(b"\t", 1)
+        mode, kind, name, size = facts.decode().split()
+        regular = kind == "blob" and mode != "120000"
+        found[path.decode("utf-8", "surrogateescape")] = Blob(
+            name, int(size) if size.isdecimal() else 0, regular
+        )
+    return found
+
+
+def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """What the objects of these names hold, asked for in one question.
+
+    Raises:
+        LlmdoError: one of them is not in this clone.
+    """
+    if not names:
+        return {}
+    wanted = sorted(set(names))
+    answer = _git(root, "cat-file", "--batch", question="".join(f"{name}\n" for name in wanted).encode())
+    found = {}
+    at = 0
+    for name in wanted:
+        end = answer.index(b"\n", at)
+        facts = answer[at:end].split()
+        if len(facts) != 3:
+            raise LlmdoError("a file of that revision is not in this clone", hint="fetch its whole history")
+        size = int(facts[2])
+        found[name] = answer[end + 1 : end + 1 + size]
+        at = end + size + 2
+    return found
+
+
+def graph_in(content: bytes) -> Graph:
+    """The graph in the bytes of a lock.
+
+    Raises:
+        LlmdoError: it is no lock that this llmdo can read.
+    """
+    source, problems = decode(LOCK, content)
+    locked = lock.read(source)
+    if locked.graph is not None and not problems:
+        return locked.graph
+    fault = (*problems, *locked.problems)[0]
+    old = "a lock of the past cannot be mended: compare with another revision"
+    raise LlmdoError(fault.message, hint=fault.hint if locked.state == "newer" else old, at=fault.at)
+
+
+def _commit(root: Path, revision: str) -> str:
+    if revision.startswith("-") or not revision.isprintable() or not revision:
+        raise LlmdoError(f"`{revision}` is not a revision")
+    _git(root, "rev-parse", "--git-dir")
+    name = f"{revision}^{{commit}}"
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name, failing=True)
+    if not found:
+        raise LlmdoError(
+            f"there is no revision `{revision}` in this repository",
+            hint="nothing was committed yet"
+            if revision == "HEAD"
+            else "a shallow clone lacks other branches: `git fetch --depth 1 origin BRANCH`, then FETCH_HEAD",
+        )
+    return found.decode().strip()
+
+
+def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") -> bytes:
+    """What git answers to `question` on its input; nothing where it fails and may do so."""
+    program = _program(root)
+    environment = {**_ENVIRONMENT, "PATH": str(Path(program).parent)}
+    if system := os.environ.get("SYSTEMROOT"):
+        environment["SYSTEMROOT"] = system
+    try:
+        done = subprocess.run(
+            [program, *_HARDENED, *words],
+            cwd=root,
+            env=environment,
+            input=question,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LlmdoError(f"git did not answer within {SECONDS} seconds") from error
+    except OSError as error:
+        raise LlmdoError(f"git cannot be started: {(error.strerror or 'error').lower()}") from error
+    if done.returncode and failing:
+        return b""
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("fatal: ")
+        raise LlmdoError(
+            f"git cannot read this repository: {reason}",
+            hint="`llmdo diff --locks A B` compares two files without git",
+        )
+    return done.stdout
+
+
+def _program(root: Path) -> str:
+    if program := git_in(os.environ.get("PATH", ""), root):
+        return program
+    raise LlmdoError("git is not installed", hint="`llmdo diff --locks A B` compares two files without it")
+
+
+def git_in(path: str, root: Path) -> str | None:
+    """The git in the folders of a `PATH`; none that is relative, or that the repository around `root` could bring."""
+    own = _repository(root.absolute())
+    for folder in map(Path, path.split(os.pathsep)):
+        if not folder.is_absolute():
+            continue
+        program = shutil.which("git", path=str(folder))
+        if program is None:
+            continue
+        # A folder of the repository may be a link to another one, and such another one a link to it.
+        places = (Path(os.path.normpath(folder)), folder.resolve(), Path(program).resolve())
+        if not any(place.is_relative_to(own) or place.is_relative_to(own.resolve()) for place in places):
+            return program
+    return None
+
+
+def _repository(root: Path) -> Path:
+    """The folder of the repository that `root` is in; `root` itself where it is in none."""
+    return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)

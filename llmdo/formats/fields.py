@@ -1,0 +1,119 @@
+"""What the file formats are made of: kinds of text, and what a field says about itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from annotated_types import Ge, MinLen
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""Nothing is converted, nothing is dropped, and a number is a finite one: as the schemas judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """The description of a field: the schema's `description`, which editors show."""
+
+    text: str
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The field's JSON Schema with this description."""
+        return {**handler(core), "description": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A text field matches this pattern: anchored, without look-around, and `$` is the very end."""
+
+    pattern: str
+    meaning: str
+    """What such a text is, to follow "is not": the schema's `title`."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The field's JSON Schema with the meaning as its title."""
+        return {**handler(core), "title": self.meaning}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The field's validator with this pattern."""
+        return {**handler(source), "pattern": self.pattern}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of a table are texts of this type; its config says so to the schema as well."""
+
+    type: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The table's validator, which judges each key as well."""
+        from pydantic_core import core_schema
+
+        keys = core_schema.dict_schema(handler.generate_schema(self.type), core_schema.any_schema())
+        return core_schema.chain_schema([handler(source), keys])
+
+
+_SPECIAL = r"*?\[\]\\:\x00-\x1f\x7f"
+_REST = rf"[^/{_SPECIAL}]*"
+_DOTTED = rf"\.[^./{_SPECIAL}]{_REST}|\.\.[^/{_SPECIAL}]+"
+_SEGMENT = rf"(?:[^./{_SPECIAL}]{_REST}|{_DOTTED})"
+_PATH = rf"(?:[^~./{_SPECIAL}]{_REST}|{_DOTTED})(?:/{_SEGMENT})*"  # `~` first would look like a home folder
+_SCOPE = rf"(?:\*\*|{_PATH}(?:/\*\*)?)"
+_CAPABILITY = r"[a-z][a-z0-9]*(?:\.[A-Za-z0-9_-]+)*"
+
+NAME = Matches(
+    r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
+)
+Name = Annotated[str, NAME]
+ToolsetName = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,63}(?:\.tools)?$", "the name of a toolset, or of an agent with `.tools`"
+    ),
+]
+Path = Annotated[str, Matches(rf"^{_PATH}$", "a path inside the workspace")]
+PathOrFolder = Annotated[str, Matches(rf"^{_PATH}/?$", "a path inside the workspace")]
+Scope = Annotated[str, Matches(rf"^{_SCOPE}$", "a path inside the workspace or `folder/**`")]
+ScopedCapability = Annotated[
+    str,
+    Matches(
+        rf"^{_CAPABILITY}(?::{_SCOPE})?$",
+        "a capability, perhaps with `:path` or `:folder/**` inside the workspace",
+    ),
+]
+FileAttribute = Annotated[
+    str, Matches(rf"^{_PATH}\.py:[A-Za-z_][A-Za-z0-9_]*$", "of the form FILE.py:NAME, inside the workspace")
+]
+Attribute = Annotated[
+    str,
+    Matches(
+        rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$",
+        "of the form FILE.py:NAME, inside the workspace, or package.module:NAME",
+    ),
+]
+Prefix = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", "a prefix (a letter, then up to 31 letters, digits, `_` and `-`)"
+    ),
+]
+Text = Annotated[str, MinLen(1)]
+Positive = Annotated[int, Ge(1)]
+Truncation = Literal["warn", "error"]
+"""What an answer does that was cut off."""
+
+Decision = Literal["allowed", "needs_approval", "blocked"]
+StricterDecision = Literal["needs_approval", "blocked"]
+Digest = Annotated[str, Matches(r"^sha256:[0-9a-f]{64}$", "a digest")]
+ToolName = Annotated[
+    str,
+    Matches(r"^[A-Za-z][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_.-]{0,127}$", "of the form TOOLSET.TOOL"),
+]
+NativeTool = Literal["code_execution", "web_fetch", "web_search", "x_search"]
+"""The provider-side tools that need no configuration and answer in words."""
+Chain = str | Annotated[list[str], MinLen(1)]

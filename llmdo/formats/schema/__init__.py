@@ -1,0 +1,109 @@
+"""Document x format -> its data without what is wrong in it, and a finding for all that is.
+
+`schemas/` is generated from `llmdo.formats.documents` by `generation`, `acceptance` tells whether data fits a schema,
+`validation` finds what breaks it, `wording` says so to the user. The three formats are those files', so what an
+editor shows is what `check` judges.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.values import dataclass, replace
+from llmdo.formats.schema.acceptance import Format, accepts, accepts_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Span
+    from llmdo.syntax.document import Document, Route
+
+MAX_FAULTS = 2_000  # of one file: it was made to be slow, or is another kind of file
+
+__all__ = ["Format", "Judged", "accepts", "accepts_part", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was found about a document, and what of it can stand."""
+
+    data: dict[str, Any] | None
+    """The data without the faulty parts, which its format accepts; None where the whole cannot stand."""
+    problems: tuple[Diagnostic, ...]
+    """Every fault, in no order; empty exactly where the format accepts the document as it is."""
+    document: Document
+    """The document with `data`, where there is any: its routes lead to the same places in the text."""
+
+
+def judge(document: Document, form: Format) -> Judged:
+    """The document judged by its format.
+
+    A fault takes as little with it as can be: a value goes with its key, an item goes from its list, and a
+    table goes when it lacks a required key. So one mistake does not hide what the rest of the file says. Where
+    there are very many, the first are found and nothing is left.
+    """
+    if accepts(document.data, form):
+        return Judged(document.data, (), document)
+    from llmdo.formats.schema.validation import (
+        faults,  # these two are slow to load, and a clean file never needs them
+    )
+    from llmdo.formats.schema.wording import findings
+
+    found = tuple(islice(faults(document.data, form), MAX_FAULTS))
+    problems = tuple(findings(document, form, found))
+    if len(found) == MAX_FAULTS:
+        return Judged(None, problems, document)
+    rest = document
+    while found:
+        routes = {fault.route for fault in found}
+        if () in routes:
+            return Judged(None, problems, document)
+        rest = _without(rest, routes)
+        found = tuple(faults(rest.data, form))
+    return Judged(rest.data, problems, rest)
+
+
+def _without(document: Document, routes: Iterable[Route]) -> Document:
+    """The document without what the routes lead to."""
+    gone = frozenset(routes)
+    moved = cache(lambda: _moved(document.index(), gone))
+    return replace(document, data=_pruned(document.data, gone), index=moved)
+
+
+def _pruned(value: Any, routes: Iterable[Route]) -> Any:
+    """A copy of a table or list without what the routes lead to; all other parts are shared with it."""
+    below: dict[str | int, set[Route]] = defaultdict(set)
+    for step, *rest in routes:
+        below[step].add(tuple(rest))
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    kept = {
+        step: _pruned(part, below[step]) if step in below else part
+        for step, part in items
+        if () not in below.get(step, ())
+    }
+    return kept if isinstance(value, dict) else list(kept.values())
+
+
+def _moved(
+    index: Mapping[Route, tuple[Span, Span]], gone: frozenset[Route]
+) -> dict[Route, tuple[Span, Span]]:
+    """The index by the routes that are left: items move up where one before them is gone."""
+    before: dict[Route, list[int]] = defaultdict(list)
+    for *parent, step in gone:
+        if isinstance(step, int):
+            insort(before[tuple(parent)], step)
+    moved = {}
+    for route, spans in index.items():
+        above = [route[:length] for length in range(len(route))]
+        if gone.isdisjoint((*above, route)):
+            steps = (
+                step - bisect_left(before.get(parent, ()), step) if isinstance(step, int) else step
+                for parent, step in zip(above, route, strict=True)
+            )
+            moved[tuple(steps)] = spans
+    return moved

@@ -1,0 +1,148 @@
+"""Whether data is what its format allows, and nothing else: no reasons, no places, no library.
+
+A schema becomes a tree of small functions, one for each part of it. A file without a fault is judged by these
+alone; why data is refused is `validation`'s to say.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from llmdo.base import resources
+
+Format = Literal["manifest", "worker", "lock", "policy"]
+
+Judge = Callable[[Any], bool]
+
+
+def accepts(data: Any, form: Format) -> bool:
+    """Whether data is what its format allows."""
+    return _judge_of(form)(data)
+
+
+def accepts_part(data: Any, form: Format, key: str) -> bool:
+    """Whether data is what its format allows at this key of a whole document."""
+    return _judge_of(form, key)(data)
+
+
+@cache
+def _judge_of(form: Format, key: str = "") -> Judge:
+    """The function that judges a whole document of this format, or what stands at a key of it."""
+    schema = json.loads(resources.read("schemas", f"{form}.json"))
+    compiler = _Compiler(schema.pop("definitions", {}))
+    return compiler.compile(schema["properties"][key] if key else schema)
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+class _Compiler:
+    """Makes the functions of one schema, those of a definition once."""
+
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
+        self._known: dict[str, Judge] = {}
+
+    def compile(self, schema: Mapping[str, Any]) -> Judge:
+        """The function that judges what this part of the schema describes."""
+        if reference := schema.get("$ref"):
+            name = reference.removeprefix("#/definitions/")
+            if name not in self._known:
+                self._known[name] = self.compile(self._definitions[name])
+            return self._known[name]
+        kinds = schema.get("type", [])
+        judges = [self._compile_as(kind, schema) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+        if len(judges) == 1:
+            return judges[0]
+        return (lambda value: any(judge(value) for judge in judges)) if judges else _anything
+
+    def _compile_as(self, kind: str, schema: Mapping[str, Any]) -> Judge:
+        match kind:
+            case "object":
+                return self._table(schema)
+            case "array":
+                return self._list(schema)
+            case "string":
+                return _text(schema)
+            case "boolean":
+                return lambda value: isinstance(value, bool)
+        return _number(schema, whole=kind == "integer")
+
+    def _table(self, schema: Mapping[str, Any]) -> Judge:
+        required = schema.get("required", ())
+        known = {key: self.compile(part) for key, part in schema.get("properties", {}).items()}
+        others = schema["additionalProperties"]
+        free = None if others is False else self.compile({} if others is True else others)
+        names = self.compile({"type": "string", **schema.get("propertyNames", {})})
+
+        def judge(table: Any) -> bool:
+            if not isinstance(table, dict):
+                return False
+            for key in required:
+                if key not in table:
+                    return False
+            for key, value in table.items():
+                part = known.get(key, free)
+                if part is None or not part(value) or not names(key):
+                    return False
+            return True
+
+        return judge
+
+    def _list(self, schema: Mapping[str, Any]) -> Judge:
+        item, least = self.compile(schema["items"]), schema.get("minItems", 0)
+
+        def judge(values: Any) -> bool:
+            if not isinstance(values, list) or len(values) < least:
+                return False
+            for value in values:  # noqa: SIM110  # a generator costs as much as the judging
+                if not item(value):
+                    return False
+            return True
+
+        return judge
+
+
+@cache
+def _text_matching(pattern: str) -> Judge:
+    # A pattern is compiled when a text needs it: most files have no use for most of them.
+    matcher = cache(lambda: re.compile(pattern).fullmatch)
+    return lambda value: isinstance(value, str) and matcher()(value) is not None
+
+
+def _text(schema: Mapping[str, Any]) -> Judge:
+    if "pattern" in schema:
+        return _text_matching(schema["pattern"])
+    if "enum" in schema:
+        words = frozenset(schema["enum"])
+        return lambda value: isinstance(value, str) and value in words
+    least = schema.get("minLength", 0)
+    return lambda value: isinstance(value, str) and len(value) >= least
+
+
+def _number(schema: Mapping[str, Any], *, whole: bool) -> Judge:
+    only = schema.get("const")
+    least, more_than = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
+
+    def judge(value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            return False
+        if only is not None:
+            return bool(value == only)
+        return value >= least and value > more_than and (whole or is_finite(value))
+
+    return judge
+
+
+def is_finite(value: float) -> bool:
+    """Whether a number is finite and small enough to be a float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -1,0 +1,95 @@
+"""The JSON Schemas of the file formats, generated from the types in `formats`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
+
+from llmdo.formats import documents as formats
+
+if TYPE_CHECKING:
+    from pydantic_core import core_schema
+
+    from llmdo.formats.schema.acceptance import Format
+
+COMMENT = (
+    "Generated from llmdo/formats/documents.py by `python -m llmdo.formats.schema --write`. Do not edit."
+)
+
+_FORMATS: dict[Format, tuple[Any, str]] = {
+    "manifest": (formats.ManifestFile, "llmdo.toml"),
+    "worker": (formats.WorkerHeader, "The header of a .worker file"),
+    "lock": (formats.LockFile, "llmdo.lock"),
+    "policy": (formats.PolicyFile, "policy.toml"),
+}
+
+
+def generate(form: Format) -> str:
+    """The text of the JSON Schema of a format.
+
+    Draft 7, because editors' TOML tools stop there. A key is described where it is used, beside its `$ref`:
+    editors show that, and validators may ignore it.
+    """
+    table, title = _FORMATS[form]
+    schema = TypeAdapter(table).json_schema(ref_template="#/definitions/{model}", schema_generator=_Generator)
+    definitions = schema.pop("$defs", {})
+    top = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$comment": COMMENT,
+        "title": title,
+        "definitions": definitions,
+    }
+    return json.dumps(top | schema, indent=2, sort_keys=True) + "\n"
+
+
+class _Generator(GenerateJsonSchema):
+    """Pydantic's generator, without its own titles and without `anyOf` and `patternProperties`.
+
+    Those two would hide what exactly is wrong in a value that fits no branch or a key that fits no pattern.
+    """
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        """Whether a field gets its prettified name as title: a title is what `Matches` says, nothing else."""
+        return False
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        """The schema of a table, without the name of our type."""
+        table = super().typed_dict_schema(schema)
+        del table["title"]
+        return table
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """The schema of a table whose keys the user chooses: what a key and what a value may be."""
+        keys = self.generate_inner(schema["keys_schema"])
+        table = {"type": "object", "additionalProperties": self.generate_inner(schema["values_schema"])}
+        if names := {keyword: limit for keyword, limit in keys.items() if keyword != "type"}:
+            table["propertyNames"] = names
+        return table
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        """The schema of a whole number: where only one is left, that one, which editors can then offer."""
+        number = super().int_schema(schema)
+        if number.get("minimum") == number.get("maximum", object()):
+            return {"type": "integer", "const": number["minimum"]}
+        return number
+
+    def union_schema(self, schema: core_schema.UnionSchema) -> JsonSchemaValue:
+        """The schema of a value of several JSON types: one schema, since each keyword speaks of one type only."""
+        branches = [
+            self._resolved(self.generate_inner(choice[0] if isinstance(choice, tuple) else choice))
+            for choice in schema["choices"]
+        ]
+        union: JsonSchemaValue = {"type": [branch.pop("type") for branch in branches]}
+        for branch in branches:
+            assert not union.keys() & branch.keys(), "two branches of a union share a keyword"  # noqa: S101
+            union |= branch
+        return union
+
+    def _resolved(self, schema: JsonSchemaValue) -> JsonSchemaValue:
+        reference = schema.get("$ref")
+        found = self.get_schema_from_definitions(JsonRef(reference)) if reference else schema
+        assert found is not None, "pydantic defines what it refers to"  # noqa: S101
+        return dict(found)

@@ -1,0 +1,216 @@
+"""Faults as findings: what is wrong with a file, in the user's words and at its place."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest, only_match
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic, Fix
+    from llmdo.base.source import Location
+    from llmdo.formats.schema.acceptance import Format
+    from llmdo.formats.schema.validation import Fault
+    from llmdo.syntax.document import Document, Route
+
+_FEW = 8  # keys that a hint may list: more is a wall of words
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+_ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
+"""In what should be a path inside the workspace, perhaps with a capability or an attribute: the way out of it."""
+
+_OF_NAMES = frozenset({"entries", "toolsets", "workers"})
+"""Tables of the manifest whose keys are names."""
+
+_GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
+    "manifest": frozenset(
+        {"workspace", "models", "entries", "toolsets.*.python"}
+        | {f"workspace.{key}" for key in ("name", "requires-llmdo", "workers", "toolset-modules", "model")}
+        | {f"entries.*.{key}" for key in ("worker", "function", "calls", "input", "model")}
+        | {f"entries.*.{key}" for key in ("may", "limits", "approvals")}
+    ),
+    "worker": frozenset(
+        {"name", "description", "model", "compatible_models", "schema_in_ref", "schema_out_ref"}
+        | {"toolsets", "toolsets.*.read", "may", "approvals", "attachments"}
+    ),
+    "lock": frozenset(),
+    "policy": frozenset(),
+}
+"""The keys that can give no permission, each with the tables that it is in."""
+
+_KINDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a finite number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+def findings(document: Document, form: Format, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
+    """One finding for each fault; one for both where an unknown key is a missing one, misspelt."""
+    faults = tuple(faults)
+    misspelt = _misspelt(faults)
+    for fault in faults:
+        if fault.keyword == "additionalProperties":
+            yield _unknown_key(document, form, fault, misspelt.get(fault.route))
+        elif fault.keyword != "required":
+            yield _wrong_value(document, form, fault)
+        elif fault not in misspelt.values():
+            message = f"missing key `{fault.value}` {_inside(fault.route, form)}"
+            yield finding("LDO104", document.key(*fault.route), message)
+
+
+def _misspelt(faults: Iterable[Fault]) -> dict[Route, Fault]:
+    """The route of each unknown key that is like a missing one of the same table, and the fault of that one."""
+    unknown: dict[Route, list[str]] = defaultdict(list)
+    for fault in faults:
+        if fault.keyword == "additionalProperties":
+            unknown[fault.route[:-1]].append(fault.value)
+    misspelt: dict[Route, Fault] = {}
+    for fault in faults:
+        if fault.keyword == "required" and (near := nearest(fault.value, unknown[fault.route])):
+            unknown[fault.route].remove(near)
+            misspelt[*fault.route, near] = fault
+    return misspelt
+
+
+def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault | None) -> Diagnostic:
+    known = sorted(fault.schema["properties"])
+    message = f"unknown key `{excerpt(fault.value)}` {_inside(fault.route[:-1], form)}"
+    hint = did_you_mean(fault.value, known)
+    if missing is not None:
+        message += f", where `{missing.value}` is missing"
+        hint = f"did you mean `{missing.value}`?"
+    elif hint is None and len(known) <= _FEW:
+        hint = f"known here: {', '.join(f'`{key}`' for key in known)}"
+    meant = missing.value if missing else only_match(fault.value, known)
+    return finding(
+        "LDO102",
+        document.key(*fault.route),
+        message,
+        hint=hint,
+        fix=_respelt(document, form, fault, meant) if meant else None,
+    )
+
+
+def _respelt(document: Document, form: Format, fault: Fault, meant: str) -> Fix | None:
+    """The edit that spells an unknown key as the key `meant`.
+
+    It is safe only for a key that can give no permission, because what stands under it comes into force by the
+    edit: names, edges and texts, on which every rule and ceiling has its say as before, and what only ever
+    tightens, such as `may`, `limits` and an entry's `approvals`. The manifest's `approvals`, what a toolset declares,
+    what a file system toolset may write, and whatever raises a limit are left to people.
+    """
+    *above, _ = fault.route
+    steps = ["*" if number == 1 and above[0] in _OF_NAMES else str(step) for number, step in enumerate(above)]
+    safe = ".".join([*steps, meant]) in _GIVING_NOTHING[form]
+    return Place(document, fault.route, of_key=True).respelt(fault.value, meant, safe=safe)
+
+
+def _wrong_value(document: Document, form: Format, fault: Fault) -> Diagnostic:
+    at = (document.key if fault.of_key else document.value)(*fault.route)
+    match fault.keyword:
+        case "pattern" | "minLength" | "minItems" if not fault.value:
+            return finding("LDO103", at, f"{_subject(fault)} is empty")
+        case "pattern":
+            return _misfit(at, fault)
+    message = f"{_subject(fault)} is {_value(fault.value, form)}, {_limit(fault, form)}"
+    return finding("LDO103", at, message, hint=_hint(fault))
+
+
+def _misfit(at: Location, fault: Fault) -> Diagnostic:
+    meaning = fault.schema["title"]
+    escape = _ESCAPE.search(fault.value) if "the workspace" in meaning else None
+    if escape is None:
+        return finding("LDO103", at, f"`{excerpt(fault.value)}` is not {meaning}")
+    hint = "a path starts in the folder of `llmdo.toml` and stays below it"
+    if escape.group() == "\\":
+        hint = "write `/` between the parts of a path"
+    return finding("LDO107", at, f"`{excerpt(fault.value)}` leaves the workspace", hint=hint)
+
+
+def _subject(fault: Fault) -> str:
+    """The value's name in a sentence: its key, or the list or table that it is an item of."""
+    *parents, last = fault.route
+    names = [step for step in parents if isinstance(step, str)]
+    if fault.of_key:
+        return f"a key of `{excerpt(names[-1])}`"
+    return f"`{excerpt(last)}`" if isinstance(last, str) else f"an item of `{excerpt(names[-1])}`"
+
+
+def _limit(fault: Fault, form: Format) -> str:
+    limit: Any = fault.schema[fault.keyword]
+    match fault.keyword:
+        case "type":
+            kinds = [limit] if isinstance(limit, str) else limit
+            return f"not {_or(_kind(kind, fault.schema, form) for kind in kinds)}"
+        case "enum":
+            return f"not {_or(f'`{word}`' for word in limit)}"
+        case "const":
+            return f"not {limit}"
+        case "minimum":
+            return f"less than {limit}"
+        case "exclusiveMinimum":
+            return f"not more than {limit}"
+        case _:
+            raise AssertionError(f"no sentence for `{fault.keyword}`")
+
+
+def _kind(kind: str, schema: Any, form: Format) -> str:
+    if kind == "array" and schema["items"].get("type") == "string":
+        return "a list of texts"
+    return "a mapping" if kind == "object" and form == "worker" else _KINDS[kind]
+
+
+def _value(value: object, form: Format) -> str:
+    """A value as a sentence shows it."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{excerpt(value)}"'
+        case list():
+            return "a list"
+        case dict():
+            return _kind("object", {}, form)
+        case _:
+            return excerpt(str(value))
+
+
+def _hint(fault: Fault) -> str | None:
+    value, limit = fault.value, fault.schema[fault.keyword]
+    if fault.keyword == "enum":
+        return did_you_mean(value, limit)
+    if fault.keyword != "type" or value is None or isinstance(value, (list, dict)):
+        return None
+    if "string" in limit and not isinstance(value, str):
+        return "put quotes around it"
+    if "array" in limit and isinstance(value, str):
+        return "put brackets around it"
+    return None
+
+
+def _inside(route: Route, form: Format) -> str:
+    """Which table it is about: spelt as its format spells it, an item as the list that it is in."""
+    names = [excerpt(step) for step in route if isinstance(step, str)]
+    if not names:
+        return "in the header" if form == "worker" else "at the top level"
+    if form == "worker":
+        return f"in `{'.'.join(names)}`"
+    table = ".".join(name if _BARE.fullmatch(name) else f'"{name}"' for name in names)
+    return f"in `[[{table}]]`" if isinstance(route[-1], int) else f"in `[{table}]`"
+
+
+def _or(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last

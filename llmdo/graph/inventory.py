@@ -1,0 +1,168 @@
+"""What the workers of a graph could call: every tool and what it declares, from the graph alone.
+
+The gate and `llmdo run --all-tools` both read this, so that what is shown is what is enforced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass, replace
+from llmdo.graph import builtin, servers
+from llmdo.graph.models import python_reference, recording_file
+from llmdo.graph.resolved import Tool
+from llmdo.policy.authority import VOCABULARY, Capability
+from llmdo.policy.secret_files import protected, protected_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Set
+
+    from llmdo.graph.resolved import Entry, Graph, Toolset, Use, Worker
+
+DELEGATE = Capability("agent.delegate")
+READ = Capability("fs.read")
+NO_TOOLS: Mapping[str, Tool] = {}
+START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capability("mcp.start"),))}
+"""What using an MCP server does before any tool is called; no tool of a server can have its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One tool that a worker has."""
+
+    worker: str
+    toolset: str
+    tool: str
+    capabilities: tuple[Capability, ...]
+    """What the tool declares; a call never raises more."""
+
+
+def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
+    """`callee` as a tool of `caller`; None is the function of an entry.
+
+    Where the callee takes attachments, it declares the reads that the caller may hand over: what the path map
+    names and what the caller's own `filesystem` reads. A caller with neither can name no file.
+    """
+    if callee.attachments.are_refused:
+        return Tool(name=callee.name, capabilities=(DELEGATE,), hook=True)
+    declared: set[Capability] = set()
+    for alias, target in graph.paths.items():
+        scope = f"{target}**" if target.endswith("/") else target
+        declared |= {Capability(READ.name, scope), *protected_within(scope), *protected(alias, scope)}
+    for use in caller.uses if caller else ():
+        if use.name == "filesystem":
+            reads = builtin.tools(use.name, use.config).get("read_file")
+            declared.update(reads.capabilities if reads else ())
+    return Tool(name=callee.name, capabilities=(DELEGATE, *sorted(declared)), hook=True)
+
+
+def hands_over(delegate: Tool) -> bool:
+    """Whether a call of `delegate`, as `delegation` made it, can hand over files."""
+    return any(one.name == READ.name for one in delegate.capabilities)
+
+
+def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
+    """The declared tools of one line of `worker`'s `toolsets`; none where nothing has that name."""
+    if use.name in graph.workers:
+        return {use.name: delegation(graph, worker, graph.workers[use.name])}
+    if use.name in graph.toolsets:
+        toolset = graph.toolsets[use.name]
+        tools = _prefixed(toolset) if toolset.prefix else toolset.tools
+        return {**tools, **START} if toolset.kind == "mcp" else tools
+    if use.name in builtin.NAMES or use.name == builtin.PROVIDER_SIDE:
+        return builtin.tools(use.name, use.config, graph.shell)
+    return NO_TOOLS
+
+
+def _prefixed(toolset: Toolset) -> dict[str, Tool]:
+    names = {name: name if name == "*" else f"{toolset.prefix}_{name}" for name in toolset.tools}
+    return {names[name]: replace(tool, name=names[name]) for name, tool in toolset.tools.items()}
+
+
+def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tuple[str, ...]:
+    """The workers that `entry` can reach by any chain of delegations, itself included, sorted.
+
+    Not through those in `beyond`, which are left out.
+    """
+    reached = {start.name for start in entry.starts if start.name in graph.workers} - beyond
+    waiting = list(reached)
+    while waiting:
+        new = set(graph.edges[waiting.pop()]) - reached - beyond
+        reached |= new
+        waiting.extend(new)
+    return tuple(sorted(reached))
+
+
+def own_tool(graph: Graph, entry: Entry) -> Tool | None:
+    """The tool that `entry` itself calls; None where it calls none, or one that nothing declares."""
+    return tools_of(graph, None, entry.use).get(entry.tool_name) if entry.use else None
+
+
+def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:
+    """Every tool that `entry` could call through any delegation, sorted by worker, toolset and tool; first its own."""
+    own = own_tool(graph, entry)
+    first = (
+        [Offer(worker=entry.name, toolset=entry.use.name, tool=own.name, capabilities=own.capabilities)]
+        if own and entry.use
+        else []
+    )
+    return (
+        *first,
+        *_tools_of_workers(graph, entry),
+    )
+
+
+def _tools_of_workers(graph: Graph, entry: Entry) -> Iterator[Offer]:
+    return (
+        Offer(worker=name, toolset=use.name, tool=tool.name, capabilities=tool.capabilities)
+        for name in reachable(graph, entry)
+        for use in sorted(graph.workers[name].uses, key=lambda use: use.name)
+        for _, tool in sorted(tools_of(graph, graph.workers[name], use).items())
+    )
+
+
+def known_capabilities(graph: Graph) -> frozenset[str]:
+    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families."""
+    names = set(VOCABULARY)
+    for toolset in graph.toolsets.values():
+        names.add(f"x.{toolset.name}.any")
+        prefix = f"x.{toolset.name}."
+        for tool in toolset.tools.values():
+            names.update(one.name for one in tool.capabilities if one.name.startswith(prefix))
+    for name in list(names):
+        labels = name.split(".")
+        names.update(".".join(labels[:length]) for length in range(1, len(labels)))
+    return frozenset(names)
+
+
+def known_toolsets(graph: Graph) -> frozenset[str]:
+    """Every toolset that there is, whether anything uses it or not."""
+    used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    return frozenset({*graph.toolsets, *builtin.NAMES, *used} - graph.workers.keys())
+
+
+def governing_files(graph: Graph) -> frozenset[str]:
+    """The paths in `graph` that decide what a run does: of workers, of the workspace's own code, of what that imports.
+
+    No file need lie there: one that came up where an import looks would be executed by the next run.
+    """
+    return frozenset(_governing_files(graph))
+
+
+def _governing_files(graph: Graph) -> Iterator[str]:
+    yield from graph.code
+    yield from graph.importable
+    for worker in graph.workers.values():
+        yield worker.path
+    yield from graph.schema_sources
+    functions = (entry.function.name for entry in graph.entries.values() if entry.function)
+    toolsets = (toolset.python for toolset in graph.toolsets.values() if toolset.python)
+    for toolset in graph.toolsets.values():
+        if toolset.server:
+            yield from servers.programs(toolset.server)
+    models = (python_reference(name) or name for name in graph.python_models)
+    yield from filter(None, map(recording_file, graph.python_models))
+    for reference in (*functions, *toolsets, *models):
+        path = reference.rpartition(":")[0]
+        if path.endswith(".py"):
+            yield path

@@ -1,0 +1,105 @@
+"""Model references as text: what they may look like. Making a model of one is the runtime's task."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable
+
+PROVIDERS = frozenset(
+    {
+        "alibaba", "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cerebras",
+        "cohere", "crusoe", "deepseek", "elevenlabs", "fireworks", "github", "github-copilot", "google",
+        "google-cloud", "google-decisions", "groq", "heroku", "huggingface", "litellm", "meta", "mistral",
+        "moonshotai", "nebius", "ollama", "openai", "openai-chat", "openai-chatgpt", "openai-codex",
+        "openai-decisions", "openai-responses", "openrouter", "ovhcloud", "sambanova", "snowflake",
+        "system-one", "together", "typesafe", "vercel", "vllm", "xai", "zai",
+    }
+)  # fmt: skip
+"""What may stand before the colon of `provider:model`, alone or after `gateway/`."""
+
+KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+}
+"""The environment variables of which one holds the key of a provider."""
+
+WITHOUT_PROVIDER = frozenset({"test"})
+"""Models that go by one word."""
+
+_PYTHON = "python:"
+_REPLAY = "replay:"
+_RECORDING = ".sqlite"
+_HOSTED = re.compile(r"(?:gateway/)?([a-z0-9-]+):.+", re.DOTALL)
+_ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
+
+
+def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
+    """What is wrong with a model reference, in one sentence; None where its form is right.
+
+    Only the form: whether a provider has the model is not known without asking it.
+    """
+    if reference in aliases or reference in WITHOUT_PROVIDER:
+        return None
+    if reference.startswith(_PYTHON):
+        if python_reference(reference) is None:
+            return f"`{reference}` is not of the form python:FILE.py:NAME"
+        return None
+    if reference.startswith(_REPLAY):
+        if recording_file(reference) is None:
+            return f"`{reference}` is not of the form replay:FILE.sqlite"
+        return None
+    hosted = _HOSTED.fullmatch(reference)
+    if hosted is None:
+        return f"`{reference}` is neither an alias of [models] nor of the form provider:model"
+    if hosted[1] not in PROVIDERS:
+        return f"`{reference.partition(':')[0]}` is not a model provider that llmdo knows"
+    return None
+
+
+def python_reference(reference: str) -> str | None:
+    """The FILE.py:NAME of a model that the workspace's own code makes; None for every other reference."""
+    attribute = reference.removeprefix(_PYTHON)
+    return attribute if attribute != reference and _ATTRIBUTE.fullmatch(attribute) else None
+
+
+def recording_file(reference: str) -> str | None:
+    """The FILE of a model that plays a recording, `replay:FILE.sqlite`; None for every other reference."""
+    file = reference.removeprefix(_REPLAY)
+    return file if file != reference and file.endswith(_RECORDING) and file != _RECORDING else None
+
+
+def near_provider(reference: str) -> str | None:
+    """The hint about a provider that is misspelt in `reference`; None where none is like it."""
+    provider, colon, model = reference.partition(":")
+    match = nearest(provider, PROVIDERS) if colon else None
+    return f"did you mean `{match}:{model}`?" if match and match != provider else None
+
+
+def key_variables(reference: str) -> tuple[str, ...]:
+    """The environment variables of which one holds the key that a model is asked with; none where nobody knows."""
+    provider, colon, _ = reference.partition(":")
+    return KEYS.get(provider.partition("-")[0], ()) if colon else ()
+
+
+def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:
+    """The first model of `chain` that none of `patterns` matches; None where all fit.
+
+    A recording fits: it holds the answers of the model that was asked then.
+    """
+    return next(
+        (
+            one
+            for one in chain
+            if not recording_file(one) and not any(fnmatchcase(one, pattern) for pattern in patterns)
+        ),
+        None,
+    )

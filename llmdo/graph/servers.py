@@ -1,0 +1,295 @@
+"""MCP servers, as far as files and authority are concerned: what reaches them, and what their tools raise."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import shown
+from llmdo.graph.resolved import Definition, Identity, Server, Tool
+from llmdo.policy.authority import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.graph.facts import ToolsetFacts
+    from llmdo.graph.resolved import Retry, Toolset
+
+CALL = Capability("mcp.call")
+CONNECT = Capability("net.connect")
+UNTRUSTED = Capability("data.untrusted")
+
+SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl", ".php", ".lua", ".jar")
+
+DEFAULT_TIMEOUT_S = 60.0
+"""How long a server may take for one answer where the manifest does not say."""
+
+
+def server_of(table: Mapping[str, Any], filters: Mapping[str, Any]) -> Server:
+    """The server that `mcp` in a manifest describes; `filters` is the table around it."""
+    env = table.get("env", ())
+    variables = map(_variable, env.items()) if isinstance(env, dict) else env
+    return decoded({**table, "env": list(variables), "headers": _headers(table), **_filters(filters)})
+
+
+def _variable(pair: tuple[str, str]) -> str:
+    name, text = pair
+    return name if text == f"${{{name}}}" else f"{name}={text}"
+
+
+def _headers(table: Mapping[str, Any]) -> list[str]:
+    return [f"{name}: {text}" for name, text in table.get("headers", {}).items()]
+
+
+def _filters(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: table[key] for key in ("include", "exclude") if key in table}
+
+
+def decoded(table: Mapping[str, Any]) -> Server:
+    """The server that a table of a lock describes."""
+    include = table.get("include")
+    return Server(
+        command=table.get("command"),
+        args=tuple(table.get("args", ())),
+        env=tuple(sorted(set(table.get("env", ())))),
+        cwd=table.get("cwd"),
+        url=table.get("url"),
+        headers=tuple(sorted(table.get("headers", ()))),
+        auth=table.get("auth"),
+        include=None if include is None else tuple(sorted(set(include))),
+        exclude=tuple(sorted(set(table.get("exclude", ())))),
+    )
+
+
+def encoded(server: Server) -> dict[str, Any]:
+    """The table of a lock that describes `server`, with None for what is left out."""
+    return {
+        "command": server.command,
+        "args": list(server.args) or None,
+        "env": list(server.env) or None,
+        "cwd": server.cwd,
+        "url": server.url,
+        "headers": list(server.headers) or None,
+        "auth": server.auth,
+        "include": None if server.include is None else list(server.include),
+        "exclude": list(server.exclude) or None,
+    }
+
+
+def programs(server: Server) -> Iterator[str]:
+    """What of its words may be a file of the workspace that decides what it does: its program, or a script."""
+    scripts = (word for word in server.args if word.endswith(SCRIPTS))
+    for word in (*([server.command] if server.command and "/" in server.command else ()), *scripts):
+        path = word.removeprefix("./")
+        yield path
+        if server.cwd:
+            yield f"{server.cwd}/{path}"
+
+
+def is_wanted(server: Server, tool: str) -> bool:
+    """Whether the filters of `server` let the tool of that name through."""
+    included = server.include is None or _matches(tool, server.include)
+    return included and not _matches(tool, server.exclude)
+
+
+def fits(tool: str, pattern: str) -> bool:
+    """Whether a tool's name is one that `pattern` stands for, in which `*` is anything."""
+    return tool == pattern or ("*" in pattern and _compiled(pattern).fullmatch(tool) is not None)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, re.split(r"\*+", pattern))), re.DOTALL)
+
+
+def _matches(tool: str, patterns: Iterable[str]) -> bool:
+    return any(fits(tool, pattern) for pattern in patterns)
+
+
+def tools_of(
+    server: Server,
+    declared: Mapping[str, Iterable[str]],
+    retry: Mapping[str, Retry],
+    known: ToolsetFacts | None,
+) -> dict[str, Tool]:
+    """The tools of a server with what the manifest says that they do, and whether they may run twice.
+
+    Before it was locked nobody knows its tools: then each pattern of the manifest stands for those that it fits, and
+    `*` for all others, unless `include` names all that there can be. Whatever is declared, a result may hold text that
+    an attacker wrote.
+    """
+    if known is None:
+        names: Iterable[str] = {"*", *declared}
+        if server.include is not None and not any("*" in name for name in server.include):
+            names = server.include
+        return {
+            name: Tool(name=name, capabilities=raised(server, declared, name), retry=retried(retry, name))
+            for name in sorted(names)
+            if "*" in name or is_wanted(server, name)
+        }
+    return {
+        name: Tool(
+            name=name,
+            capabilities=raised(server, declared, name),
+            digest=fact.digest,
+            retry=retried(retry, name),
+            definition=fact.definition,
+        )
+        for name, fact in sorted(known.tools.items())
+    }
+
+
+def raised(server: Server, declared: Mapping[str, Iterable[str]], tool: str) -> tuple[Capability, ...]:
+    """What a call of `tool` raises, sorted.
+
+    What its own name was given counts; else the union over all patterns that fit it; else what `*` was given;
+    else that it is a call, over the network where the server is not on this machine.
+    """
+    stated = declared.get(tool)
+    if stated is None:
+        patterns = [name for name in declared if name != "*" and fits(tool, name)]
+        stated = [text for name in patterns for text in declared[name]] if patterns else declared.get("*")
+    if stated is None:
+        found = {CALL, CONNECT} if server.url else {CALL}
+    else:
+        found = {Capability.parse(text) for text in stated}
+    return tuple(sorted({*found, UNTRUSTED}, key=str))
+
+
+def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
+    """Whether a call of `tool` may run again: as with what it raises, its own name counts, then patterns, then `*`.
+
+    Where patterns differ, somebody is asked.
+    """
+    if tool in stated:
+        return stated[tool]
+    fitting = {said for name, said in stated.items() if name != "*" and fits(tool, name)}
+    if fitting:
+        return "ask" if "ask" in fitting else "safe"
+    return stated.get("*")
+
+
+def lines_of(definition: Definition) -> dict[str, Any]:
+    """The table of a lock that holds what a server says of a tool: a line an item, so that a change shows as one."""
+    return {
+        "title": definition.title,
+        "description": None if definition.description is None else definition.description.split("\n"),
+        "input": definition.input.split("\n"),
+        "output": None if definition.output is None else definition.output.split("\n"),
+        "hints": list(definition.hints) or None,
+    }
+
+
+def definition_of(table: Mapping[str, Any]) -> Definition:
+    """What `lines_of` was made of."""
+    description, output = table.get("description"), table.get("output")
+    return Definition(
+        title=table.get("title"),
+        description=None if description is None else "\n".join(description),
+        input="\n".join(table["input"]),
+        output=None if output is None else "\n".join(output),
+        hints=tuple(table.get("hints", ())),
+    )
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a server says otherwise of a tool, a phrase each, from two tables as `lines_of` makes them."""
+    return tuple(
+        phrase
+        for key in ("title", "description", "input", "output", "hints")
+        if (phrase := _change(_WORDS[key], _as_lines(before.get(key)), _as_lines(after.get(key))))
+    )
+
+
+_WORDS = {
+    "title": "its title",
+    "description": "its description",
+    "input": "its parameters",
+    "output": "the schema of its result",
+    "hints": "its hints",
+}
+
+FEW = 3  # lines of one side that a phrase shows
+WIDTH = 100  # characters of a line that it shows
+
+
+def _as_lines(value: object) -> list[str]:
+    return [value] if isinstance(value, str) else list(value) if isinstance(value, list) else []
+
+
+def _change(what: str, before: list[str], after: list[str]) -> str | None:
+    if before == after:
+        return None
+    lost = [one for one in before if one not in after]
+    gained = [one for one in after if one not in before]
+    if not lost and not gained:
+        return f"{what} changed in its order"
+    if len(lost) == len(gained):
+        pairs = [_where_they_differ(*pair) for pair in zip(lost, gained, strict=True)]
+        lost, gained = [one for one, _ in pairs], [other for _, other in pairs]
+    shown_lines = [
+        f"{mark}`{_line(one)}`" for mark, some in (("-", lost), ("+", gained)) for one in some[:FEW]
+    ]
+    more = len(lost) + len(gained) - len(shown_lines)
+    return f"{what} changed: {' '.join(shown_lines)}{f' and {more} more lines' if more else ''}"
+
+
+def _where_they_differ(one: str, other: str) -> tuple[str, str]:
+    """Both from shortly before the first character that is not the same."""
+    same = next(
+        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+    start = max(same - WIDTH // 2, 0) if max(len(one), len(other)) > WIDTH else 0
+    dots = "…" if start else ""
+    return f"{dots}{one[start:]}", f"{dots}{other[start:]}"
+
+
+def _line(text: str) -> str:
+    text = text.strip()
+    return shown(text if len(text) <= WIDTH else f"{text[:WIDTH]}…")
+
+
+def digest_of(name: str, definition: Definition) -> str:
+    """The digest of all that a server says of one tool."""
+    return digest.of_data(
+        {
+            "name": name,
+            "title": definition.title,
+            "description": definition.description,
+            "input": definition.input,
+            "output": definition.output,
+            "hints": list(definition.hints),
+        }
+    )
+
+
+def proposed(toolset: Toolset, tool: Tool) -> list[str]:
+    """What a manifest could say of `tool` if its server's hints were true; nothing where that changes nothing."""
+    said = tool.definition.hints if tool.definition else ()
+    is_silent = {CALL} <= set(tool.capabilities) <= {CALL, CONNECT, UNTRUSTED}
+    if "readOnlyHint: true" not in said or not is_silent:
+        return []
+    remote = toolset.server is not None and toolset.server.url is not None
+    return ["mcp.read", "net.connect"] if remote or "openWorldHint: true" in said else ["mcp.read"]
+
+
+def key_of(name: str) -> str:
+    """Under which key `Facts` holds what is known of the server `name`; no reference to Python looks like it."""
+    return f"mcp:{name}"
+
+
+def identity_of(table: Mapping[str, Any]) -> Identity | None:
+    """What the table of a lock says that the server said of itself; None where it was never asked."""
+    said = table.get("server")
+    if said is None:
+        return None
+    instructions = said.get("instructions")
+    instructions = said.get("instructions")
+    return Identity(
+        name=said.get("name", ""),
+        version=said.get("version"),
+        instructions=None if instructions is None else "\n".join(instructions),
+    )

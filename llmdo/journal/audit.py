@@ -1,0 +1,128 @@
+"""The audit of a run: a record of every decision, each chained to the one before, so that edits and gaps show.
+
+A chain is no signature: who can write the file can also write a whole new chain. Whoever notes the head that a run
+prints at its end can tell that as well.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+Kind = Literal["run_started", "decided", "tool_finished", "run_finished"]
+
+START = "0" * 64
+"""What the first record is chained to."""
+
+_ADDED = frozenset({"n", "prev", "hash"})
+"""What a chain adds to a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A place in a chain: the last record that is in it."""
+
+    number: int = 0
+    head: str = START
+    """Its hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a line of an audit."""
+
+    line: int
+    """From 1; 0 for what no line shows."""
+    message: str
+    is_end: bool = False
+    """Whether it is only that the end is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """An audit as it was read."""
+
+    records: tuple[Mapping[str, Any], ...]
+    """What could be read of it, in the order of the file."""
+    last: Link
+    """Where a record that is added goes on."""
+    faults: tuple[Fault, ...]
+    """Where the chain does not hold; empty where it does."""
+    entries: Link | None = None
+    """The last entry of the journal that was held against its own chain; None where none was looked at."""
+    redacted: int = 0
+    """How many entries an export took a secret out of: the chain holds, and cannot vouch for what they say."""
+
+    @property
+    def after(self) -> int:
+        """How many entries came after the last record, which the head does not cover."""
+        covered = self.records[-1].get("entries") if self.records else 0
+        return self.entries.number - covered if self.entries and isinstance(covered, int) else 0
+
+
+def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:
+    """The line that adds `record` to the chain that ends with `last`, and where it is then."""
+    number = last.number + 1
+    said = _text({"n": number, **record, "prev": last.head})
+    head = sha256(said.encode("ascii")).hexdigest()
+    return f'{said[:-1]},"hash":"{head}"}}', Link(number, head)
+
+
+def read(lines: Iterable[str], head: str | None = None) -> Audit:
+    """The audit whose lines these are, without their ends; `head` is what its last record has to be.
+
+    That it ends is part of the chain: a run that was killed, and one whose last records were cut off, look alike.
+    """
+    records: list[Mapping[str, Any]] = []
+    faults: list[Fault] = []
+    last, number = Link(), 0
+    for number, line in enumerate(lines, 1):
+        record = _record(line)
+        if record is None:
+            faults.append(Fault(number, "this is not a record"))
+            continue
+        faults += [Fault(number, message) for message in _breaks(record, line, last)]
+        records.append(record)
+        last = Link(record["n"], record["hash"])
+    if not records or records[-1].get("kind") != "run_finished":
+        message = "the end is missing: the run was killed or still goes on, or the end was cut off"
+        faults.append(Fault(number, message, is_end=True))
+    if head is not None and head != last.head:
+        faults.append(Fault(number, f"the head is {last.head}, not the one that was noted"))
+    return Audit(records=tuple(records), last=last, faults=tuple(faults))
+
+
+def _breaks(record: Mapping[str, Any], line: str, last: Link) -> Iterator[str]:
+    said = {name: value for name, value in record.items() if name != "hash"}
+    if _hash(said) != record["hash"] or _text(record) != line:
+        yield "this record was changed"
+    if record["n"] != last.number + 1:
+        yield f"record {record['n']} follows record {last.number}: some are missing, or out of order"
+    elif record["prev"] != last.head:
+        yield "this record does not follow the one before"
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not found.keys() >= _ADDED:
+        return None
+    is_whole = type(found["n"]) is int and isinstance(found["prev"], str) and isinstance(found["hash"], str)
+    return found if is_whole else None
+
+
+def _hash(record: Mapping[str, object]) -> str:
+    return sha256(_text(record).encode("ascii")).hexdigest()
+
+
+def _text(record: Mapping[str, object]) -> str:
+    """A record as its line, in ASCII alone: nothing in it moves a terminal, and every encoding can carry it."""
+    return json.dumps(record, separators=(",", ":"))

@@ -1,0 +1,335 @@
+"""Capabilities, rules and ceilings: `decide`, the one evaluator of `check` and of `run`.
+
+The law is "the strictest wins": neither the order nor the precision of rules matters, so files merge and
+rules add up without surprise. Nothing here reads a file, and both `reach` and the gate call `decide`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.syntax.document import Place
+
+Decision = Literal["allowed", "needs_approval", "blocked"]
+
+STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked": 2}
+
+BUILT_IN_VERSION = 2
+"""Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there.
+
+2: reading what mostly holds secrets is `fs.read.protected`, which asks at a terminal.
+1: the first.
+"""
+
+VOCABULARY: dict[str, str] = {
+    "fs.read": "reads a file of the workspace",
+    "fs.read.protected": "reads a file that mostly holds secrets, such as `.env` or what is in `.git/`",
+    "fs.list": "lists files of the workspace",
+    "fs.write": "creates or changes a file of the workspace",
+    "fs.write.protected": "changes a file that governs the run, such as `llmdo.toml` or a worker file",
+    "fs.delete": "deletes a file of the workspace",
+    "proc.exec": "runs a command that a shell rule vouches for",
+    "proc.exec.read": "runs a command that a shell rule vouches for as only reading",
+    "proc.exec.unvouched": "runs a listed program with arguments that no shell rule vouches for",
+    "proc.exec.unlisted": "runs a program that no shell rule lists",
+    "net.connect": "sends data over the network",
+    "net.search": "searches the web",
+    "agent.delegate": "calls another worker",
+    "mcp.start": "starts an MCP server",
+    "mcp.call": "calls a tool of an MCP server",
+    "mcp.read": "calls a tool of an MCP server that the manifest says only reads",
+    "secret.read": "returns a secret",
+    "env.read": "returns environment variables",
+    "data.untrusted": "may return text that an attacker wrote",
+    "capability.undeclared": "does what was never declared",
+}
+"""Every capability there is, apart from `x.TOOLSET.NAME`, with what it means."""
+
+UNDECLARED = "capability.undeclared"
+
+ONLY_BY_FULL_NAME = frozenset(
+    {"fs.read.protected", "fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"}
+)
+"""Inside a ceiling only where the ceiling spells out the whole name."""
+
+OUTSIDE_CEILINGS = frozenset({"agent.delegate", "data.untrusted"})
+"""Never cut off by a ceiling: the callee has its own, and a marker does nothing."""
+
+TERMINAL_ONLY = frozenset({"fs.read.protected", "fs.write.protected"})
+"""A question about one of these is answered by a person at a terminal, never by a flag."""
+
+
+GRAVEST_FIRST = (
+    "proc.exec.unlisted", "proc.exec.unvouched", "proc.exec", "fs.write.protected", "fs.delete", "fs.write",
+    "secret.read", "fs.read.protected", "net.connect", "mcp.call", "mcp.start", "x", "env.read", "proc.exec.read",
+    "fs.read", "net.search", "mcp.read", "fs.list", "data.untrusted", "agent.delegate",
+)  # fmt: skip
+"""What does most harm where nobody looks comes first: running what it likes, then changing, sending and reading."""
+
+_PLACES = {name: place for place, name in enumerate(GRAVEST_FIRST)}
+
+
+def strictest(decisions: Iterable[Decision]) -> Decision:
+    """The strictest of `decisions`; `allowed` where there are none."""
+    return max(decisions, key=STRICTNESS.__getitem__, default="allowed")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Capability:
+    """What a call can do to the world, perhaps only within a scope.
+
+    Written `fs.write:reports/**`. In a rule, a ceiling or a declaration it stands for everything below it as
+    well, by whole labels, and no scope means everywhere. Raised by a call, no scope means an unknown one.
+    """
+
+    name: str
+    scope: str | None = None
+    """A workspace-relative path, or `folder/**` for a folder and everything in it, or `**`."""
+
+    @classmethod
+    def parse(cls, text: str) -> Capability:
+        """The capability that `text` spells, without judging whether the vocabulary has it."""
+        name, colon, scope = text.partition(":")
+        return cls(name, scope if colon else None)
+
+    def __str__(self) -> str:
+        return self.name if self.scope is None else f"{self.name}:{self.scope}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and every name above it: those under which a rule, a ceiling or a row may cover it."""
+        labels = self.name.split(".")
+        return tuple([".".join(labels[:length]) for length in range(len(labels), 0, -1)])
+
+    @property
+    def around(self) -> Iterator[Capability]:
+        """Every capability that contains it, itself included."""
+        return (Capability(name, scope) for name in self.names for scope in scopes_around(self.scope))
+
+    def covers_name(self, name: str) -> bool:
+        """Whether `name` is this capability or one below it."""
+        return name == self.name or name.startswith(self.name + ".")
+
+    def contains(self, other: Capability) -> bool:
+        """Whether every call that raises `other` falls under this."""
+        return self.covers_name(other.name) and scope_contains(self.scope, other.scope)
+
+    def touches(self, other: Capability) -> bool:
+        """Whether some call that raises `other` falls under this."""
+        return self.covers_name(other.name) and scopes_meet(self.scope, other.scope)
+
+
+def gravity(capability: Capability) -> tuple[int, str]:
+    """A sort key by which the gravest capability comes first, by `GRAVEST_FIRST`; ties by name and scope.
+
+    What has no place there is as grave as the nearest capability above it, a family as the gravest one in it.
+    """
+    for name in capability.names:
+        if (place := _PLACES.get(name)) is not None:
+            return place, str(capability)
+    places = (place for name, place in _PLACES.items() if capability.covers_name(name))
+    return next(places, len(_PLACES)), str(capability)
+
+
+def scope_contains(outer: str | None, inner: str | None) -> bool:
+    """Whether all of `inner` lies in `outer`; None is everywhere, as is `**`."""
+    if outer is None or outer == "**":
+        return True
+    if inner is None or inner == "**":
+        return False
+    if outer == inner:
+        return True
+    if not outer.endswith("/**"):
+        return False
+    return inner == outer[:-3] or inner.startswith(outer[:-2])
+
+
+def scopes_around(scope: str | None) -> tuple[str | None, ...]:
+    """Every scope that contains `scope`, itself included."""
+    if scope is None or scope == "**":
+        return None, "**"
+    names = scope.removesuffix("/**").split("/")
+    folders = ["/".join(names[:length]) + "/**" for length in range(1, len(names) + 1)]
+    return (None, "**", *folders) if scope.endswith("/**") else (None, "**", scope, *folders)
+
+
+def scope_order(scope: str | None) -> tuple[list[str], bool]:
+    """A sort key by which every scope stands right before all scopes that it contains."""
+    folder = scope is None or scope.endswith("**")
+    names = (scope or "").removesuffix("**").rstrip("/")
+    return names.split("/") if names else [], not folder
+
+
+def scopes_meet(one: str | None, other: str | None) -> bool:
+    """Whether a path exists that lies in both; two scopes are always nested or apart."""
+    return scope_contains(one, other) or scope_contains(other, one)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A capability and what is decided about it."""
+
+    capability: Capability
+    decision: Decision
+    origin: str
+    """Who says so, in words for the user: `built in`, `llmdo.toml`, ``worker `main` ``."""
+    at: Place | None = field(default=None, compare=False)
+
+    def applies(self, raised: Capability) -> bool:
+        """Whether this rule has a say: an `allowed` one over all that may be raised, a strict one over any part."""
+        if self.decision == "allowed":
+            return self.capability.contains(raised)
+        return self.capability.touches(raised)
+
+    def __str__(self) -> str:
+        return f'"{self.capability}" = "{self.decision}"'
+
+
+_BUILT_IN: dict[str, Decision] = {
+    "fs.read": "allowed",
+    "fs.list": "allowed",
+    "agent.delegate": "allowed",
+    "data.untrusted": "allowed",
+    "proc.exec.unlisted": "blocked",
+    UNDECLARED: "blocked",
+    "fs.read.protected": "needs_approval",
+    "fs.write.protected": "needs_approval",
+    "proc.exec.unvouched": "needs_approval",
+}
+
+BUILT_IN = tuple(Rule(Capability(name), decision, "built in") for name, decision in _BUILT_IN.items())
+"""The rules that hold in every workspace, as far as its manifest leaves them standing."""
+
+
+def base_rules(manifest: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The manifest's rules and those built-in ones that it leaves standing.
+
+    A manifest rule for the same name replaces the built-in one; with a scope it only withdraws an `allowed`.
+    Nothing lifts `capability.undeclared`.
+    """
+    own = tuple(manifest)
+    replaced = {rule.capability.name for rule in own if rule.capability.scope is None}
+    scoped = {rule.capability.name for rule in own if rule.capability.scope is not None}
+    standing = tuple(
+        rule
+        for rule in BUILT_IN
+        if rule.capability.name == UNDECLARED
+        or not (
+            rule.capability.name in replaced
+            or (rule.capability.name in scoped and rule.decision == "allowed")
+        )
+    )
+    return standing + own
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The most that an entry, or a worker with everything below it, may ever reach."""
+
+    capabilities: tuple[Capability, ...]
+    origin: str
+    at: Place | None = field(default=None, compare=False)
+
+    def admits(self, raised: Capability) -> bool:
+        """Whether all that `raised` may be lies inside this ceiling."""
+        if raised.name in OUTSIDE_CEILINGS:
+            return True
+        return any(
+            most.contains(raised) and (raised.name not in ONLY_BY_FULL_NAME or most.name == raised.name)
+            for most in self.capabilities
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Everything that has a say over the calls of one worker at one place in the tree."""
+
+    base: tuple[Rule, ...]
+    """What `base_rules` returned."""
+    default: Decision = "needs_approval"
+    """For a capability that no base rule names."""
+    layers: tuple[Rule, ...] = ()
+    """Rules of the entry, of the calling worker and of the person's `policy.toml`: they only tighten."""
+    ceilings: tuple[Ceiling, ...] = ()
+    """Of the entry and of every worker on the call path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a raised capability got its decision; without rule and ceiling it was the default, or undeclared."""
+
+    capability: Capability
+    decision: Decision
+    rule: Rule | None = None
+    ceiling: Ceiling | None = None
+
+    def __str__(self) -> str:
+        if self.ceiling is not None:
+            return f"`{self.capability}` is outside the ceiling of {self.ceiling.origin}"
+        if self.rule is not None:
+            return f"{self.rule} ({self.rule.origin})"
+        if self.capability.name == UNDECLARED:
+            return f"`{UNDECLARED}` (built in)"
+        return f"no rule names `{self.capability}`, so the default holds: {self.decision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision over one call, and why."""
+
+    decision: Decision
+    reasons: tuple[Reason, ...]
+    """Those that made the decision, in the order of the raised capabilities; empty where nothing was raised."""
+
+    @property
+    def terminal_only(self) -> bool:
+        """Whether only a person at a terminal may answer the question that this verdict asks."""
+        return any(reason.capability.name in TERMINAL_ONLY for reason in self.reasons)
+
+
+def decide(raised: Iterable[Capability], declared: Iterable[Capability], authority: Authority) -> Verdict:
+    """The decision over one call that raises `raised`, made by a tool that declared `declared`.
+
+    For each raised capability: blocked where it was not declared or lies outside a ceiling; else the strictest
+    of all matching base rules (the default where none matches) and of all matching layer rules. Over the set,
+    the strictest. A call that raises nothing is allowed.
+    """
+    declared = tuple(declared)
+    reasons: list[Reason] = []
+    for capability in sorted(set(raised), key=str):
+        reasons.extend(_reasons(capability, declared, authority))
+    decision = strictest(reason.decision for reason in reasons)
+    made = [reason for reason in reasons if reason.decision == decision]
+    # What a worker's own rule repeats of the rules for all is one reason.
+    return Verdict(decision, tuple(sorted(dict.fromkeys(made), key=_order) if len(made) > 1 else made))
+
+
+def _order(reason: Reason) -> tuple[str, bool, str, str]:
+    """By capability, ceilings first, then by rule: the order in which rules were written means nothing."""
+    rule = reason.rule
+    said = str(rule.capability) if rule else ""
+    return (str(reason.capability), reason.ceiling is None, said, rule.origin if rule else "")
+
+
+def _reasons(
+    capability: Capability, declared: tuple[Capability, ...], authority: Authority
+) -> Iterable[Reason]:
+    if capability.name == UNDECLARED or not any(one.contains(capability) for one in declared):
+        yield Reason(Capability(UNDECLARED), "blocked")
+        return
+    for ceiling in authority.ceilings:
+        if not ceiling.admits(capability):
+            yield Reason(capability, "blocked", ceiling=ceiling)
+    base = [rule for rule in authority.base if rule.applies(capability)]
+    if not any(rule.capability.contains(capability) for rule in base) and (
+        not base or STRICTNESS[authority.default] > STRICTNESS[strictest(rule.decision for rule in base)]
+    ):
+        # Part of what it may be is named by no rule: there the default holds, and it is stricter.
+        yield Reason(capability, authority.default)
+    for rule in (*base, *(rule for rule in authority.layers if rule.applies(capability))):
+        yield Reason(capability, rule.decision, rule=rule)

@@ -1,0 +1,190 @@
+"""Which workers and entries a selector such as `+planner` or `cap:proc.exec` means."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt, nearest
+from llmdo.graph.inventory import known_capabilities, known_toolsets, own_tool, tools_of
+from llmdo.policy.authority import Capability
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.graph.resolved import Graph, Tool
+    from llmdo.reach import Analysis
+
+_NAME = re.compile(r"(?P<up>\d*\+)?(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?P<down>\+\d*)?")
+
+MODIFIED = "state:modified"
+_FORMS = "name, +name, name+, 2+name, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified"
+
+
+class Selection(NamedTuple):
+    """What selectors mean."""
+
+    workers: frozenset[str]
+    entries: frozenset[str] = frozenset()
+    """Entries that are meant for the one tool that they call themselves."""
+
+
+def select(
+    analysis: Analysis,
+    expressions: Iterable[str],
+    modified: Iterable[str] = (),
+    unread: Collection[str] = (),
+) -> Selection:
+    """The workers that any of `expressions` means, in the manner of dbt.
+
+    `name` is a worker, the workers that an entry starts, or those that use a toolset; `+name` adds all that can call
+    them, `name+` all that they can call, a number says how many delegations far. `toolset:shell` is the toolset, also
+    where a worker or an entry has that name. `cap:fs.write` are the workers that can raise a capability themselves,
+    `path:workers/a/*` those of files, `state:modified` those in `modified`. A comma intersects. A path may also mean
+    some of `unread`, the files of workers that could not be read.
+
+    Raises:
+        LlmdoError: an expression names nothing that exists, or is not of such a form.
+    """
+    workers: set[str] = set()
+    entries: set[str] = set()
+    for expression in expressions:
+        parts = [_one(analysis, part, frozenset(modified), unread) for part in expression.split(",")]
+        workers |= frozenset.intersection(*(part.workers for part in parts))
+        entries |= frozenset.intersection(*(part.entries for part in parts))
+    return Selection(frozenset(workers), frozenset(entries))
+
+
+def entries_of(graph: Graph, selection: Selection) -> tuple[str, ...]:
+    """The entries that are selected themselves, or from which a selected worker can be reached, sorted."""
+    return tuple(
+        name
+        for name, entry in sorted(graph.entries.items())
+        if name in selection.entries
+        or not selection.workers.isdisjoint(closure(graph.edges, [start.name for start in entry.starts]))
+    )
+
+
+def _one(analysis: Analysis, text: str, modified: frozenset[str], unread: Collection[str]) -> Selection:
+    graph = analysis.graph
+    if text == MODIFIED:
+        return Selection(modified)
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "cap":
+        return _of_capability(graph, rest)
+    if colon and kind == "path":
+        return Selection(_of_path(graph, rest, unread))
+    if colon and kind == "toolset":
+        return _of_toolset(graph, rest)
+    match = _NAME.fullmatch(text)
+    if not match:
+        raise LlmdoError(f"`{excerpt(text)}` is not a selector", hint=_meant(kind, rest) or _FORMS)
+    start = _of_name(graph, match["name"])
+    workers = set(start.workers)
+    if match["up"]:
+        workers |= set(closure(callers(graph.edges), start.workers, _steps(match["up"])))
+    if match["down"]:
+        workers |= set(closure(graph.edges, start.workers, _steps(match["down"])))
+    return Selection(frozenset(workers), start.entries)
+
+
+def _of_name(graph: Graph, name: str) -> Selection:
+    if name in graph.workers:
+        return Selection(frozenset([name]))
+    if entry := graph.entries.get(name):
+        starts = frozenset(start.name for start in entry.starts if start.name in graph.workers)
+        return Selection(starts, frozenset([name]) if entry.use else frozenset())
+    toolsets = known_toolsets(graph)
+    if name in toolsets:
+        return _of_toolset(graph, name)
+    raise LlmdoError(
+        f"`{name}` is neither a worker nor an entry nor a toolset",
+        hint=did_you_mean(name, {*graph.workers, *graph.entries, *toolsets}),
+    )
+
+
+def _of_toolset(graph: Graph, name: str) -> Selection:
+    toolsets = known_toolsets(graph)
+    if name not in toolsets:
+        raise LlmdoError(f"there is no toolset `{excerpt(name)}`", hint=did_you_mean(name, toolsets))
+    workers = graph.workers.items()
+    return Selection(
+        frozenset(worker for worker, read in workers if any(use.name == name for use in read.uses)),
+        frozenset(entry.name for entry in graph.entries.values() if entry.use and entry.use.name == name),
+    )
+
+
+def _of_capability(graph: Graph, text: str) -> Selection:
+    wanted = Capability.parse(text)
+    if wanted.scope is not None and not wanted.name.startswith(("fs", "x")):
+        raise LlmdoError(f"`{wanted.name}` has no scopes", hint=f"write `cap:{wanted.name}`")
+    found = _raising(graph, wanted)
+    known = known_capabilities(graph)
+    if not any(found) and wanted.name not in known:
+        raise LlmdoError(
+            f"`{excerpt(wanted.name)}` is not a capability", hint=did_you_mean(wanted.name, known)
+        )
+    return found
+
+
+def _of_path(graph: Graph, pattern: str, unread: Collection[str]) -> frozenset[str]:
+    found = frozenset(name for name, worker in graph.workers.items() if fnmatchcase(worker.path, pattern))
+    if not found and not any(fnmatchcase(path, pattern) for path in unread):
+        paths = {worker.path for worker in graph.workers.values()}
+        folders = {f"{path.rpartition('/')[0]}/*" for path in paths if "/" in path}
+        raise LlmdoError(
+            f"`{excerpt(pattern)}` matches the file of no worker",
+            hint=did_you_mean(pattern, paths | folders) or "paths are relative to the workspace",
+        )
+    return found
+
+
+def _meant(kind: str, rest: str) -> str | None:
+    """The selector that a misspelt one with a colon may have meant."""
+    if not rest:
+        return None
+    match = nearest(kind, ("cap", "path", "toolset"))
+    return f"did you mean `{match}:{rest}`?" if match else did_you_mean(f"{kind}:{rest}", [MODIFIED])
+
+
+def _steps(mark: str) -> int | None:
+    return int(mark.strip("+")) if mark.strip("+") else None
+
+
+def closure(
+    edges: Mapping[str, Sequence[str]], starts: Iterable[str], steps: int | None = None
+) -> Iterator[str]:
+    """`starts` and all that can be come to from them along `edges`, or in so many steps."""
+    level = {name for name in starts if name in edges}
+    seen: set[str] = set()
+    while level:
+        yield from level
+        seen |= level
+        if steps == 0:
+            return
+        steps = None if steps is None else steps - 1
+        level = {other for name in level for other in edges[name]} - seen
+
+
+def callers(edges: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The edges the other way round: who calls each worker."""
+    found: dict[str, list[str]] = {name: [] for name in edges}
+    for caller, callees in edges.items():
+        for callee in callees:
+            found[callee].append(caller)
+    return found
+
+
+def _raising(graph: Graph, wanted: Capability) -> Selection:
+    def can_raise(tool: Tool) -> bool:
+        return any(wanted.touches(declared) or declared.touches(wanted) for declared in tool.capabilities)
+
+    workers = {
+        name
+        for name, worker in graph.workers.items()
+        if any(can_raise(tool) for use in worker.uses for tool in tools_of(graph, worker, use).values())
+    }
+    own = {name: own_tool(graph, entry) for name, entry in graph.entries.items()}
+    entries = {name for name, tool in own.items() if tool and can_raise(tool)}
+    return Selection(frozenset(workers), frozenset(entries))

@@ -1,0 +1,295 @@
+"""The calls that the workers of a graph can make: few enough to ask about, and standing for all there can be.
+
+A tool without a hook raises all that it declares with every call, so it is one call. A tool with a hook may raise
+any part of it: one call for each capability and each class of scopes. Scopes are nested or apart, so the scopes
+that anybody wrote cut the workspace into classes within which nothing can decide differently; one path of each
+class stands for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from llmdo.base.values import dataclass, field
+from llmdo.graph import builtin, inventory
+from llmdo.policy.authority import Capability, gravity, scope_contains, scope_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.graph.resolved import Entry, Graph, Tool, Toolset, Use, Worker
+    from llmdo.policy.authority import Rule
+
+Assurance = Literal["enforced", "declared", "open"]
+
+FRESH = "*"
+"""A file name that no scope can spell: with it a path stands for all that no narrower scope names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A call that stands for many. Each is equal to itself only: they are asked about often."""
+
+    row: Capability
+    """The line of reach that it belongs to: one object for all shapes of that line."""
+    raised: frozenset[Capability]
+    declared: frozenset[Capability]
+    toolset: str
+    """Empty for a delegation: of two delegates that declare the same, one is as good as the other."""
+    tool: str
+    assurance: Assurance
+    implied: bool = False
+    """Whether a rule or a ceiling names it, below what the tool declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one line of a worker's `toolsets` offers: the same for every worker with such a line and such rules."""
+
+    approvals: tuple[Rule, ...]
+    """The own rules of one of the workers."""
+    shapes: tuple[Shape, ...]
+
+    @property
+    def toolset(self) -> str:
+        """The toolset that the line names; empty for a worker, or where nothing can be called."""
+        return self.shapes[0].toolset if self.shapes else ""
+
+
+class _Reading(NamedTuple):
+    """What the lines of all workers say."""
+
+    groups: list[Group]
+    by_place: list[tuple[int, ...]]
+    numbers: dict[int, dict[tuple[object, ...], int]]
+    """For each of the rules that workers have, by identity: what a line says, to the number of the group."""
+    shapes: dict[tuple[object, ...], tuple[Shape, ...]]
+    """What a line says, to the calls that it offers, whatever the rules of the worker."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The calls of a graph, those of all its workers at once."""
+
+    graph: Graph
+    written: tuple[Capability, ...]
+    """Every capability with a scope that anybody wrote."""
+    named: frozenset[str]
+    """Every name that a rule or a ceiling uses."""
+    compared: bool
+    """Whether tools without a hook get a row for each class of scopes as well, so that two graphs compare."""
+    _rows: dict[Capability, Capability] = field(default_factory=dict, compare=False, repr=False)
+    _classes: dict[Capability, tuple[tuple[Capability, Capability], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @cached_property
+    def _read(self) -> _Reading:
+        """One look at each kind of worker: there are many workers, and most are like others."""
+        read = _Reading([], [()] * len(self.graph.workers), {}, {})
+        names, by_place, rules_of = list(self.graph.workers), read.by_place, self.graph.own_rules.get
+        for places, kinds in self._kinds:
+            name = names[places[0]]
+            groups = self._groups_of(read, name, rules_of(name, ()), kinds)
+            for place in places:
+                by_place[place] = groups
+        return read
+
+    @property
+    def _kinds(self) -> Iterator[tuple[Sequence[int], tuple[bool, ...]]]:
+        """The places of workers that are alike, and the kinds of their delegates: whether these take no files."""
+        edges, without_files = list(self.graph.edges.values()), self.graph.without_files
+        for places in self.graph.alike:
+            if not edges[places[0]]:
+                yield places, ()
+            elif not without_files:
+                yield places, (False,)
+            else:
+                found: dict[tuple[bool, ...], list[int]] = {}
+                for place in places:
+                    kinds = tuple(dict.fromkeys(map(without_files.__contains__, edges[place])))
+                    found.setdefault(kinds, []).append(place)
+                yield from ((alike, kinds) for kinds, alike in found.items())
+
+    def _groups_of(
+        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: tuple[bool, ...]
+    ) -> tuple[int, ...]:
+        """The numbers of the groups of a worker that has delegates of these `kinds`; new ones are added."""
+        lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
+        if kinds:
+            handed = self._handed.get(id(lines), "")
+            lines = (*lines, *[(takes_none, "" if takes_none else handed) for takes_none in kinds])
+        numbers = read.numbers.setdefault(id(rules), {})
+        for line in lines:
+            if line not in numbers:
+                numbers[line] = len(read.groups)
+                read.groups.append(Group(rules, self._offered(read, name, line)))
+        return tuple(sorted(map(numbers.__getitem__, lines)))
+
+    @cached_property
+    def _handed(self) -> Mapping[int, str]:
+        """Lines, by identity, to what of them reads files: these may be handed to a delegate that takes any."""
+        return {
+            id(lines): config or "{}"
+            for lines in self.graph.kinds_of_lines
+            for used, config in lines
+            if used == "filesystem"
+        }
+
+    def _offered(self, read: _Reading, worker: str, line: tuple[object, ...]) -> tuple[Shape, ...]:
+        """The calls that a line of `worker` which says this offers."""
+        if (known := read.shapes.get(line)) is None:
+            used = line[0]
+            if not isinstance(used, str):
+                # What is declared of a delegation depends on nothing else about the delegate.
+                used = next(
+                    one for one in self.graph.edges[worker] if (one in self.graph.without_files) == used
+                )
+            use = self.graph.use(worker, used)
+            known = read.shapes[line] = self._shapes_of(self.graph.workers[worker], use)
+        return known
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """Every group, in the order of the workers."""
+        return self._read.groups
+
+    @cached_property
+    def rank(self) -> Mapping[int, int]:
+        """The identity of each row to its place in the order of gravity."""
+        rows = (shape.row for group in self.groups for shape in group.shapes)
+        alike = {id(row): row for row in rows}
+        return {
+            found: place for place, found in enumerate(sorted(alike, key=lambda one: gravity(alike[one])))
+        }
+
+    @property
+    def by_place(self) -> Sequence[tuple[int, ...]]:
+        """For each place of a worker the indexes of its groups, sorted."""
+        return self._read.by_place
+
+    def _shapes_of(self, worker: Worker, use: Use) -> tuple[Shape, ...]:
+        delegation = use.name in self.graph.workers
+        toolset = "" if delegation else use.name
+        assurance = assurance_of(self.graph, toolset)
+        found: dict[object, Shape] = {}
+        for _, tool in sorted(inventory.tools_of(self.graph, worker, use).items()):
+            for row, raised, declared in self.of_tool(tool, delegation=delegation):
+                # Of tools that do the same, the first by name speaks for all.
+                if (call := (row, raised, declared)) in found:
+                    continue
+                row = self._rows.setdefault(row, row)
+                implied = not any(
+                    row.name == one.name and scope_contains(one.scope, row.scope) for one in declared
+                )
+                opened = "open" if tool.is_open else assurance
+                found[call] = Shape(row, raised, declared, toolset, tool.name, opened, implied)
+        return tuple(found.values())
+
+    def of_tool(
+        self, tool: Tool, *, delegation: bool
+    ) -> Iterator[tuple[Capability, frozenset[Capability], frozenset[Capability]]]:
+        """The row, what is raised and what was declared, of every call that stands for some of a tool's calls."""
+        declared = frozenset(tool.capabilities)
+        if not tool.hook:
+            for capability in tool.capabilities:
+                rows = [row for row, _ in self._within(capability)] if self.compared else [capability]
+                for row in rows:
+                    yield row, declared, declared
+            return
+        always = {inventory.DELEGATE} if delegation else set()
+        for capability in tool.capabilities:
+            for one in (capability, *self._below(capability)):
+                for row, representative in self._within(one):
+                    yield row, frozenset({representative, *always}), declared
+
+    def _below(self, declared: Capability) -> Iterator[Capability]:
+        """What lies below `declared` and may be decided otherwise, since a rule or a ceiling names it."""
+        for name in sorted(self.named):
+            if name.startswith(f"{declared.name}."):
+                yield Capability(name, declared.scope)
+
+    @cached_property
+    def implied(self) -> frozenset[int]:
+        """The identities of the rows that no tool declares by name."""
+        stated = {id(shape.row) for group in self.groups for shape in group.shapes if not shape.implied}
+        return frozenset(self.rank.keys() - stated)
+
+    def _within(self, declared: Capability) -> tuple[tuple[Capability, Capability], ...]:
+        """Each class of scopes within `declared`: how it is shown, and a call that stands for it."""
+        if (known := self._classes.get(declared)) is None:
+            known = self._classes[declared] = tuple(self._cut(declared))
+        return known
+
+    def _cut(self, declared: Capability) -> Iterator[tuple[Capability, Capability]]:
+        labels = declared.name.split(".")
+        narrower = {
+            scope
+            for length in range(1, len(labels) + 1)
+            for scope in _inside(self._scopes.get(".".join(labels[:length]), ()), declared.scope)
+            if scope != declared.scope
+        }
+        if declared.scope is None and not narrower:
+            yield declared, declared
+            return
+        for scope in sorted({declared.scope or "**", *narrower}):
+            yield Capability(declared.name, scope), Capability(declared.name, _representative(scope))
+
+    @cached_property
+    def _scopes(self) -> Mapping[str, Sequence[str]]:
+        """Name of a capability to the scopes that anybody wrote with it, in `scope_order`."""
+        found: dict[str, set[str]] = {}
+        for one in self.written:
+            found.setdefault(one.name, set()).add(one.scope or "**")
+        return {name: sorted(scopes, key=scope_order) for name, scopes in found.items()}
+
+
+def _inside(scopes: Sequence[str], outer: str | None) -> Iterator[str]:
+    """Those of `scopes`, which are in `scope_order`, that lie in `outer`."""
+    at = bisect_left(scopes, scope_order(outer), key=scope_order)
+    while at < len(scopes) and scope_contains(outer, scopes[at]):
+        yield scopes[at]
+        at += 1
+
+
+def _representative(scope: str) -> str:
+    if scope == "**":
+        return FRESH
+    return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
+
+
+def written(graph: Graph) -> frozenset[Capability]:
+    """Every capability that a rule or a ceiling of the graph names."""
+    holders: list[Entry | Worker] = [*graph.governed, *graph.entries.values()]
+    # Many have the same rules or the same ceiling, and it is the same object then.
+    rules = {id(alike): alike for alike in graph.own_rules.values()}.values()
+    entries = [one.approvals for one in graph.entries.values()]
+    ceilings = {id(one.may): one.may for one in holders if one.may}.values()
+    return frozenset(
+        [
+            *[rule.capability for alike in (graph.rules, *rules, *entries) for rule in alike],
+            *[capability for ceiling in ceilings for capability in ceiling],
+        ]
+    )
+
+
+def assurance_of(graph: Graph, toolset: str) -> Assurance:
+    """How far a statement about a toolset holds: what runs without isolation is open, in-process Python declared.
+
+    So is what a provider runs: it says what its tools do, and the gate only decides whether they are offered.
+    Whether a machine can isolate commands is known only there, so they count as isolated only where the
+    manifest requires it.
+    """
+    if toolset in graph.toolsets:
+        return _of_server(graph.toolsets[toolset]) if graph.toolsets[toolset].kind == "mcp" else "declared"
+    if toolset == builtin.PROVIDER_SIDE or graph.read_from:
+        return "declared"
+    return "open" if toolset == "shell" and graph.shell.isolation != "require" else "enforced"
+
+
+def _of_server(toolset: Toolset) -> Assurance:
+    """An address is somebody else's machine, of which nothing is known; a program can be kept apart."""
+    is_program = toolset.server is not None and toolset.server.command is not None
+    return "declared" if is_program and toolset.isolation == "require" else "open"

@@ -1,0 +1,76 @@
+"""The smallest ceiling and rules under which an entry can still do all that its workers declare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmdo.policy.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, decide, scope_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.graph.resolved import Entry
+    from llmdo.policy.authority import Capability, Reason
+    from llmdo.reach import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to write into the manifest for one entry."""
+
+    entry: str
+    may: tuple[Capability, ...]
+    cut: tuple[Capability, ...]
+    """What that ceiling cuts off, because it would have to be named in full."""
+    rules: tuple[Capability, ...]
+    """What would have to be `allowed` so that it runs without approval."""
+
+
+def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
+    """The smallest ceiling that admits all that `entry` can reach, and the rules that would end every question.
+
+    What a rule blocks is left out: a suggestion never undoes a decision.
+    """
+    rows = [row for row in analysis.of(entry, ceiling=False) if row.decision != "blocked"]
+    capabilities = [row.capability for row in rows]
+    may = _smallest(one for one in capabilities if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
+    cut = _smallest(one for one in capabilities if one.name in ONLY_BY_FULL_NAME)
+    asked = _smallest(
+        reason.capability
+        for row in rows
+        if row.decision != "allowed"
+        for reason in row.reasons
+        if _is_unnamed(reason)
+    )
+    return Suggestion(entry.name, may, cut, asked)
+
+
+def suggest_for(
+    analysis: Analysis, entry: Entry, raised: Iterable[Capability], asked: Iterable[Capability]
+) -> Suggestion:
+    """The smallest ceiling that admits all that was `raised`, and the rules that would have ended what was `asked`.
+
+    Of a call that was asked about, only what asks because no rule names it: a rule for the rest would withdraw a
+    built-in one, or never decide.
+    """
+    raised = tuple(raised)
+    authority = analysis.authority(entry.approvals, ())
+    asked = [one for one in asked if all(map(_is_unnamed, decide([one], [one], authority).reasons))]
+    may = _smallest(one for one in raised if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
+    cut = _smallest(one for one in raised if one.name in ONLY_BY_FULL_NAME)
+    return Suggestion(entry.name, may, cut, _smallest(asked))
+
+
+def _is_unnamed(reason: Reason) -> bool:
+    """Whether it asks only because no rule names it: a rule that asks is somebody's decision."""
+    return reason.rule is None and reason.decision == "needs_approval"
+
+
+def _smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
+    """The capabilities that no other one of them contains, sorted; of two that mean the same the shorter."""
+    kept: list[Capability] = []
+    for one in sorted(set(capabilities), key=lambda one: (one.name, scope_order(one.scope), str(one))):
+        if not any(other.contains(one) for other in kept):
+            kept.append(one)
+    return tuple(sorted(kept, key=str))

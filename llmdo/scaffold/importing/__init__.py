@@ -1,0 +1,127 @@
+"""`llmdo import`: a foreign project written as a workspace of ours, looked at again, and compared with the original."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability
+from llmdo.scaffold import files
+from llmdo.scaffold.importing.plan import Plan, Remark, plan_of
+from llmdo.scaffold.importing.stand_ins import MODULE
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.reach import Analysis, Row
+    from llmdo.workspace.project import Project
+
+__all__ = ["MODULE", "Imported", "Remark", "import_project", "reached"]
+
+Reached = dict[str, dict[Capability, str]]
+"""Entry to what it reaches, with the mildest decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import wrote, and how it differs from the original."""
+
+    paths: tuple[str, ...]
+    """Sorted."""
+    remarks: tuple[Remark, ...]
+    findings: tuple[Diagnostic, ...]
+    """What `check` says about the result."""
+    wider: tuple[str, ...]
+    """What a worker of the result reaches that the agent did not, or no longer after a question."""
+    narrower: tuple[str, ...]
+
+
+def import_project(original: Foreign, target: Path) -> Imported:
+    """Writes the workspace that says what `original` says into `target`, a new or empty folder.
+
+    Raises:
+        LlmdoError: the folder is not empty, there is no agent, or the file system refuses.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise LlmdoError(f"`{target}` is not an empty folder", hint="`--to DIR` names a new one", exit_code=1)
+    if not original.team.agents:
+        raise LlmdoError(f"there is no agent of {original.team.format} to import", exit_code=1)
+    plan = plan_of(original)
+    for path, text in sorted(plan.files.items()):
+        files.write(target, path, text.encode())
+    accepted = _acceptances(checks.check(projects.read(target)))
+    if accepted:
+        files.write(target, "llmdo.toml", (plan.files["llmdo.toml"] + accepted).encode())
+    read = projects.read(target)
+    wider, narrower = _differences(original, read, plan)
+    found = tuple(one for one in checks.check(read) if one.code != "LDO402")
+    return Imported(tuple(sorted(plan.files)), plan.remarks, found, wider, narrower)
+
+
+def _acceptances(findings: Iterable[Diagnostic]) -> str:
+    """What is as it was in the original, and so is nothing that the import has to answer for."""
+    reason = json.dumps("it is so in the original that this was imported from")
+    pairs = sorted({(one.code, one.subject or "") for one in findings if one.code in ACCEPTABLE})
+    whole = {code for code, entry in pairs if not entry}
+    tables = []
+    for code, entry in pairs:
+        if entry and code in whole:
+            continue
+        named = f"entry = {json.dumps(entry)}\n" if entry else ""
+        tables.append(f'\n[[check.accept]]\ncode = "{code}"\n{named}reason = {reason}\n')
+    return "".join(tables)
+
+
+def reached(analysis: Analysis) -> Reached:
+    """What each entry reaches, without what is blocked and without what something wider says as well."""
+    return {name: _telling(analysis.of(entry)) for name, entry in analysis.graph.entries.items()}
+
+
+def _telling(rows: Iterable[Row]) -> dict[Capability, str]:
+    found: dict[Capability, str] = {}
+    for row in rows:
+        if row.decision != "blocked":
+            scope = None if row.capability.scope == "**" else row.capability.scope
+            one = Capability(row.capability.name, scope)
+            found[one] = max(found.get(one, "blocked"), row.decision, key=_mildness)
+    return {
+        one: decision
+        for one, decision in found.items()
+        if one.name in ONLY_BY_FULL_NAME
+        or not any(
+            other != one and other.contains(one) and _mildness(said) >= _mildness(decision)
+            for other, said in found.items()
+        )
+    }
+
+
+def _differences(original: Foreign, read: Project, plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    before, after = reached(original.analysis), reached(read.analysis)
+    wider: list[str] = []
+    narrower: list[str] = []
+    for agent, rows in before.items():
+        name = plan.names[agent]
+        old = {
+            Capability(plan.capabilities.get(one.name, one.name), one.scope): decision
+            for one, decision in rows.items()
+        }
+        new = after.get(name, {})
+        for one in sorted({*old, *new}, key=str):
+            if old.get(one) == new.get(one):
+                continue
+            was, now = old.get(one, "not reached"), new.get(one, "not reached")
+            told = f"`{name}`: `{one}` is {now}, it was {was}"
+            (wider if _mildness(now) > _mildness(was) else narrower).append(told)
+    return tuple(wider), tuple(narrower)
+
+
+def _mildness(decision: str) -> int:
+    return ("not reached", "blocked", "needs_approval", "allowed").index(decision)

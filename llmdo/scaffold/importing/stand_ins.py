@@ -1,0 +1,55 @@
+"""Stand-ins: tools in Python that declare what the original does, and still have to be written."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.policy.authority import Capability
+
+MODULE = "tools/imported.py"
+
+_HEAD = '''"""Tools that llmdo has no counterpart for. Each declares what it can do; write it, or take it away."""
+
+from pydantic_ai import FunctionToolset
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """One tool that has to be written, a toolset of its own."""
+
+    name: str
+    """Of the toolset and of its tool."""
+    called: str
+    """What the original calls it."""
+    capabilities: tuple[Capability, ...]
+
+
+def module(stand_ins: Iterable[StandIn]) -> str:
+    """The Python module that holds them."""
+    return _HEAD + "".join(map(_tool, sorted(stand_ins, key=lambda one: one.name)))
+
+
+def _tool(one: StandIn) -> str:
+    declared = json.dumps([str(each) for each in one.capabilities])
+    # The tool's name is no Python name of its own, so that it cannot hide the toolset.
+    return f"""
+{one.name} = FunctionToolset()
+
+
+@{one.name}.tool_plain(name={json.dumps(one.name)}, metadata={{"capabilities": {declared}}})
+def _{one.name}(request: str) -> str:
+    \"\"\"Stands for the tool {_quoted(one.called)} of the original.\"\"\"
+    raise NotImplementedError({json.dumps(f"{one.called} is still to be written")})
+
+"""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text).replace("\\\\", "\\\\\\\\").replace('"', "`")

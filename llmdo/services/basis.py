@@ -1,0 +1,213 @@
+"""What a run goes on with: the workspace as it is now, or the sources that the run began with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass, replace
+from llmdo.graph.inventory import governing_files
+from llmdo.journal import JournalError
+from llmdo.journal.binding import differences
+from llmdo.journal.commands import doubt
+from llmdo.journal.sources import prompts_as_text, sources_of, unpack
+from llmdo.journal.summary import failed, unfinished
+from llmdo.services import locking
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal import Journal
+    from llmdo.journal.binding import Binding
+    from llmdo.workspace.project import Project
+
+Origin = Literal["workspace", "run"]
+Tell = Callable[[str], None]
+"""Takes a line for the person who waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What runs."""
+
+    graph: Graph
+    prompts: Mapping[str, str]
+    code: Path | None = None
+    """The folder that Python is loaded from; None: the workspace."""
+    accepted: tuple[str, ...] = ()
+    """What differs from what the run began with, a sentence each, and may."""
+
+
+def of_workspace(
+    binding: Binding, project: Project, graph: Graph, accepted: Sequence[str], others: Sequence[str]
+) -> Basis:
+    """The workspace, whose graph is `graph`; `others` are ways to go on where it is not what it was.
+
+    Raises:
+        LlmdoError: Something differs that was not accepted; says what, all of it.
+    """
+    found = differences(binding, graph)
+    names = set(accepted)
+    if unknown := sorted(names - found.keys()):
+        raise LlmdoError(
+            f"`{unknown[0]}` is not among what changed since the run began",
+            hint=f"what did: {', '.join(found) or 'nothing'}",
+        )
+    if refused := {name: said for name, said in found.items() if name not in names}:
+        flags = " ".join(f"--allow-drift {name}" for name in refused)
+        ways = ["go back to what it was", *(one.format(flags=flags, names=list(refused)) for one in others)]
+        raise LlmdoError(
+            f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
+            hint=", or ".join(ways),
+        )
+    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(found.values()))
+
+
+def to_go_on(
+    journal: Journal,
+    binding: Binding,
+    project: Project,
+    graph: Graph,
+    accepted: Sequence[str],
+    accepting: str,
+    tell: Tell,
+) -> Basis:
+    """The workspace for a run that goes on; `accepting` is how a difference is accepted, and `tell` is told which are.
+
+    Raises:
+        LlmdoError: As `of_workspace`.
+    """
+    others = [f"accept it: {accepting}"]
+    if brings_sources(journal, binding):
+        others.append(
+            "`--sources run` runs the code that it began with, which you should have read where it was brought"
+        )
+    basis = of_workspace(binding, project, graph, accepted, others)
+    for drift in basis.accepted:
+        tell(f"warning: accepted: {drift}")
+    return basis
+
+
+def to_repeat(
+    root: Path,
+    journal: Journal,
+    binding: Binding,
+    folder: Path,
+    tell: Tell,
+    *,
+    sources: Origin,
+    reruns: bool,
+) -> Basis:
+    """What a replay needs beside the journal: code of the workspace, or of the run, written to `folder`; mostly none.
+
+    Raises:
+        LlmdoError: That differs from what ran.
+    """
+    basis = Basis(graph=binding.graph, prompts=binding.prompts)
+    if sources == "run":
+        return of_run(journal, binding, projects.read(root), folder, tell)
+    if not (reruns or _has_code(binding.graph, binding.entry)):
+        return basis
+    project = projects.read(root)
+    others = ["`--sources run` runs the code that the run began with"] * brings_sources(journal, binding)
+    of_workspace(binding, project, project.graph, (), others)
+    # A lock names what it reviewed by toolset and entry; which files that is, only the workspace tells.
+    now = project.graph
+    return replace(basis, graph=replace(basis.graph, code=now.code, importable=now.importable))
+
+
+def _has_code(graph: Graph, entry: str) -> bool:
+    """Whether code of the workspace decides what the run does, beside models and tools."""
+    started = graph.entries[entry]
+    return bool(started.function or started.use or graph.schema_sources)
+
+
+def of_run(journal: Journal, binding: Binding, project: Project, folder: Path, tell: Tell) -> Basis:
+    """What the run began with, its Python written to `folder`; tells in what it differs from the workspace.
+
+    Raises:
+        JournalError: That is not there, or is not what its lock names.
+    """
+    sources = sources_of(journal, binding)
+    if sources is None:
+        raise JournalError(
+            f"run `{journal.run}` brings no sources",
+            hint="they are kept where a run starts, and `llmdo runs export` puts them into the file",
+        )
+    unpack(sources, folder)
+    # What governs a run in this workspace is protected from it, whatever the run itself consists of.
+    code = {path: digest.of_text(text) for path, text in sources.texts.items()}
+    graph = replace(binding.graph, code=code, importable=governing_files(project.graph))
+    differing = _differing(binding, project)
+    tell(
+        "goes on with the sources of the run"
+        + (f", which differ from the workspace in: {differing}" if differing else "")
+    )
+    if sources.texts:
+        tell(f"its code is in {folder}")
+    return Basis(graph=graph, prompts=prompts_as_text(binding), code=folder)
+
+
+def brings_sources(journal: Journal, binding: Binding) -> bool:
+    """Whether the run could go on with sources of its own."""
+    try:
+        return sources_of(journal, binding) is not None
+    except JournalError:
+        return False
+
+
+def _differing(binding: Binding, project: Project) -> str:
+    try:
+        return "; ".join(differences(binding, resolved(project)).values())
+    except LlmdoError as error:  # the workspace of today cannot be resolved, which does not matter here
+        return error.message
+
+
+def resolved(project: Project) -> Graph:
+    """The graph to run: the locked one where it is current, else the sources resolved anew."""
+    return project.graph if project.is_current else locking.derive(project)
+
+
+def require_no_drift(accepted: Collection[str]) -> None:
+    """Nothing, where no difference of the workspace is accepted, with which a run with its own sources has no business.
+
+    Raises:
+        LlmdoError: Some is.
+    """
+    if accepted:
+        raise LlmdoError(
+            "`--allow-drift` is about the workspace, and `--sources run` goes on without it",
+            hint="leave one of them out",
+        )
+
+
+def require_said(journal: Journal, again: Collection[str], given_up: Collection[str]) -> None:
+    """Nothing, where it is said of each tool that may or may not have taken effect what is to be done about it.
+
+    Raises:
+        LlmdoError: It is not, or of a call of which there is nothing to say.
+    """
+    open_calls = unfinished(journal)
+    said = {*again, *given_up}
+    if unknown := sorted({*given_up} - open_calls.keys()):
+        raise LlmdoError(f"`{unknown[0]}` is no call that was started and did not finish")
+    if unknown := sorted({*again} - open_calls.keys() - failed(journal).keys()):
+        raise LlmdoError(
+            f"`{unknown[0]}` is no call that was started and did not finish, or that ended the run with an error",
+            hint="what a caller was told of has failed for good",
+        )
+    if both := sorted({*again} & {*given_up}):
+        raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
+    if waiting := {path: tool for path, tool in open_calls.items() if path not in said}:
+        calls = ", ".join(f"`{tool}` at {path}" for path, tool in waiting.items())
+        path = next(iter(waiting))
+        raise LlmdoError(
+            f"{calls}: started and not finished when the run stopped, so it may have taken effect",
+            hint=f"{doubt(journal, waiting.values())}look, then say `--again {path}` to run it again, or "
+            f"`--give-up {path}` to tell its model that nobody knows what it did",
+        )

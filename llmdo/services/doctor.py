@@ -1,0 +1,231 @@
+"""What `llmdo run` finds on this machine: what is there, what is in force, and what a workspace needs and lacks.
+
+It looks and tells names: never the value of a variable. Nothing of the workspace is run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from importlib import metadata, util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.diff.revision import git_in
+from llmdo.graph.inventory import reachable
+from llmdo.graph.models import KEYS, python_reference, recording_file
+from llmdo.journal import Runs
+from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
+from llmdo.toolsets.bubblewrap import isolate
+from llmdo.toolsets.programs import Programs
+from llmdo.version import __version__
+from llmdo.workspace import personal, project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.graph.resolved import Graph, Server
+    from llmdo.workspace.project import Project
+
+_MODULES: Mapping[str, str] = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "groq": "groq",
+    "mistral": "mistralai",
+    "mcp": "fastmcp",
+    "otel": "opentelemetry.sdk",
+}
+"""Each extra of ours with the module that it brings."""
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+GIT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that was looked at."""
+
+    section: str
+    name: str
+    state: str
+    problem: str | None = None
+    """What is missing that a run here needs, with what to do about it."""
+    hint: str | None = None
+    """How to get what is not there and not needed."""
+
+
+def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
+    """What a person finds here, and of the workspace at `root` where there is one."""
+    yield Item(section="llmdo", name="llmdo", state=__version__)
+    yield Item(section="llmdo", name="pydantic-ai", state=metadata.version("pydantic-ai-slim"))
+    yield Item(section="llmdo", name="python", state=f"{platform.python_version()} on {platform.system()}")
+    yield from (_extra(name, environ) for name in _MODULES)
+    read = project.read(root) if root else None
+    yield _git(root or Path.cwd(), environ)
+    yield _isolation(read, root or Path.cwd(), environ)
+    yield from _person(environ)
+    if root and read:
+        yield from _workspace(root, read)
+        yield from _models(root, read.graph, environ)
+        yield from _servers(root, read.graph, environ)
+
+
+def _extra(name: str, environ: Mapping[str, str]) -> Item:
+    variables = KEYS.get(name, ())
+    if not _is_installed(_MODULES[name]):
+        hint = f"`pip install 'llmdo-workspace[{name}]'`"
+        return Item(section="extras", name=name, state="not installed", hint=hint)
+    given = [variable for variable in variables if environ.get(variable)]
+    said = f"{given[0]} is set" if given else f"{' and '.join(variables)} not set"
+    return Item(section="extras", name=name, state=f"installed, {said}" if variables else "installed")
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
+
+
+def _git(here: Path, environ: Mapping[str, str]) -> Item:
+    found = git_in(environ.get("PATH", os.defpath), here)
+    if found is None:
+        return Item(section="machine", name="git", state="not there", hint="`llmdo diff` needs it")
+    try:
+        said = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=GIT_SECONDS, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return Item(section="machine", name="git", state=f"does not work: {error}")
+    return Item(section="machine", name="git", state=said.strip().removeprefix("git version "))
+
+
+def _person(environ: Mapping[str, str]) -> Iterator[Item]:
+    path = personal.path_of(environ)
+    yield Item(section="you", name="folder", state=str(path.parent))
+    try:
+        policy = personal.read(environ)
+    except LlmdoError as error:
+        yield Item(section="you", name="policy.toml", state="broken", problem=_told(error))
+        return
+    if not policy.is_there:
+        yield Item(section="you", name="policy.toml", state="none")
+        return
+    rules = "; ".join(map(str, policy.rules)) or "no rules"
+    flag = "" if policy.approve_all else "; --approve-all is forbidden"
+    yield Item(section="you", name="policy.toml", state=f"in force: {rules}{flag}")
+
+
+def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> Item:
+    """What would isolate commands, and whether the workspace can do without it."""
+    wanted = read.graph.shell.isolation if read else "auto"
+    uses_shell = read is not None and any(
+        use.name == "shell" for worker in read.graph.workers.values() for use in worker.uses
+    )
+    programs = Programs.of(environ.get("PATH", os.defpath), here)
+    is_needed = uses_shell and wanted == "require"
+    try:
+        found, _ = isolate("require" if is_needed else "auto", here, programs, (), environ)
+    except LlmdoError as error:
+        return Item(section="machine", name="isolation", state="none", problem=_told(error))
+    if found.name == "none":
+        hint = f"{found.reason}; commands are isolated by bubblewrap, where it is installed and works"
+        return Item(section="machine", name="isolation", state="none", hint=hint)
+    return Item(section="machine", name="isolation", state=str(found).removeprefix("isolation of commands: "))
+
+
+def _workspace(root: Path, read: Project) -> Iterator[Item]:
+    yield Item(section="workspace", name="folder", state=str(root))
+    found = [one for one in checks.check(read, locked=False) if one.severity == "error"]
+    hindering = [one for one in found if one.code not in ACCEPTABLE]
+    problem = (
+        f"{len(hindering)} found that stand in the way of a run; `llmdo check` shows them"
+        if hindering
+        else None
+    )
+    state = f"workers: {len(read.graph.workers)}, entries: {len(read.graph.entries)}"
+    yield Item(section="workspace", name="files", state=state, problem=problem)
+    hint = None if read.is_current else "`llmdo lock` writes it"
+    yield Item(section="workspace", name="lock", state=_lock(read), hint=hint)
+    runs = Runs(root)
+    above = next((one for one in (runs.folder, runs.folder.parent, root) if one.is_dir()), root)
+    writable = os.access(above, os.W_OK | os.X_OK)
+    yield Item(
+        section="workspace",
+        name="runs",
+        state=f"{len(runs.names())} kept" if writable else "cannot be written",
+        problem=None
+        if writable
+        else f"`{above}` cannot be written; `--no-journal` runs without journal and audit",
+    )
+
+
+def _lock(read: Project) -> str:
+    if read.is_current:
+        return "up to date"
+    if read.locked.graph:
+        return "out of date"
+    return "not there" if read.locked.state == "missing" else "unusable"
+
+
+def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
+    """The models that the entries use. Those of the workspace's own code are not made: nothing of it is run."""
+    said = ModelChoice(environment=environ.get("LLMDO_MODEL") or None)
+    source = ModelSource(aliases=graph.models, load=lambda name: name, root=root)
+    needed = {
+        model
+        for entry in graph.entries.values()
+        for name in reachable(graph, entry)
+        if (reference := choose(graph, entry, graph.workers[name], said))
+        for model in source.chain(reference)
+    }
+    for model in sorted(needed):
+        if python_reference(model):
+            yield Item(section="models", name=model, state="of the workspace's own code")
+            continue
+        if recording_file(model):
+            yield Item(
+                section="models", name=model, state="a recording: nobody is asked, and no key is needed"
+            )
+            continue
+        try:
+            source.make(model)
+        except LlmdoError as error:
+            yield Item(section="models", name=model, state="cannot be used", problem=_told(error))
+        else:
+            yield Item(section="models", name=model, state="can be asked")
+
+
+def _servers(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
+    """The MCP servers of the workspace. None is started."""
+    programs = Programs.of(environ.get("PATH", os.defpath), root)
+    for name, toolset in graph.toolsets.items():
+        if toolset.server is None:
+            continue
+        lacks = [f"`{one}` is not set" for one in _variables(toolset.server) if not environ.get(one)]
+        command = toolset.server.command
+        if command and "/" not in command:
+            try:
+                programs.find(command)
+            except LlmdoError as error:
+                lacks.insert(0, error.message)
+        state = command or "over the network"
+        yield Item(section="servers", name=name, state=state, problem="; ".join(lacks) or None)
+
+
+def _variables(server: Server) -> list[str]:
+    """The environment variables that a server is given or its address needs."""
+    names = {one for one in server.env if "=" not in one}
+    texts = (*server.env, *server.args, *server.headers, server.url or "", server.auth or "")
+    return sorted(names.union(*(_VARIABLE.findall(text) for text in texts)))
+
+
+def _told(error: LlmdoError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message

@@ -1,0 +1,508 @@
+"""llmdo from Python: entries of a workspace, or of a few files alone, run as the command line runs them."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import dataclasses
+import inspect
+import json
+import math
+import os
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
+
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.source import Source
+from llmdo.base.values import fields, replace
+from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.graph import inventory
+from llmdo.graph.resolved import Limits, Reference
+from llmdo.runtime import ModelChoice, RunOptions, new_run
+from llmdo.runtime import run as run_entry
+from llmdo.runtime.approvals.approver import approves_all
+from llmdo.runtime.recording.keeping import keeping
+from llmdo.runtime.telemetry.events import discard
+from llmdo.services import locking
+from llmdo.services.basis import resolved
+from llmdo.syntax.discovery import is_pattern
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
+from llmdo.workspace.reading import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from pydantic_ai.models import Model
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.inventory import Offer
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.runtime import Approver, RunOutcome, RunPolicy
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.workspace.personal import PersonalPolicy
+    from llmdo.workspace.project import Project
+
+    ModelSaid = str | Model | dict[str, str | Model] | None
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Kind = Literal["worker", "function", "tool"]
+Files = str | os.PathLike[str]
+
+
+class InvalidTeamError(LlmdoError, ValueError):
+    """What should be run has mistakes, each of them a finding of `check`; or the entry is not there."""
+
+    def __init__(self, message: str, *, hint: str | None = None, findings: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.findings = tuple(findings)
+
+
+def naming(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, whose error about an argument that it does not have names the nearest that it has."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    def require_known(named: Iterable[str]) -> None:
+        if unknown := next((name for name in named if name not in known), None):
+            meant = did_you_mean(unknown, known) or f"it has {', '.join(f'`{name}`' for name in known)}"
+            raise TypeError(f"`{function.__name__}` has no argument `{unknown}`: {meant}")
+
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def start(*args: P.args, **named: P.kwargs) -> Any:
+            require_known(named)
+            return await function(*args, **named)
+
+        return cast("Callable[P, R]", start)
+
+    @wraps(function)
+    def call(*args: P.args, **named: P.kwargs) -> R:
+        require_known(named)
+        return function(*args, **named)
+
+    return call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamEntry:
+    """Something that can be started, with all that it needs: checked, resolved, and the same for every run of it."""
+
+    name: str
+    kind: Kind
+    root: Path
+    graph: Graph = field(repr=False)
+    prompts: Mapping[str, str] = field(repr=False)
+    models: ModelChoice = field(default_factory=ModelChoice, repr=False)
+
+    @naming
+    async def run(
+        self,
+        input: str | Mapping[str, Any] | None = None,  # noqa: A002
+        *,
+        locked: bool = False,
+        approver: Approver | None = None,
+        policy: RunPolicy | None = None,
+        paths: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        max_depth: int | None = None,
+        on_event: Sink = discard,
+        journal: bool = False,
+    ) -> RunOutcome:
+        """How a run of it ended; None is the input that the entry has itself.
+
+        Without an `approver` nobody is asked, and what needs approval is refused. `paths` replace or add to those of
+        the manifest; `limits` and `max_depth` may only lower what the files say. With `journal` the run keeps one, as
+        those from the command line do: to be resumed, replayed and audited. Nothing of it lifts a block.
+
+        Raises:
+            LlmdoError: The run cannot start; nothing was asked of a model.
+        """
+        person = policy_for(approver)
+        options = RunOptions(
+            run=new_run(),
+            input=input if input is None or isinstance(input, str) else json.dumps(input),
+            paths=paths or {},
+            models=self.models,
+            max_depth=max_depth,
+            policy=policy,
+            approver=approver,
+            mode="reject-all" if approver is None else mode_of(approver),
+            tightening=person.rules,
+            on_event=on_event,
+            locked=locked,
+        )
+        graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
+        with self._journal(options.run or "", keeps=journal) as recorder:
+            options = dataclasses.replace(options, recorder=recorder)
+            return await run_entry(
+                graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
+            )
+
+    def _journal(self, run: str, *, keeps: bool) -> AbstractContextManager[Recorder | None]:
+        if not keeps:
+            return nullcontext()
+        if not (self.root / MANIFEST).is_file():
+            raise LlmdoError(
+                "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
+            )
+        return keeping(self.root, run, os.environ)
+
+
+class BuiltEntry(NamedTuple):
+    """What `build_entry` made of a few files."""
+
+    entry: TeamEntry
+    workers: tuple[str, ...]
+    """The workers that an entry in Python may call itself; none for a worker, whose header names them."""
+    tools: tuple[Offer, ...]
+    """Every tool that an entry in Python could come to call, its own and those of its workers."""
+
+
+@naming
+def run(
+    workspace: Files | Iterable[Files] = ".",
+    entry: str | None = None,
+    input: str | Mapping[str, Any] | None = None,  # noqa: A002
+    *,
+    model: ModelSaid = None,
+    locked: bool = False,
+    approver: Approver | None = None,
+    policy: RunPolicy | None = None,
+    paths: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    max_depth: int | None = None,
+    on_event: Sink = discard,
+    journal: bool = False,
+) -> RunOutcome:
+    """As `run_async`, for callers without an event loop.
+
+    Raises:
+        LlmdoError: As there; or it was called where an event loop runs.
+    """
+    require_no_loop("`await llmdo.run_async(...)`")
+    return asyncio.run(
+        run_async(
+            workspace,
+            entry,
+            input,
+            model=model,
+            locked=locked,
+            approver=approver,
+            policy=policy,
+            paths=paths,
+            limits=limits,
+            max_depth=max_depth,
+            on_event=on_event,
+            journal=journal,
+        )
+    )
+
+
+@naming
+async def run_async(
+    workspace: Files | Iterable[Files] = ".",
+    entry: str | None = None,
+    input: str | Mapping[str, Any] | None = None,  # noqa: A002
+    *,
+    model: ModelSaid = None,
+    locked: bool = False,
+    approver: Approver | None = None,
+    policy: RunPolicy | None = None,
+    paths: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    max_depth: int | None = None,
+    on_event: Sink = discard,
+    journal: bool = False,
+) -> RunOutcome:
+    """How a run of `entry` ended, which may be left out where there is only one, or a `main`.
+
+    `workspace` is a folder in or below a workspace, or the files of a team alone. `model` is one for all workers that
+    name none, or one for each worker by its name: references as files have them, or models of pydantic-ai. With
+    `locked` a lock that is missing or stale refuses the run.
+
+    Raises:
+        InvalidTeamError: `check` finds errors, or there is no such entry.
+        LlmdoError: The run cannot start; nothing was asked of a model.
+    """
+    started = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
+    return await started.run(
+        input,
+        locked=locked,
+        approver=approver,
+        policy=policy,
+        paths=paths,
+        limits=limits,
+        max_depth=max_depth,
+        on_event=on_event,
+        journal=journal,
+    )
+
+
+@naming
+def open_entry(
+    workspace: Files | Iterable[Files] = ".",
+    entry: str | None = None,
+    *,
+    model: ModelSaid = None,
+    locked: bool = False,
+) -> TeamEntry:
+    """An entry of a workspace, checked and ready to be run as often as one likes.
+
+    Raises:
+        InvalidTeamError: As `run_async`.
+    """
+    personal.read(os.environ)  # first: what it might forbid must not begin
+    if isinstance(workspace, str | os.PathLike):
+        root = find_root(Path(workspace))
+        project = projects.read(root)
+    else:
+        root, paths = _placed(workspace)
+        project = projects.read(root, manifest_of(paths))
+    require_sound(project, locked=locked and project.workspace.has_lock)
+    graph = resolved(project)
+    name = _only(graph) if entry is None else _known(graph, entry)
+    return _entry_of(graph, root, project.prompts, name, choice_of(model))
+
+
+@naming
+async def build_entry(
+    worker_files: Iterable[Files],
+    python_files: Iterable[Files] = (),
+    model: str | Model | None = None,
+    entry_name: str = "main",
+) -> BuiltEntry:
+    """The entry of that name among some files: a worker, an async function, or the tool of a toolset.
+
+    The folder that holds all of them is the workspace, whose manifest says nothing but which they are. A function or
+    a tool may call every worker among them. `model` is that of the entry alone, not of those that it delegates to: of
+    the worker, or of the workers that a function calls and that name none.
+
+    Raises:
+        InvalidTeamError: There is no such entry or more than one, or `check` finds errors: two workers of one name, a
+            name that is neither a toolset nor a worker, and so on.
+    """
+    return await asyncio.to_thread(_build, [*worker_files, *python_files], model, entry_name)
+
+
+def _build(files: Sequence[Files], model: str | Model | None, name: str) -> BuiltEntry:
+    root, paths = _placed(files)
+    manifest = manifest_of(paths)
+    project = projects.read(root, manifest)
+    require_sound(project)
+    project = with_entry(project, root, manifest, name)
+    require_sound(project)
+    graph = locking.derive(project)
+    entry = graph.entries[name]
+    made = choice_of(model)
+    if model is not None and entry.worker is not None:
+        made = dataclasses.replace(made, by_worker={entry.worker.name: made.default or ""}, default=None)
+    elif made.default is not None:
+        entry = replace(entry, model=Reference(made.default, entry.at))
+        graph = replace(graph, entries={**graph.entries, name: entry})
+        made = dataclasses.replace(made, default=None)
+    built = _entry_of(graph, root, project.prompts, name, made)
+    if built.kind == "worker":
+        return BuiltEntry(built, (), ())
+    return BuiltEntry(built, tuple(call.name for call in entry.calls), inventory.list_tools(graph, entry))
+
+
+def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
+    """`project`, which is sound and whose `manifest` says no more than its files, with the entry of that name.
+
+    Raises:
+        InvalidTeamError: There is no such entry, or more than one.
+    """
+    start = _start_of(project, name)
+    if start is None:
+        return project
+    calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
+    called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
+    text = f"{manifest.text}\n[entries.{json.dumps(name)}]\n{start}{called}"
+    return projects.read(root, Source(manifest.path, text))
+
+
+def _start_of(project: Project, name: str) -> str | None:
+    """What the manifest would say that the entry `name` starts; None where a worker says so itself.
+
+    Raises:
+        InvalidTeamError: Nothing has that name, or several things have.
+    """
+    graph = project.graph
+    found = [f'worker = "{name}"\n'] if name in graph.workers else []
+    for path, module in project.workspace.modules.items():
+        if path in project.workspace.toolset_modules:
+            tree = ast.parse(module.source.text)
+            if any(_is_function(node, name) for node in tree.body):
+                found.append(f'function = "{path}:{name}"\n')
+    tools = [toolset.name for toolset in graph.toolsets.values() if name in toolset.tools]
+    found += [f'tool = "{toolset}.{name}"\n' for toolset in tools]
+    if not found:
+        known = {*graph.workers, *(tool for one in graph.toolsets.values() for tool in one.tools)}
+        raise InvalidTeamError(f"there is no entry `{name}`", hint=did_you_mean(name, known))
+    if len(found) > 1:
+        told = " and ".join(one.strip().replace(" = ", " ").replace('"', "`") for one in found)
+        raise InvalidTeamError(f"the entry `{name}` could be {told}", hint="rename one of them")
+    return None if name in graph.entries else found[0]
+
+
+def _is_function(node: ast.stmt, name: str) -> bool:
+    """Whether a statement makes an entry's function of that name; what is decorated is a tool or something else."""
+    return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list
+
+
+def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:
+    """The folder that holds all of some files, and their paths in it.
+
+    Raises:
+        InvalidTeamError: There are none, one does not exist, or one is of no kind that a team is made of.
+    """
+    given = list(dict.fromkeys(Path(file).absolute() for file in files))
+    if not given:
+        raise InvalidTeamError("no files were given")
+    for path in given:
+        if not path.is_file():
+            raise InvalidTeamError(f"there is no file `{path.name}`")
+        if not path.name.endswith((*WORKER_ENDINGS, ".py")):
+            raise InvalidTeamError(f"`{path.name}` is neither a worker file nor a Python file")
+    root = Path(os.path.commonpath([path.parent for path in given]))
+    paths = [path.relative_to(root).as_posix() for path in given]
+    if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
+        raise InvalidTeamError(f"`{odd}` cannot be run by its path", hint="rename it")
+    return root, paths
+
+
+def require_sound(project: Project, *, locked: bool = False) -> None:
+    """Nothing, where nothing hinders a run.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that do.
+    """
+    found = [
+        one
+        for one in checks.check(project, locked=locked)
+        if one.severity == "error" and one.code not in ACCEPTABLE
+    ]
+    if found:
+        told = (f"{one.at.path}: {one.message} [{one.code}]" for one in found)
+        hint = found[0].hint if len(found) == 1 else None
+        raise InvalidTeamError("; ".join(told), hint=hint, findings=found)
+
+
+def _only(graph: Graph) -> str:
+    if len(graph.entries) == 1:
+        return next(iter(graph.entries))
+    if "main" in graph.entries:
+        return "main"
+    known = ", ".join(f"`{name}`" for name in graph.entries) or "none"
+    raise InvalidTeamError("it has to be said which entry is meant", hint=f"there are {known}")
+
+
+def _known(graph: Graph, name: str) -> str:
+    if name not in graph.entries:
+        raise InvalidTeamError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
+    return name
+
+
+def _entry_of(
+    graph: Graph, root: Path, prompts: Mapping[str, str], name: str, models: ModelChoice
+) -> TeamEntry:
+    if unknown := next((worker for worker in models.by_worker if worker not in graph.workers), None):
+        raise InvalidTeamError(
+            f"`model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
+        )
+    entry = graph.entries[name]
+    return TeamEntry(name=name, kind=_kind_of(entry), root=root, graph=graph, prompts=prompts, models=models)
+
+
+def _kind_of(entry: Entry) -> Kind:
+    return "worker" if entry.worker else "tool" if entry.tool else "function"
+
+
+def choice_of(model: ModelSaid) -> ModelChoice:
+    """What the caller says about models; one that is given as itself goes by a reference of its own."""
+    given = model if isinstance(model, dict) else {}
+    made: dict[str, Model] = {}
+
+    def reference(one: str | Model) -> str:
+        if isinstance(one, str):
+            return one
+        name = f"{one.model_id} (given)"
+        made[name] = one
+        return name
+
+    by_worker = {worker: reference(one) for worker, one in given.items()}
+    default = None if model is None or isinstance(model, dict) else reference(model)
+    return ModelChoice(
+        by_worker=by_worker, default=default, environment=os.environ.get("LLMDO_MODEL") or None, made=made
+    )
+
+
+def require_no_loop(hint: str) -> None:
+    """Nothing, where no event loop runs; `hint` says what to call where one does.
+
+    Raises:
+        LlmdoError: One runs.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise LlmdoError("an event loop runs here already", hint=hint)
+
+
+def require_limits(limits: Limits) -> None:
+    """Nothing, where these are limits.
+
+    Raises:
+        TypeError: They are something else.
+        LlmdoError: One is not a number above 0.
+    """
+    if not isinstance(limits, Limits):
+        raise TypeError("`limits` is a `llmdo.Limits`, such as `llmdo.Limits(requests=10)`")
+    for one in fields(Limits):
+        value = getattr(limits, one.name)
+        if value is not None and not 0 < value < math.inf:
+            raise LlmdoError(f"`limits` does not set `{one.name}` to a number above 0")
+
+
+def policy_for(approver: Approver | None) -> PersonalPolicy:
+    """The person's own policy, under which this approver may answer.
+
+    Raises:
+        LlmdoError: It may not, or nobody knows what the policy forbids.
+    """
+    person = personal.read(os.environ)
+    if not person.approve_all and approves_all(approver):
+        raise LlmdoError(
+            "`ApproveAll` is forbidden on this machine", hint=f"by `approve-all = false` in `{person.path}`"
+        )
+    return person
+
+
+def mode_of(approver: Approver) -> str:
+    """Who answers, in words for the audit."""
+    return f"{type(approver).__name__}, from Python"
+
+
+def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
+    """The graph with the limits of an entry lowered to `limits` where those are lower."""
+    require_limits(limits)
+    entry = graph.entries[name]
+    lower = {}
+    for one in fields(Limits):
+        both = [
+            value
+            for value in (getattr(entry.limits, one.name), getattr(limits, one.name))
+            if value is not None
+        ]
+        lower[one.name] = min(both, default=None)
+    entry = replace(entry, limits=Limits(**lower))
+    return replace(graph, entries={**graph.entries, name: entry})

@@ -1,0 +1,164 @@
+"""The facts that only running a workspace's own code, or asking its servers, can tell; each in a child process."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
+from llmdo.graph import servers
+from llmdo.graph.facts import ToolsetFacts
+from llmdo.graph.inventory import governing_files
+from llmdo.reach import Analysis
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.isolation import inspect_toolsets
+from llmdo.toolsets.problems import Problems
+from llmdo.workspace import lock
+from llmdo.workspace.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.graph.facts import Facts
+    from llmdo.graph.resolved import Graph, Toolset
+    from llmdo.workspace.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What a lock would say, and what a person should be told about how that is known."""
+
+    graph: Graph
+    notes: tuple[str, ...] = ()
+
+
+def derive(project: Project, *, anew: bool = False) -> Graph:
+    """The graph of `project` with facts about all its Python toolsets.
+
+    What the lock knows of a source that has not changed is kept, so that a lock after an edit of a prompt starts
+    nothing; with `anew` it is not believed. No MCP server is asked: what the lock knows of one is kept.
+
+    Raises:
+        LlmdoError: a toolset module cannot be imported; all such modules are named.
+    """
+    return resolve(project.workspace, {**_of_servers(project), **_of_python(project, anew=anew)[0]})
+
+
+def derive_with_servers(
+    project: Project, *, anew: bool = False, offline: bool = False, environ: Mapping[str, str] | None = None
+) -> Derived:
+    """What `derive` returns, with what the MCP servers say now.
+
+    Nothing but its server knows what a server says, so all are asked each time. With `offline` none is, and what
+    the lock knows is kept.
+
+    Raises:
+        LlmdoError: As above, or a server cannot be asked; of several, all are told.
+    """
+    in_python, unsealed = _of_python(project, anew=anew)
+    known = {**_of_servers(project), **in_python}
+    notes = _unsealed(unsealed)
+    toolsets = [one for one in project.graph.toolsets.values() if one.server]
+    if not toolsets:
+        return Derived(graph=resolve(project.workspace, known), notes=notes)
+    if offline:
+        return Derived(graph=resolve(project.workspace, known), notes=(*notes, *_kept(toolsets, known)))
+    found, problems = _asked(project, toolsets, os.environ if environ is None else environ)
+    if problems:
+        raise Problems(problems)
+    graph = resolve(project.workspace, {**known, **found})
+    return Derived(graph=graph, notes=(*notes, *proposals(graph)))
+
+
+def _unsealed(reason: str) -> tuple[str, ...]:
+    if not reason:
+        return ()
+    return (f"the toolset modules were imported without isolation ({reason}): they could do what you can",)
+
+
+def read_by_importing(project: Project, *, anew: bool = False) -> Project:
+    """`project` with the toolsets that only importing its modules shows.
+
+    Raises:
+        LlmdoError: A toolset module cannot be imported.
+    """
+    graph = derive(project, anew=anew)
+    return replace(project, graph=graph, analysis=Analysis(graph))
+
+
+def _asked(
+    project: Project, toolsets: Sequence[Toolset], environ: Mapping[str, str]
+) -> tuple[dict[str, ToolsetFacts], list[LlmdoError]]:
+    from llmdo.toolsets.launch import Launcher  # two seconds, for workspaces that have servers
+    from llmdo.toolsets.mcp import list_servers
+
+    root = project.workspace.root
+    with Root.open(root) as files:
+        launcher = Launcher(root=root, files=files, governing=governing_files(project.graph), environ=environ)
+        said = list_servers(toolsets, launcher)
+    found = {servers.key_of(name): facts for name, facts in said.items() if isinstance(facts, ToolsetFacts)}
+    problems = [
+        LlmdoError(
+            error.message, hint=error.hint or "`llmdo lock --offline` keeps what is known", at=error.at
+        )
+        for error in said.values()
+        if isinstance(error, LlmdoError)
+    ]
+    return found, problems
+
+
+def _kept(toolsets: Sequence[Toolset], known: Facts) -> Iterator[str]:
+    for toolset in toolsets:
+        facts = known.get(servers.key_of(toolset.name))
+        if facts is None:
+            yield f"the MCP server `{toolset.name}` was never asked: until `llmdo lock` asks it, none of its tools runs"
+        else:
+            yield f"the MCP server `{toolset.name}` was not asked: what it says is as it was locked"
+
+
+def proposals(graph: Graph) -> Iterator[str]:
+    """For each server whose tools the manifest says nothing about, what its hints would make of them.
+
+    They are its own claims: a person who believes them copies the line.
+    """
+    for toolset in graph.toolsets.values():
+        lines = [
+            f"{json.dumps(tool.name)} = {json.dumps(proposed)}"
+            for tool in toolset.tools.values()
+            if tool.definition and (proposed := servers.proposed(toolset, tool))
+        ]
+        if lines:
+            yield (
+                f"the MCP server `{toolset.name}` claims to only read with {_some(len(lines))}; who believes it writes "
+                f"in [toolsets.{toolset.name}]: capabilities = {{ {', '.join(lines)} }}"
+            )
+
+
+def _some(tools: int) -> str:
+    return f"{tools} tool{'s' if tools > 1 else ''}"
+
+
+def _of_servers(project: Project) -> Facts:
+    known = lock.facts(project.locked.graph, project.graph)
+    return {key: facts for key, facts in known.items() if facts.identity}
+
+
+def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
+    """What is known, and why the code was not kept apart while it was found out; empty where it was."""
+    workspace = project.workspace
+    before = None if anew else project.locked.graph
+    known = {key: facts for key, facts in lock.facts(before, project.graph).items() if not facts.identity}
+    references = {
+        toolset.name: toolset.python
+        for toolset in project.graph.toolsets.values()
+        if toolset.python and toolset.python not in known
+    }
+    unchanged = before.modules if before else {}
+    modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
+    if not references and not modules:
+        return known, ""
+    found = inspect_toolsets(workspace.root, modules, references, code=project.graph.code)
+    return {**known, **found.facts}, found.unsealed

@@ -1,0 +1,100 @@
+"""`check --fix`: the safe edits that findings offer, made in the files, and a stale lock written anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.diagnostic import shown
+from llmdo.render.findings import place
+from llmdo.scaffold import files
+from llmdo.services import locking
+from llmdo.syntax import discovery
+from llmdo.workspace import lock, project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic, Fix
+    from llmdo.base.source import Span
+
+MAX_ROUNDS = (
+    5  # an edit may uncover another mistake; more rounds than this are two edits that undo each other
+)
+
+_BOM = "\ufeff"
+
+
+def mend(root: Path) -> Iterator[str]:
+    """Mends what is certain in the workspace at `root`; says each edit, and before it relocks, that it will.
+
+    A stale lock is written anew only where nothing but notes is found besides. That imports toolset modules in a
+    child process, as `llmdo lock` does.
+
+    Raises:
+        LlmdoError: a file cannot be written, or a toolset module cannot be imported.
+    """
+    for _ in range(MAX_ROUNDS):
+        edited = False
+        for path, fixes in _by_path(_found(project.read(root))):
+            for fix in _apply(root, path, fixes):
+                edited = True
+                yield f"fixed {place(fix.at)}: `{shown(fix.before)}` is `{shown(fix.text)}` now"
+        if not edited:
+            break
+    read = project.read(root)
+    stale = {finding.code for finding in _found(read) if finding.severity != "note"} == {"LDO401"}
+    if stale and not read.locked.is_newer:
+        yield "the lock is stale: writing it anew, which imports toolset modules in a child process"
+        lock.write(root, locking.derive(read))
+
+
+def _found(read: project.Project) -> tuple[Diagnostic, ...]:
+    return checks.reported(read, checks.check(read))
+
+
+def _by_path(findings: Iterable[Diagnostic]) -> Iterable[tuple[str, list[Fix]]]:
+    fixes: dict[str, list[Fix]] = {}
+    for finding in findings:
+        if finding.fix and finding.fix.safe:
+            fixes.setdefault(finding.fix.at.path, []).append(finding.fix)
+    return fixes.items()
+
+
+def _apply(root: Path, path: str, fixes: Sequence[Fix]) -> list[Fix]:
+    """Makes those edits in one write that overlap no earlier one and still find what they replace; returns them.
+
+    Every other byte of the file stays: line ends, a byte-order mark, white space.
+    """
+    content = discovery.read(root, path)
+    if isinstance(content, discovery.Refused):
+        return []
+    text = content.decode("utf-8")
+    made: list[Fix] = []
+    parts: list[str] = []
+    done = 0
+    for start, end, fix in sorted(_stretches(text, fixes), key=lambda stretch: stretch[:2]):
+        if start >= done and text[start:end] == fix.before:
+            parts += (text[done:start], fix.text)
+            done = end
+            made.append(fix)
+    if made:
+        files.write(root, path, "".join((*parts, text[done:])).encode("utf-8"))
+    return made
+
+
+def _stretches(text: str, fixes: Iterable[Fix]) -> Iterator[tuple[int, int, Fix]]:
+    """Where the spans of `fixes` start and end in `text`, the file as it is on the disk."""
+    first = len(_BOM) if text.startswith(_BOM) else 0
+    starts = [first]
+    for line in text[first:].split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    for fix in fixes:
+        span: Span | None = fix.at.span
+        if span and span.end_line < len(starts):
+            yield (
+                starts[span.line - 1] + span.column - 1,
+                starts[span.end_line - 1] + span.end_column - 1,
+                fix,
+            )

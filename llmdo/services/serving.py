@@ -1,0 +1,300 @@
+"""Entries as the tools of an MCP server: any client of the protocol can use a governed team of agents."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import socket
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.runtime import Answer, RunOptions, new_run, run
+from llmdo.runtime.approvals.drawing import describe
+from llmdo.runtime.signatures import PlainInput, signatures_of
+from llmdo.runtime.telemetry.events import (
+    ModelResponded,
+    ToolCalled,
+    ToolFinished,
+    WorkerFinished,
+    WorkerStarted,
+)
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.python import Modules
+from llmdo.version import __version__
+
+try:
+    import mcp_types as wire
+    import uvicorn
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+except ImportError as missing:
+    raise LlmdoError(
+        "serving MCP needs the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'"
+    ) from missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.runtime import Question, RunOutcome
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.signatures import Signature
+    from llmdo.runtime.telemetry.events import Event
+
+    Watched = Callable[[str], AbstractContextManager["Recorder | None"]]
+    """Given the id of a run: what keeps it while it lasts."""
+
+COLUMNS = 100  # of a question
+_YES = {
+    "type": "object",
+    "properties": {"allow": {"type": "boolean", "title": "Allow this call", "default": False}},
+    "required": ["allow"],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One entry as a tool."""
+
+    entry: Entry
+    signature: Signature | None
+    """Of its worker; None where a function or a tool takes text."""
+    description: str
+
+    @property
+    def tool(self) -> wire.Tool:
+        """What clients are told."""
+        schema = (
+            self.signature.takes.schema(files=False) if self.signature else PlainInput().schema(files=False)
+        )
+        if self.entry.input is not None and self._takes_text:
+            schema = {**schema, "required": []}
+        gives = self.signature.gives.model_json_schema() if self.signature and self.signature.gives else None
+        is_object = gives is not None and gives.get("type") == "object"
+        return wire.Tool(
+            name=self.entry.name,
+            description=self.description,
+            input_schema=schema,
+            output_schema=gives if is_object else None,
+        )
+
+    @property
+    def _takes_text(self) -> bool:
+        return self.signature is None or isinstance(self.signature.takes, PlainInput)
+
+    def input(self, arguments: Mapping[str, Any]) -> str | None:
+        """The input of a run that is called with `arguments`; None where the entry's own holds.
+
+        Raises:
+            LlmdoError: They are not what it takes.
+        """
+        if not self._takes_text:
+            return json.dumps(arguments)
+        text = arguments.get("input")
+        if set(arguments) - {"input"} or not (text is None or isinstance(text, str)):
+            raise LlmdoError(f"`{self.entry.name}` takes one argument, the text `input`")
+        return text
+
+    def result(self, outcome: RunOutcome) -> wire.CallToolResult:
+        """What a client is given of a finished run."""
+        if outcome.status != "completed" or outcome.output is None:
+            return _failure(outcome.error or "the run did not complete")
+        structured = None
+        if self.tool.output_schema is not None:
+            structured = json.loads(outcome.output)
+        return wire.CallToolResult(content=[_text(outcome.output)], structured_content=structured)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """The entries of one workspace, for as long as they are offered."""
+
+    graph: Graph
+    root: Path
+    prompts: Mapping[str, str]
+    offers: Mapping[str, Offer]
+    options: RunOptions
+    """What holds for every run."""
+    watched: Watched
+
+    def server(self) -> Server[Any]:
+        """The server of the protocol."""
+        return Server(
+            "llmdo",
+            version=__version__,
+            title=self.graph.settings.name,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
+
+    async def _list(
+        self, ctx: ServerRequestContext[Any], params: wire.PaginatedRequestParams | None
+    ) -> wire.ListToolsResult:
+        del ctx, params
+        return wire.ListToolsResult(tools=[offer.tool for offer in self.offers.values()])
+
+    async def _call(
+        self, ctx: ServerRequestContext[Any], params: wire.CallToolRequestParams
+    ) -> wire.CallToolResult:
+        offer = self.offers.get(params.name)
+        if offer is None:
+            return _failure(f"there is no entry `{params.name}`")
+        try:
+            text = offer.input(params.arguments or {})
+            return offer.result(await self._run(offer, text, ctx.session))
+        except LlmdoError as error:
+            return _failure(str(error))
+
+    async def _run(self, offer: Offer, text: str | None, session: ServerSession) -> RunOutcome:
+        run_id = new_run()
+        progress = Progress(session)
+        reporting = asyncio.ensure_future(progress.report())
+        try:
+            with self.watched(run_id) as recorder:
+                options = replace(
+                    self.options,
+                    run=run_id,
+                    input=text,
+                    approver=Elicitation(session),
+                    on_event=progress,
+                    recorder=recorder,
+                )
+                return await run(
+                    self.graph, root=self.root, prompts=self.prompts, entry=offer.entry.name, options=options
+                )
+        finally:
+            reporting.cancel()
+
+
+class Progress:
+    """Tells the client of each step of a run, in its own time."""
+
+    def __init__(self, session: ServerSession) -> None:
+        self._session = session
+        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+
+    def __call__(self, event: Event) -> None:
+        """Takes in one event; the log and the audit have what is left out here."""
+        if message := _step(event):
+            self._waiting.put_nowait(message)
+
+    async def report(self) -> None:
+        """Sends what was taken in, until it is cancelled."""
+        steps = 0
+        while True:
+            message = await self._waiting.get()
+            steps += 1
+            await self._session.report_progress(steps, message=message)
+
+
+def _step(event: Event) -> str | None:
+    match event:
+        case WorkerStarted():
+            return f"{event.path} ..."
+        case ToolCalled():
+            return f"{event.path}"
+        case ToolFinished():
+            return f"{event.path}: {event.outcome}"
+        case ModelResponded():
+            return f"{event.path}: {event.model} answers"
+        case WorkerFinished():
+            return f"{event.path}: {'failed' if event.error else 'done'}"
+    return None
+
+
+class Elicitation:
+    """Puts each question to the person at the client, where it can show one; else the answer is no."""
+
+    def __init__(self, session: ServerSession) -> None:
+        self._session = session
+        self._asking = asyncio.Lock()  # one question at a time: a person reads one
+
+    async def ask(self, question: Question) -> Answer:
+        """The answer of the person at the client."""
+        if question.terminal_only:
+            return Answer(allowed=False, by="client", reason="only a person at a terminal may allow this")
+        capabilities = self._session.client_capabilities
+        if capabilities is None or capabilities.elicitation is None or not self._session.can_send_request:
+            return Answer(allowed=False, by="reject-all", reason="the client cannot ask anybody")
+        message = "\n".join(describe(question, COLUMNS, folded=False))
+        async with self._asking:
+            said = await self._session.elicit_form(message, _YES)
+        allowed = said.action == "accept" and (said.content or {}).get("allow") is True
+        return Answer(
+            allowed=allowed, by="client", reason="" if allowed else "the person at the client said no"
+        )
+
+
+def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer]:
+    """The entries of these names, all where none is given, as tools. Models of typed inputs are imported.
+
+    Raises:
+        LlmdoError: There is no such entry, or a model cannot be imported.
+    """
+    chosen = tuple(names) or tuple(graph.entries)
+    for name in chosen:
+        if name not in graph.entries:
+            raise LlmdoError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
+    found: dict[str, Offer] = {}
+    with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
+        for name in sorted(chosen):
+            entry = graph.entries[name]
+            worker = graph.workers.get(entry.worker.name) if entry.worker else None
+            found[name] = Offer(
+                entry=entry,
+                signature=signatures_of(graph, [worker.name], modules)[worker.name] if worker else None,
+                description=(worker and worker.description)
+                or f"Runs the entry {name} of {graph.settings.name}.",
+            )
+    return found
+
+
+async def serve_stdio(service: Service) -> None:
+    """Serves the client at stdin and stdout until it leaves."""
+    server = service.server()
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+async def serve_http(service: Service, port: int, token: str, ready: Callable[[int], None]) -> None:
+    """Serves clients that know `token` at 127.0.0.1 until it is cancelled; `ready` is told the port."""
+    app = _Guarded(service.server().streamable_http_app(host="127.0.0.1"), token)
+    listening = socket.create_server(("127.0.0.1", port))
+    config = uvicorn.Config(app, log_level="critical", lifespan="on")
+    ready(listening.getsockname()[1])
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+class _Guarded:
+    """An application that answers only who knows the token: other people have accounts on this machine as well."""
+
+    def __init__(self, app: Any, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(given, self._expected):
+                await send(
+                    {"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]}
+                )
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await self._app(scope, receive, send)
+
+
+def _text(text: str) -> wire.TextContent:
+    return wire.TextContent(type="text", text=text)
+
+
+def _failure(why: str) -> wire.CallToolResult:
+    return wire.CallToolResult(content=[_text(why)], is_error=True)

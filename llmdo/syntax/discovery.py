@@ -1,0 +1,377 @@
+"""Which files of a workspace a list of globs names, and how a file of it is read.
+
+Everything stays inside the workspace: no link is followed, only regular files are opened, and sizes are
+bounded before anything is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import unicodedata
+from typing import TYPE_CHECKING
+
+from llmdo.base import cache
+from llmdo.base.diagnostic import Related, finding
+from llmdo.base.source import Location, Source, Span
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from llmdo.base.cache import Seen
+    from llmdo.base.diagnostic import Diagnostic
+
+MAX_FILE = 1024 * 1024  # bytes: a prompt or a manifest beyond it is a mistake
+MAX_DEEP = 2  # `**` in one glob: matching takes a power of it
+MAX_ENTRIES = 200_000  # of one walk: more is a glob that swallowed a data folder
+MAX_GLOBS = 100  # in one list: every file is compared with each
+MAX_IGNORE = 64 * 1024  # bytes of a `.gitignore`
+MAX_IGNORE_LINES = 1_000
+MAX_STARS = 3  # in one name of a `.gitignore`: matching takes a power of them
+
+GITIGNORE = ".gitignore"
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a path of the workspace could not be read."""
+
+    code: str
+    reason: str
+    """To follow the path's name in a sentence."""
+
+
+_READING = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
+
+_NOT_A_FILE = Refused("LDO105", "is not a regular file")
+_UNFIT = re.compile("^~|[*?\\[\\]\\\\:\\x00-\\x1f\\x7f\\ud800-\\udfff]")
+_UNFIT_NAME = Refused(
+    "LDO105",
+    "has a name that no rule and no lock can say: a control character, one of `*?[]:~`, or not UTF-8",
+)
+
+
+def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None) -> bytes | Refused:
+    """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link.
+
+    What is looked at on the way is noted in `seen`, as in all functions of this module.
+    """
+    refused = _examine(root, path, seen)
+    if isinstance(refused, Refused):
+        return refused
+    try:
+        descriptor = os.open(f"{root}/{path}", _READING)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return _NOT_A_FILE
+            content = os.read(descriptor, min(found.st_size, limit) + 1)
+            # Most files come at once; one that grows meanwhile, or is longer than it says, needs more looks.
+            while len(content) != found.st_size and len(content) <= limit:
+                more = os.read(descriptor, limit + 1 - len(content))
+                if not more:
+                    break
+                content += more
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return Refused("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
+    if len(content) > limit:
+        return Refused("LDO105", f"is larger than {limit // 1024:,} KiB")
+    return content
+
+
+def exists(root: Path, path: str, seen: Seen | None = None) -> Refused | None:
+    """None where a file or folder of the workspace stands at `path`, reached through no link."""
+    found = _examine(root, path.rstrip("/"), seen)
+    return found if isinstance(found, Refused) else None
+
+
+def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refused:
+    """What stands at `path`; every folder on the way is looked at, so that a link anywhere is refused."""
+    names = path.split("/")
+    at = base = str(root)
+    if seen is not None and "." not in seen:
+        _note(seen, base, "")
+    for number, name in enumerate(names, 1):
+        if name in ("", ".", "..") or "\\" in name or "\0" in name:
+            return Refused("LDO107", "is not a path inside the workspace")
+        at = f"{at}/{name}"
+        if seen is not None and number < len(names) and _is_folder(seen.get(at[len(base) + 1 :])):
+            continue  # it was looked at before
+        try:
+            found = os.lstat(at)
+        except FileNotFoundError:
+            return Refused("LDO106", "does not exist")
+        except (OSError, ValueError):
+            return Refused("LDO106", "cannot be reached")
+        if seen is not None:
+            seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.packed(found))
+        if stat.S_ISLNK(found.st_mode):
+            link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
+            return Refused("LDO107", f"{link}, which llmdo does not follow")
+    return found
+
+
+def _is_folder(known: bytes | None) -> bool:
+    return known is not None and stat.S_ISDIR(cache.mode_of(known))
+
+
+def _note(seen: Seen, base: str, folder: str) -> None:
+    """Notes a folder whose content matters: what is in it, or what is not."""
+    if (path := folder or ".") not in seen:
+        seen[path] = cache.packed(os.lstat(f"{base}/{path}"))
+
+
+def read_source(
+    root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None
+) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """The text at `path`: UTF-8 with or without byte-order mark, any line ends; empty beside its problem."""
+    content = read(root, path, limit=limit, seen=seen)
+    if isinstance(content, Refused):
+        return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
+    return decode(path, content)
+
+
+def decode(path: str, content: bytes) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """`content` as a source; where it is not UTF-8 text, an empty one beside the problem."""
+    try:
+        text = content.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8-sig")
+        at = Source(path, before).span_between(len(before), len(before))
+        span = Span(at.line, at.column, at.line, at.column + 1)
+        return Source(path, ""), (
+            finding("LDO105", Location(path, span), f"`{path}` is not UTF-8 text", hint="save it as UTF-8"),
+        )
+    if "\0" in text:
+        return Source(path, ""), (finding("LDO105", Location(path), f"`{path}` is binary, not text"),)
+    return Source(path, text.replace("\r\n", "\n") if "\r" in text else text), ()
+
+
+def is_pattern(text: str) -> bool:
+    """Whether `text` is a glob rather than the path of one file."""
+    return _WILDCARD.search(text) is not None
+
+
+def is_useful(pattern: str) -> bool:
+    """Whether `pattern` is a glob that can be looked for."""
+    return is_pattern(pattern) and not leaves(pattern) and pattern.split("/").count("**") <= MAX_DEEP
+
+
+def leaves(pattern: str) -> bool:
+    """Whether a glob, or the path of a file, leads out of the workspace."""
+    return pattern.startswith(("/", "~")) or "\\" in pattern or ".." in pattern.split("/") or "\0" in pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a glob names."""
+
+    paths: list[str]
+    """The files, as sorted POSIX paths."""
+    refused: list[tuple[str, Refused]]
+    """What it names besides and llmdo does not read, such as links; and folders that could not be looked into."""
+
+
+def find(
+    root: Path, patterns: Iterable[str], ignored: Callable[[str], bool], seen: Seen | None = None
+) -> dict[str, Found]:
+    """What each of the globs `patterns` names below `root`.
+
+    `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
+    holds are left out; a folder that is one of these, or a link, is not entered.
+    """
+    found = {pattern: Found([], []) for pattern in patterns}
+    groups: dict[str, list[str]] = {}
+    for pattern in found:
+        groups.setdefault(_start(pattern), []).append(pattern)
+    for start, together in groups.items():
+        if start and (refused := exists(root, start, seen)):
+            if refused.code != "LDO106":
+                found[together[0]].refused.append((start, refused))
+            continue
+        wanted = [(found[pattern], re.compile(translate(pattern))) for pattern in together]
+        depth = None if any("**" in one.split("/") for one in together) else max(map(_levels, together))
+        for path, refused in _walk(root, start, depth, ignored, seen):
+            if path.endswith("/"):
+                wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
+                continue
+            matching = [one for one, expression in wanted if expression.fullmatch(path)]
+            if not matching or ignored(path):
+                continue
+            refused = refused or unfit(path)
+            for one in matching:
+                if refused:
+                    one.refused.append((path, refused))
+                else:
+                    one.paths.append(path)
+    for one in found.values():
+        one.paths.sort()
+        one.refused.sort(key=lambda pair: pair[0])
+    return found
+
+
+def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
+    """What lies in a folder that exists, sorted; nothing where it cannot be listed."""
+    try:
+        if seen is not None:
+            _note(seen, str(root), folder)
+        return sorted(os.listdir(root / folder))  # noqa: PTH208  # the names alone, and many
+    except OSError:
+        return []
+
+
+def unfit(path: str) -> Refused | None:
+    """Why a file with this name cannot be part of a workspace; None where it can."""
+    return _UNFIT_NAME if _UNFIT.search(path) else None
+
+
+def case_collisions(paths: Iterable[str]) -> Iterator[Diagnostic]:
+    """Findings about files that some file systems cannot tell apart."""
+    first: dict[str, str] = {}
+    for path in sorted(set(paths)):
+        folded = unicodedata.normalize("NFC", path).casefold()
+        if (other := first.setdefault(folded, path)) != path:
+            yield finding(
+                "LDO108",
+                Location(path),
+                f"`{path}` and `{other}` are equal but for case, so some systems cannot hold both",
+                related=[Related(Location(other), "the other file")],
+            )
+
+
+def _start(pattern: str) -> str:
+    """The folder in which everything lies that the glob can name."""
+    *folders, _ = pattern.split("/")
+    fixed = next((number for number, folder in enumerate(folders) if is_pattern(folder)), len(folders))
+    return "/".join(folders[:fixed])
+
+
+def _levels(pattern: str) -> int:
+    return pattern.count("/") + 1
+
+
+def _walk(
+    root: Path, start: str, depth: int | None, ignored: Callable[[str], bool], seen: Seen | None
+) -> Iterator[tuple[str, Refused | None]]:
+    """Every file, with why it cannot be read where that is so; and folders, with a slash, that cannot be listed."""
+    folders = [start]
+    count = 0
+    while folders:
+        folder = folders.pop()
+        try:
+            if seen is not None:
+                _note(seen, str(root), folder)
+            with os.scandir(root / folder if folder else root) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > MAX_ENTRIES:
+                        yield (
+                            f"{start}/",
+                            Refused("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
+                        )
+                        return
+                    if entry.name.startswith("."):
+                        continue
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if (depth is None or _levels(path) < depth) and not ignored(path + "/"):
+                            folders.append(path)
+                    elif entry.is_symlink():
+                        yield path, Refused("LDO107", "is a link, which llmdo does not follow")
+                    elif entry.is_file(follow_symlinks=False):
+                        yield path, None
+                    else:
+                        yield path, _NOT_A_FILE
+        except FileNotFoundError:
+            continue  # it was removed meanwhile
+        except OSError as error:
+            yield f"{folder}/", Refused("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
+
+
+def translate(pattern: str) -> str:
+    """The regular expression of a glob over POSIX paths."""
+    parts: list[str] = []
+    segments = pattern.split("/")
+    for number, segment in enumerate(segments):
+        last = number == len(segments) - 1
+        if segment == "**":
+            parts.append(".*" if last else "(?:[^/]+/)*")
+            continue
+        parts.append(_segment(segment) + ("" if last else "/"))
+    return "".join(parts)
+
+
+def _segment(segment: str) -> str:
+    """One folder or file name; each `*` matches as little as it can and never again, so that no name is slow."""
+    first, *rest = re.split(r"\*+", segment)
+    out = [_fixed(first)]
+    out.extend(f"(?>[^/]*?{_fixed(piece)})" for piece in rest[:-1])
+    if rest:
+        out.append("[^/]*" + _fixed(rest[-1]))
+    return "".join(out)
+
+
+def _fixed(text: str) -> str:
+    out = []
+    for piece in re.split(r"(\?|\[[^\]/]+\])", text):
+        if piece == "?":
+            out.append("[^/]")
+        elif piece.startswith("[") and piece.endswith("]") and len(piece) > 2:
+            out.append(_class(piece[1:-1]))
+        else:
+            out.append(re.escape(piece))
+    return "".join(out)
+
+
+def _class(text: str) -> str:
+    """A set of characters; where it is not one, such as `[z-a]`, the text itself."""
+    inverted = text.startswith("!")
+    wanted = re.sub(r"([\\\[&~|^])|-(?=-)|(?<=-)-", r"\\\g<0>", text.removeprefix("!"))
+    expression = f"[{'^' * inverted}{wanted}]"
+    try:
+        re.compile(expression)
+    except re.error:
+        return re.escape(f"[{text}]")
+    return expression
+
+
+def git_ignored(root: Path, seen: Seen | None = None) -> tuple[Callable[[str], bool], tuple[Diagnostic, ...]]:
+    """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
+
+    Folders are given with a trailing slash. Only the root's file is read; git's own configuration and the
+    files above the workspace are outside of it. A file that could make matching slow is not heeded.
+    """
+    if (refused := exists(root, GITIGNORE, seen)) and refused.code == "LDO106":
+        return _nothing, ()
+    source, problems = read_source(root, GITIGNORE, limit=MAX_IGNORE, seen=seen)
+    lines = source.text.split("\n")
+    visible = [line for line in lines if line.strip() and not line.startswith(("#", "."))]
+    if not visible:
+        return _nothing, problems
+    for number, line in enumerate(lines, 1):
+        if number > MAX_IGNORE_LINES or any(part.count("*") > MAX_STARS for part in line.split("/")):
+            at = Location(GITIGNORE, Span(number, 1, number, len(line) + 1))
+            message = (
+                f"more than {MAX_IGNORE_LINES:,} lines, or than {MAX_STARS} `*` in one name, are not heeded"
+            )
+            return _nothing, (finding("LDO105", at, message),)
+    from pathspec import GitIgnoreSpec  # only where a pattern may match a file that is not hidden
+
+    return GitIgnoreSpec.from_lines(lines).match_file, problems
+
+
+def _nothing(_path: str) -> bool:
+    return False

@@ -1,0 +1,59 @@
+"""What the files that cannot be read leave unknown about a workspace: `checks` does not judge it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Lack = Literal["names", "aliases", "contents"]
+"""Workers or toolsets; aliases of models; anything else that files say, such as an edge or a rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaps:
+    """What nobody can know before some files are mended. About each of them there is an error."""
+
+    files: frozenset[str] = frozenset()
+    """Those of which nothing could be used."""
+    names: bool = False
+    """Whether there may be workers and toolsets that the graph lacks."""
+    aliases: bool = False
+    """Whether there may be aliases of models that it lacks."""
+    contents: bool = False
+    """Whether it may lack anything else that sources say: an entry, an edge, a rule."""
+    toolsets: frozenset[str] = frozenset()
+    """The toolsets of the graph whose tools are unknown."""
+
+    @property
+    def any(self) -> bool:
+        """Whether anything at all is unknown."""
+        return bool(self.files or self.toolsets or self.contents)
+
+    def may_hide(self, capability: str) -> bool:
+        """Whether an unknown tool may declare this capability of the project's own."""
+        family, _, rest = capability.partition(".")
+        return family == "x" and (self.names or rest.partition(".")[0] in self.toolsets)
+
+
+def lost(said: Mapping[str, Any], used: Mapping[str, Any]) -> Iterator[Lack]:
+    """What is unknown after faulty parts of a manifest were left out; an unknown key may be a misspelt one."""
+    yield "contents"
+    tables = ("toolsets", "workers", "workspace")
+    lists = (("workspace", "workers"), ("workspace", "toolset-modules"))
+    if (
+        said.keys() != used.keys()
+        or any(_keys(said, table) != _keys(used, table) for table in tables)
+        or any(said[table].get(key) != used[table].get(key) for table, key in lists)
+    ):
+        yield "names"
+    if said.keys() != used.keys() or _keys(said, "models") != _keys(used, "models"):
+        yield "aliases"
+
+
+def _keys(manifest: Mapping[str, Any], table: str) -> object:
+    value = manifest.get(table, {})
+    return value.keys() if isinstance(value, dict) else None

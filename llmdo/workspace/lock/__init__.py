@@ -1,0 +1,21 @@
+"""`Graph` to `llmdo.lock` and back, and what changed between two of them.
+
+The lock holds facts per item and nothing that follows from several, so that merges of it are right: no counts,
+no digest over everything, no reach. It is compared by meaning and written only when its meaning changed.
+
+History of the format, newest first:
+  version 1, revision 1: settings, rules, path map, models, entries, workers, toolsets and their tools, acceptances;
+    what `[toolsets.shell]` says, with its presets expanded; what MCP servers say of their tools, line by line; which
+    tools may run twice; which files a toolset imports without its text saying so; what an answer does that was cut
+    off.
+"""
+
+from llmdo.workspace.lock.drift import Drift, drift
+from llmdo.workspace.lock.encoding import decode, encode
+from llmdo.workspace.lock.sketch import Sketch, sketch
+from llmdo.workspace.lock.state import Locked, dump, facts, read, says, supposed_facts, write
+
+__all__ = [
+    "Drift", "Locked", "Sketch", "decode", "drift", "dump", "encode", "facts", "read", "says", "sketch",
+    "supposed_facts", "write",
+]  # fmt: skip

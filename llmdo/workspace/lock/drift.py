@@ -1,0 +1,198 @@
+"""What differs between the lock and the sources, item by item and in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.diagnostic import finding
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass
+from llmdo.graph import servers
+from llmdo.workspace.lock.encoding import encode
+from llmdo.workspace.reading import LOCK, MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Graph
+    from llmdo.syntax.document import Place
+
+_WORDS = {
+    "python-model": "model",
+    "schema-source": "schema",
+    "module": "toolset module",
+    "model": "model alias",
+}
+
+_CHANGED = {
+    "prompt": "its prompt changed",
+    "source": "its source changed",
+    "path": "its file moved",
+    "description": "its description changed",
+    "input": "its input changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One item whose lock entry no longer says what the sources say."""
+
+    kind: str
+    """The table of the lock: `worker`, `toolset`, `rules`, ..."""
+    name: str
+    changes: tuple[str, ...]
+    """What changed, in words, each to follow the item's name."""
+    at: Place | None
+    """Where the sources declare the item; None where they no longer do."""
+    is_kept: bool = False
+    """Whether `llmdo lock` would keep what the lock says, because the source is the same: a library is another."""
+
+    @property
+    def problem(self) -> Diagnostic:
+        """The finding about it, at the item in the sources or at the lock."""
+        if self.at:
+            at = self.at.location
+        else:
+            at = Location(LOCK if self.kind in _PLACED else self.name if self.kind in _FILES else MANIFEST)
+        what = f"{_WORDS.get(self.kind, self.kind)} `{self.name}`" if self.name else f"`[{self.kind}]`"
+        return finding(
+            "LDO401",
+            at,
+            f"`{LOCK}` is out of date for {what}: {', '.join(self.changes)}",
+            hint=f"run `llmdo lock{' --refresh' if self.is_kept else ''}`, review the difference, commit it",
+        )
+
+
+_FEW = 5  # commands of shell rules that a message names
+_PLACED = ("worker", "toolset", "entry")
+_FILES = ("module", "schema-source")
+
+
+def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
+    """Every item that differs between the two, in the order of the lock's tables, then by name."""
+    if locked == current:
+        return ()
+    return tuple(_drift(locked, current))
+
+
+def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
+    before, after = encode(locked), encode(current)
+    for kind in ("settings", "rules", "paths"):
+        if changes := tuple(_fields(before[kind], after[kind])):
+            yield Drift(kind, "", changes, None)
+    for kind in ("model", "python-model", "schema-source", "module", "entry", "worker", "toolset"):
+        old, new = before[kind], after[kind]
+        for name in sorted({*old, *new}):
+            if name not in new:
+                yield Drift(kind, name, ("it no longer exists",), None)
+            elif name not in old:
+                yield Drift(kind, name, ("it is not in the lock",), _place(current, kind, name))
+            elif changes := tuple(_changes(old[name], new[name])):
+                is_kept = _facts(old[name]) != _facts(new[name]) and old[name].get("source") == new[name].get(
+                    "source"
+                )
+                yield Drift(kind, name, changes, _place(current, kind, name), is_kept)
+    if changes := tuple(_shell(before.get("shell", {}), after.get("shell", {}))):
+        yield Drift("shell", "", changes, None)
+    if before.get("accept") != after.get("accept"):
+        yield Drift("accept", "", ("the acceptances changed",), None)
+
+
+def _place(graph: Graph, kind: str, name: str) -> Place | None:
+    match kind:
+        case "worker":
+            return graph.workers[name].at
+        case "toolset":
+            return graph.toolsets[name].at
+        case "entry":
+            return graph.entries[name].at
+    return None
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    if "python" in new and old.get("source") != new.get("source"):
+        # What its tools are now is not known before `llmdo lock` imports it.
+        old, new = ({key: table.get(key) for key in ("python", "source", "sources")} for table in (old, new))
+    if "mcp" in new and "server" in old and "server" not in new:
+        # What another server has for tools is not known before `llmdo lock` asks it.
+        old, new = ({**table, "server": None, "tool": None, "dynamic": None} for table in (old, new))
+    changed = list(_fields(old, new))
+    if old.get("config") != new.get("config") and not changed:
+        yield "its header changed"
+    yield from changed
+
+
+def _facts(table: Mapping[str, Any]) -> object:
+    """What only importing a Python toolset tells; None for anything else."""
+    if "python" not in table:
+        return None
+    tools = {
+        name: [tool.get(key) for key in ("digest", "hook", "metadata")]
+        for name, tool in table.get("tool", {}).items()
+    }
+    return table.get("class"), table.get("dynamic"), tools
+
+
+def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between two tables, a phrase each; the digest of a header is left to the caller."""
+    for key in sorted({*old, *new} - {"config"}):
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        if key in _CHANGED:
+            yield _CHANGED[key]
+        elif key == "tool":
+            yield from _tools(before or {}, after or {})
+        elif isinstance(before, list) or isinstance(after, list):
+            yield from _items(key, before or [], after or [])
+        elif isinstance(before, dict) or isinstance(after, dict):
+            for phrase in _fields(before or {}, after or {}):
+                yield f"{key}: {phrase}"
+        elif before is None:
+            yield f"`{key}` is now `{_shown(after)}`"
+        elif after is None:
+            yield f"`{key}` is gone, it was `{_shown(before)}`"
+        else:
+            yield f"`{key}` is `{_shown(after)}`, it was `{_shown(before)}`"
+
+
+def _items(key: str, before: list[str], after: list[str]) -> Iterator[str]:
+    gained = [f"+`{item}`" for item in after if item not in before]
+    lost = [f"-`{item}`" for item in before if item not in after]
+    if gained or lost:
+        yield f"`{key}` {' '.join((*gained, *lost))}"
+    else:
+        yield f"`{key}` changed its order"
+
+
+_OF_TOOL = {"capabilities": "its capabilities", "retry": "whether it may run twice"}
+
+
+def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*before, *after}):
+        if name not in after:
+            yield f"tool `{name}` is gone"
+        elif name not in before:
+            yield f"tool `{name}` is new"
+        elif "input" in before[name] and (said := servers.changes(before[name], after[name])):
+            yield f"tool `{name}`: {'; '.join(said)}"
+        elif before[name] != after[name]:
+            what = next(
+                (said for key, said in _OF_TOOL.items() if before[name].get(key) != after[name].get(key)),
+                "its description or parameters",
+            )
+            yield f"tool `{name}` changed {what}"
+
+
+def _shell(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    yield from _fields({**before, "rules": None}, {**after, "rules": None})
+    changed = {*before.get("rules", ())} ^ {*after.get("rules", ())}
+    if commands := sorted({f"`{rule.partition(' [')[0]}`" for rule in changed}):
+        more = f" and {len(commands) - _FEW} more" if len(commands) > _FEW else ""
+        yield f"its rules for {', '.join(commands[:_FEW])}{more} changed"
+
+
+def _shown(value: object) -> str:
+    text = "true" if value is True else "false" if value is False else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,207 @@
+"""`llmdo.lock` on disk: what it says or why it cannot be used, and its replacement."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.diagnostic import LlmdoError, finding
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass
+from llmdo.formats.schema import accepts_part, judge
+from llmdo.graph import servers
+from llmdo.graph.facts import ToolFacts, ToolsetFacts
+from llmdo.syntax import toml
+from llmdo.syntax.document import Document
+from llmdo.workspace.lock.encoding import REVISION, VERSION, decode, decode_toolsets, encode, parts
+from llmdo.workspace.lock.layout import layout, pieces
+from llmdo.workspace.lock.reading import read as read_lines
+from llmdo.workspace.reading import LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.facts import Facts
+    from llmdo.graph.resolved import Graph, Tool, Toolset
+    from llmdo.workspace.lock.sketch import Sketch
+
+_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+_VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
+
+MAX_SOUGHT = 512 * 1024  # characters of a lock in which a mistake is looked for: each takes up to 100 bytes
+
+State = Literal["missing", "conflicted", "newer", "unreadable", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What `llmdo.lock` says, or why it cannot be used."""
+
+    state: State
+    graph: Graph | None
+    problems: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer llmdo wrote it, in a format that this one could only write back with losses."""
+        return any(problem.code in ("LDO404", "LDO406") for problem in self.problems)
+
+
+def read(source: Source | None) -> Locked:
+    """The lock in `source`. Merge markers and a newer version are known states, each with its finding."""
+    if source is None:
+        return Locked("missing", None)
+    if marker := _MARKER.search(source.text):
+        span = source.span_between(marker.start(), marker.end())
+        problem = finding(
+            "LDO403",
+            source.location(span),
+            f"`{LOCK}` holds the markers of a merge conflict",
+            hint="run `llmdo lock`: it makes the lock anew from the merged sources",
+        )
+        return Locked("conflicted", None, (problem,))
+    if (version := _VERSION.search(source.text)) and int(version[1]) > VERSION:
+        span = source.span_between(version.start(), version.end())
+        problem = finding(
+            "LDO404",
+            source.location(span),
+            f"`{LOCK}` has version {int(version[1])}, and this llmdo reads up to {VERSION}",
+            hint="use a newer llmdo",
+        )
+        return Locked("newer", None, (problem,))
+    data = read_lines(source.text)
+    is_large = len(source.text) > MAX_SOUGHT
+    if data is None and is_large:
+        problem = finding(
+            "LDO405",
+            source.location(),
+            f"`{LOCK}` is not laid out as llmdo writes it",
+            hint="run `llmdo lock`: it makes the lock anew from the sources",
+        )
+        return Locked("unreadable", None, (problem,))
+    if data is None:
+        document = toml.parse(source)
+    else:
+        document = Document(source, data, dict) if is_large else toml.document(source, data)
+    judged = judge(document, "lock") if not document.problems else None
+    faults = document.problems or (judged.problems if judged else ())
+    newer = judged is not None and judged.data is not None and judged.data["revision"] > REVISION
+    unknown_keys = all(fault.code == "LDO102" for fault in faults)
+    if judged is None or judged.data is None or (faults and not (newer and unknown_keys)):
+        problem = finding(
+            "LDO405",
+            faults[0].at if faults else source.location(),
+            f"`{LOCK}` cannot be read: {faults[0].message if faults else 'it is empty'}",
+            hint="run `llmdo lock`: it makes the lock anew from the sources",
+        )
+        return Locked("unreadable", None, (problem,))
+    problems = (_newer_revision(judged.document, len(faults)),) if newer else ()
+    return Locked("read", decode(judged.document, judged.data), problems)
+
+
+def _newer_revision(document: Document, ignored: int) -> Diagnostic:
+    keys = (
+        f"{ignored} key{'s' if ignored != 1 else ''} that it does not know {'are' if ignored != 1 else 'is'}"
+    )
+    return finding(
+        "LDO406",
+        document.key("revision"),
+        f"`{LOCK}` has revision {document.data['revision']}, and this llmdo knows up to {REVISION}: {keys} ignored",
+        hint="use a newer llmdo",
+    )
+
+
+def says(sketch: Sketch | None, graph: Graph) -> bool:
+    """Whether the lock is, to the letter, the lock of `graph`."""
+    return sketch is not None and sketch.is_of(pieces(parts(graph)))
+
+
+def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
+    """What the end of the lock seems to know of toolsets, read without its beginning.
+
+    Right where the lock `says` what follows from it, and worth nothing otherwise.
+    """
+    toolsets = sketch.toolsets if sketch else None
+    if toolsets is None or not accepts_part(toolsets, "lock", "toolset"):
+        return {}
+    nowhere = Document(Source(LOCK, ""), {}, dict)
+    return _facts(decode_toolsets(nowhere, toolsets).values(), current)
+
+
+def facts(locked: Graph | None, current: Graph) -> Facts:
+    """What the lock knows of the Python toolsets and the MCP servers whose source has not changed since."""
+    return _facts(locked.toolsets.values() if locked else (), current)
+
+
+def _facts(toolsets: Iterable[Toolset], current: Graph) -> Facts:
+    found: dict[str, ToolsetFacts] = {}
+    for toolset in toolsets:
+        if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python):
+            found[toolset.python] = _known(toolset)
+        elif toolset.identity and _same_server(toolset, current.toolsets.get(toolset.name)):
+            found[servers.key_of(toolset.name)] = _known(toolset)
+    return found
+
+
+def _known(toolset: Toolset) -> ToolsetFacts:
+    return ToolsetFacts(
+        is_class=toolset.is_class,
+        dynamic=toolset.dynamic,
+        tools={
+            tool.name: _known_tool(tool)
+            for tool in toolset.tools.values()
+            if tool.digest or not toolset.python  # without a digest the manifest alone promised it
+        },
+        identity=toolset.identity,
+    )
+
+
+def _known_tool(tool: Tool) -> ToolFacts:
+    return ToolFacts(
+        digest=servers.digest_of(tool.name, tool.definition) if tool.definition else tool.digest,
+        capabilities=None if tool.metadata is None else tuple(map(str, tool.metadata)),
+        hook=tool.hook,
+        definition=tool.definition,
+    )
+
+
+def _same_server(locked: Toolset, current: Toolset | None) -> bool:
+    """Whether the lock speaks of the server that the sources name; what such a server says may have changed since."""
+    return current is not None and current.server is not None and current.server == locked.server
+
+
+def _sources(current: Graph, python: str) -> set[str | None]:
+    """The digests that the sources give the module of a toolset, also where reading found no toolset in it."""
+    of_module = current.modules.get(python.rpartition(":")[0])
+    return {of_module, *(one.source for one in current.toolsets.values() if one.python == python)}
+
+
+def dump(graph: Graph) -> str:
+    """The text of the lock of `graph`."""
+    return layout(encode(graph))
+
+
+def write(root: Path, graph: Graph) -> None:
+    """Replaces the lock below `root` by that of `graph`, whole or not at all.
+
+    Raises:
+        LlmdoError: the lock on disk is a link, or the folder cannot be written to.
+    """
+    path = root / LOCK
+    if path.is_symlink():
+        raise LlmdoError(f"`{LOCK}` is a link, which llmdo does not follow", hint="replace it with a file")
+    temporary = root / f".{LOCK}.{os.getpid()}"
+    try:
+        try:
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(dump(graph))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise LlmdoError(f"cannot write `{LOCK}`: {(error.strerror or str(error)).lower()}") from error

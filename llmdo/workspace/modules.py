@@ -1,0 +1,55 @@
+"""The Python files of a workspace: what they import of each other, and the digest that stands for all of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base import digest, topology
+from llmdo.syntax.imports import import_candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.workspace.reading import Module
+
+
+def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:
+    """Path to those of `modules` that the one there imports itself, sorted."""
+    return {
+        path: sorted(
+            {one for one in (*import_candidates(path, found.outline), *found.sources) if one in modules}
+            - {path}
+        )
+        for path, found in modules.items()
+    }
+
+
+def text_digests(modules: Mapping[str, Module]) -> dict[str, str]:
+    """Path to the digest of the text of that file alone."""
+    return {path: digest.of_text(found.source.text) for path, found in modules.items()}
+
+
+def importable(modules: Mapping[str, Module]) -> frozenset[str]:
+    """Every path at which an import of `modules` could find one, whether a file lies there or not."""
+    return frozenset().union(*{import_candidates(path, found.outline) for path, found in modules.items()})
+
+
+def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
+    """Path to the digest of a Python file of the workspace and of all its files that it imports, near and far.
+
+    What a file imports stands in its digest by its own digest, so each is read once. Files that import each other
+    share one.
+    """
+    imports = imports_of(modules)
+    first = {path: knot[0] for knot in topology.knots(imports) for path in knot}
+    texts: dict[str, dict[str, str]] = {}
+    below: dict[str, list[str]] = {}
+    for path, imported in imports.items():
+        head = first.get(path, path)
+        texts.setdefault(head, {})[path] = modules[path].source.text
+        others = (first.get(one, one) for one in imported)
+        below.setdefault(head, []).extend(other for other in others if other != head)
+    digests: dict[str, str] = {}
+    for head in topology.ends_first(below, frozenset()):
+        digests[head] = digest.of_data({**texts[head], **{other: digests[other] for other in below[head]}})
+    return {path: digests[first.get(path, path)] for path in modules}

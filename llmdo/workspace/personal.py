@@ -1,0 +1,134 @@
+"""A person's own `policy.toml`: what they allow less of than any workspace on their machine may say.
+
+Only a run reads it, and `llmdo doctor`. `check` and the lock do not: they have to say the same to everybody.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, finding
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass
+from llmdo.formats.schema import judge
+from llmdo.policy.authority import VOCABULARY, Capability
+from llmdo.syntax import toml
+from llmdo.workspace.resolve import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.policy.authority import Rule
+    from llmdo.syntax.document import Document
+
+NAME = "policy.toml"
+MAX_BYTES = 1024 * 1024  # more is not a policy that anybody wrote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalPolicy:
+    """What a person has written down for every run on this machine."""
+
+    path: Path
+    """Where it is, or would be."""
+    is_there: bool = False
+    rules: tuple[Rule, ...] = ()
+    """They only tighten, like those of an entry."""
+    approve_all: bool = True
+    """Whether `--approve-all` may be used."""
+
+
+def path_of(environ: Mapping[str, str]) -> Path:
+    """Where the policy of the person of that environment is, whether or not there is one."""
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path("~").expanduser()
+    if sys.platform == "win32":
+        above = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+    elif environ.get("XDG_CONFIG_HOME", "").startswith("/"):
+        above = Path(environ["XDG_CONFIG_HOME"])
+    else:
+        above = home / ("Library/Application Support" if sys.platform == "darwin" else ".config")
+    return above / "llmdo" / NAME
+
+
+def read(environ: Mapping[str, str]) -> PersonalPolicy:
+    """The policy of the person of that environment; one that forbids nothing where there is none.
+
+    Raises:
+        LlmdoError: It is there and cannot be read or used: nobody knows what it forbids.
+    """
+    path = path_of(environ)
+    text = _text(path)
+    if text is None:
+        return PersonalPolicy(path=path)
+    document = toml.parse(Source(str(path), text))
+    judged = judge(document, "policy")
+    problems = [*document.problems, *(() if document.problems else judged.problems)]
+    if not problems:
+        problems = list(_unknown(document))
+    if problems:
+        lines = [_line(problem) for problem in sorted(problems, key=lambda problem: problem.order)]
+        raise LlmdoError(
+            "\n  ".join([f"`{path}` cannot be used, and nobody knows what it forbids:", *lines]),
+            hint="mend it or take it away: nothing runs on this machine before that",
+        )
+    table = document.data.get("approvals", {})
+    return PersonalPolicy(
+        path=path,
+        is_there=True,
+        rules=rules(document, table.get("rules", {}), f"your {NAME}", "approvals", "rules"),
+        approve_all=table.get("approve-all", True),
+    )
+
+
+def _text(path: Path) -> str | None:
+    """What the file says; None where there is none, not even a link that leads nowhere."""
+    try:
+        path.lstat()
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _unusable(path, "it is not a file")
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        if path.is_symlink():
+            raise _unusable(path, "it is a link that leads nowhere") from error
+        return None
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from error
+    if len(content) > MAX_BYTES:
+        raise _unusable(path, f"it is larger than {MAX_BYTES:,} bytes")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise _unusable(path, "it is not UTF-8") from error
+
+
+def _unusable(path: Path, why: str) -> LlmdoError:
+    return LlmdoError(
+        f"`{path}` cannot be read, and nobody knows what it forbids: {why}",
+        hint="mend it or take it away: nothing runs on this machine before that",
+    )
+
+
+def _unknown(document: Document) -> Iterator[Diagnostic]:
+    """The rules that would never fire. What workspaces call their own is not known here."""
+    known = {".".join(name.split(".")[:length]) for name in VOCABULARY for length in range(1, 4)}
+    for text in document.data.get("approvals", {}).get("rules", {}):
+        capability = Capability.parse(text)
+        name, at = capability.name, document.key("approvals", "rules", text)
+        is_own = name == "x" or name.startswith("x.")
+        if name not in known and not is_own:
+            yield finding("LDO207", at, f"`{name}` is not a capability", hint=did_you_mean(name, known))
+        elif capability.scope is not None and not is_own and not name.startswith("fs"):
+            yield finding("LDO207", at, f"`{name}` has no scopes, so `{text}` would never match")
+
+
+def _line(problem: Diagnostic) -> str:
+    span = problem.at.span
+    where = f"line {span.line}: " if span else ""
+    return f"{where}{problem.message}" + (f" ({problem.hint})" if problem.hint else "")

@@ -1,0 +1,127 @@
+"""A workspace with its graph and its lock: what the checks look at and what a run starts from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass, field, replace
+from llmdo.reach import Analysis
+from llmdo.workspace import lock
+from llmdo.workspace.gaps import Gaps
+from llmdo.workspace.modules import imports_of
+from llmdo.workspace.reading import LOCK, load, read_lock
+from llmdo.workspace.references import package_files, python_file
+from llmdo.workspace.resolve import resolve, with_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Set
+    from pathlib import Path
+
+    from llmdo.base.cache import Seen
+    from llmdo.base.source import Source
+    from llmdo.graph.resolved import Graph, Toolset
+    from llmdo.workspace.lock import Locked
+    from llmdo.workspace.reading import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """One reading of a workspace: its files, what they mean, and what the lock says they mean."""
+
+    workspace: Workspace
+    graph: Graph
+    """Of the sources, with what the lock knows of toolsets whose source has not changed."""
+    locked: Locked
+    analysis: Analysis = field(compare=False)
+    """The graph prepared for questions about reach."""
+    gaps: Gaps = field(default_factory=Gaps, compare=False)
+    """What is unknown because files could not be read."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the lock says what the sources say."""
+        return self.locked.graph == self.graph
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """Each worker's prompt by its name; those that code makes are left out."""
+        return {
+            file.header["name"]: file.prompt
+            for file in reversed(self.workspace.workers)
+            if file.prompt is not None
+        }
+
+
+def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -> Project:
+    """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks.
+
+    With a `manifest` that text stands for the one in `root`, as `workspace.load` has it; what is looked at is noted
+    in `seen`.
+    """
+    workspace = load(root, manifest, seen)
+    sketch = lock.sketch(workspace.lock) if workspace.lock else None
+    # Its text may be the largest of all, and mostly a sketch of it will do.
+    workspace = replace(workspace, lock=None)
+    outlined = resolve(workspace)
+    # Mostly the lock is current: then writing it once more is all the reading that it needs.
+    graph = with_facts(outlined, workspace, lock.supposed_facts(sketch, outlined))
+    if lock.says(sketch, graph):
+        locked = lock.Locked("read", graph)
+    else:
+        locked = lock.read(read_lock(root, seen)[0] if sketch else None)
+        known = lock.facts(locked.graph, outlined)
+        graph = with_facts(outlined, workspace, known) if known else outlined
+    return Project(
+        workspace=workspace,
+        graph=graph,
+        locked=locked,
+        analysis=Analysis(graph),
+        gaps=_gaps(workspace, graph, locked),
+    )
+
+
+def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:
+    """What is unknown about `graph`, which was made of `workspace` and of what `locked` knows."""
+    is_lock_lost = LOCK in workspace.unread or locked.state not in ("missing", "read")
+    if not (workspace.unread or workspace.lacks or is_lock_lost):
+        return Gaps()
+    sources = workspace.unread - {LOCK}
+    unknown = set(_touched(workspace, graph, sources))
+    if is_lock_lost:
+        unknown |= {name for name, toolset in graph.toolsets.items() if _needs_lock(toolset)}
+    return Gaps(
+        files=workspace.unread | ({LOCK} if is_lock_lost else set()),
+        names="names" in workspace.lacks,
+        aliases="aliases" in workspace.lacks,
+        contents=bool(workspace.lacks),
+        toolsets=frozenset(unknown),
+    )
+
+
+def _touched(workspace: Workspace, graph: Graph, unread: Set[str]) -> Iterator[str]:
+    """The toolsets whose module is among `unread`, or imports one of those, near or far."""
+    imports = imports_of(workspace.modules)
+    for name, toolset in graph.toolsets.items():
+        if toolset.python:
+            path = python_file(toolset.python)
+            starts = (path,) if path else package_files(toolset.python)
+            if not unread.isdisjoint(_imported(imports, starts)):
+                yield name
+
+
+def _imported(imports: Mapping[str, Iterable[str]], starts: Iterable[str]) -> set[str]:
+    """`starts`, and all that they import."""
+    reached = set(starts)
+    waiting = list(reached)
+    while waiting:
+        new = set(imports.get(waiting.pop(), ())) - reached
+        reached |= new
+        waiting.extend(new)
+    return reached
+
+
+def _needs_lock(toolset: Toolset) -> bool:
+    """Whether the text of the workspace does not tell what its tools do."""
+    undeclared = f"x.{toolset.name}.any"
+    declared = (one.name for tool in toolset.tools.values() for one in tool.capabilities)
+    return toolset.dynamic or undeclared in declared

@@ -1,0 +1,451 @@
+"""Disk to `Workspace`: finds the root, reads and parses every file that the manifest names, judges them all.
+
+The only reader of the check path. Nothing of the workspace is executed and nothing outside it is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import chain as chained
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError, finding
+from llmdo.base.source import Location, Source
+from llmdo.base.values import dataclass, field, replace
+from llmdo.formats.schema import judge
+from llmdo.graph.models import recording_file
+from llmdo.syntax import discovery, frontmatter, module, toml
+from llmdo.syntax.document import Document, Place
+from llmdo.syntax.imports import import_candidates
+from llmdo.workspace.gaps import lost
+from llmdo.workspace.references import (
+    manifest_references,
+    models_of,
+    module_files,
+    named_models,
+    package_files,
+    python_file,
+    references_of,
+)
+from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.base.cache import Seen
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Span
+    from llmdo.formats.documents import ManifestFile
+    from llmdo.syntax.document import Route
+    from llmdo.syntax.module import Outline
+    from llmdo.workspace.gaps import Lack
+
+MANIFEST = "llmdo.toml"
+LOCK = "llmdo.lock"
+
+WORKER_ENDINGS = (".worker", ".worker.md")
+COMPILED = (".pyc", ".so", ".pyd")
+MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
+MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
+MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A Python file that the workspace names or that such a file imports: outlined, never imported."""
+
+    source: Source
+    outline: Outline
+    sources: tuple[str, ...] = ()
+    """The files that it imports without its text saying so, as the manifest has them, sorted."""
+
+    def place(self, name: str) -> Place:
+        """Where the file binds `name`; the file itself where that is not known."""
+
+        def index() -> dict[Route, tuple[Span, Span]]:
+            span = self.outline.spans.get(name)
+            return {(name,): (span, span)} if span else {}
+
+        return Place(Document(self.source, {}, index), (name,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Everything that the files of a workspace say, each place known, nothing resolved yet."""
+
+    root: Path
+    document: Document
+    """`llmdo.toml` as parsed."""
+    manifest: ManifestFile | None
+    """The valid part of it; None where nothing can be made of it."""
+    workers: tuple[WorkerFile, ...]
+    """Those of worker files, sorted by path, then those of Python modules, then adopted agents."""
+    toolset_modules: tuple[str, ...]
+    """The Python files whose toolsets belong to this workspace, sorted."""
+    modules: Mapping[str, Module]
+    """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
+    recordings: Mapping[str, str] = field(default_factory=dict)
+    """Path to the digest of each recording that a model plays."""
+    has_lock: bool
+    """Whether it can have a lock; one made of a few files alone cannot."""
+    lock: Source | None
+    """`llmdo.lock`, until it was compared with the rest; None where there is none."""
+    problems: tuple[Diagnostic, ...]
+    unread: frozenset[str] = frozenset()
+    """Paths of those files of which nothing could be used."""
+    lacks: frozenset[Lack] = frozenset()
+    """What the files may say besides, where something of them could not be used."""
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder with an `llmdo.toml`, from `start` upwards.
+
+    Raises:
+        LlmdoError: no folder on the way has one.
+    """
+    folder = start.absolute()
+    for candidate in (folder, *folder.parents):
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    raise LlmdoError(
+        f"no `{MANIFEST}` in this folder or in any above it", hint="`llmdo init` starts a workspace here"
+    )
+
+
+def manifest_of(files: Iterable[str]) -> Source:
+    """The manifest of a workspace that is nothing but `files`: workers, and Python files as toolset modules.
+
+    It says nothing else, so the built-in rules hold.
+    """
+    workers = [path for path in files if path.endswith(WORKER_ENDINGS)]
+    modules = [path for path in files if path.endswith(".py")]
+    lists = "".join(
+        f"{key} = [{', '.join(json.dumps(path) for path in paths)}]\n"
+        for key, paths in (("workers", workers), ("toolset-modules", modules))
+    )
+    return Source(MANIFEST, f'schema = 1\n\n[workspace]\nname = "files"\n{lists}')
+
+
+def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = None) -> Workspace:
+    """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
+
+    With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock. What is looked
+    at is noted in `seen`.
+    """
+    if manifest_source is None:
+        source, problems = discovery.read_source(root, MANIFEST, limit=MAX_MANIFEST, seen=seen)
+    else:
+        source, problems = manifest_source, ()
+    document = toml.parse(source)
+    problems = (*problems, *document.problems)
+    manifest: Any = None
+    reader = _Reader(root, document, manifest_source is None, list(problems), seen)
+    if not problems:
+        judged = judge(document, "manifest")
+        reader = replace(reader, document=judged.document, problems=list(judged.problems))
+        document, manifest = judged.document, judged.data
+        if manifest is not None and judged.problems:
+            reader.lacks.update(lost(toml.parse(source).data, manifest))
+    if manifest is None:
+        reader.note_unread(MANIFEST, "names")
+        return reader.workspace(None, (), (), {}, {})
+    table = manifest["workspace"]
+    ignored, unheeded = discovery.git_ignored(root, seen)
+    reader.problems.extend(unheeded)
+    paths = reader.matches(("workspace", "workers"), table.get("workers", ()), ignored)
+    workers = tuple(worker for path in paths if (worker := reader.worker(path)))
+    modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
+    packages = reader.packages(manifest)
+    workers = (*workers, *adopted(document, manifest.get("workers", {})))
+    references = [*manifest_references(document, manifest), *references_of(workers)]
+    sources = reader.sources(manifest, ignored)
+    outlines = reader.modules([*modules, *packages, *chained(*sources.values())], references)
+    outlines = reader.with_sources(sources, manifest, modules, outlines)
+    in_python = tuple(reader.python_workers(modules, outlines))
+    outlines = reader.modules((), references_of(in_python), outlines)
+    workers = (*workers, *in_python)
+    recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
+    reader.report_compiled(outlines)
+    reader.path_map(manifest.get("paths", {}))
+    reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
+    listed = tuple(path for path in modules if path in outlines)
+    return reader.workspace(manifest, workers, listed, outlines, recordings)
+
+
+def read_modules(root: Path, paths: Iterable[str]) -> Mapping[str, Module]:
+    """Those Python files, and the workspace's own files that they import; what cannot be read is empty."""
+    nothing = Document(Source(MANIFEST, ""), {}, dict)
+    return _Reader(root, nothing, has_lock=False, problems=[], seen=None).modules(paths, ())
+
+
+def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+    """`llmdo.lock` as it is now; None where there is none, or beside what keeps it from being read."""
+    if refused := discovery.exists(root, LOCK, seen):
+        is_missing = refused.code == "LDO106"
+        told = finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}")
+        return None, () if is_missing else (told,)
+    source, problems = discovery.read_source(root, LOCK, limit=MAX_LOCK, seen=seen)
+    return None if problems else source, problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One reading of a workspace: collects its problems, and every file is read once."""
+
+    root: Path
+    document: Document
+    has_lock: bool
+    problems: list[Diagnostic]
+    seen: Seen | None
+    folders: dict[str, bool] = field(default_factory=dict)
+    """Whether each folder that an import could mean exists."""
+    unread: set[str] = field(default_factory=set)
+    lacks: set[Lack] = field(default_factory=set)
+    files: dict[str, bool] = field(default_factory=dict)
+    """Whether each file that an import could mean exists."""
+
+    def workspace(
+        self,
+        manifest: ManifestFile | None,
+        workers: tuple[WorkerFile, ...],
+        toolset_modules: tuple[str, ...],
+        modules: Mapping[str, Module],
+        recordings: Mapping[str, str],
+    ) -> Workspace:
+        lock, problems = read_lock(self.root, self.seen) if self.has_lock else (None, ())
+        self.problems.extend(problems)
+        return Workspace(
+            root=self.root,
+            document=self.document,
+            manifest=manifest,
+            workers=workers,
+            toolset_modules=toolset_modules,
+            modules=modules,
+            recordings=recordings,
+            has_lock=self.has_lock,
+            lock=lock,
+            problems=tuple(self.problems),
+            unread=frozenset({*self.unread, LOCK} if problems else self.unread),
+            lacks=frozenset(self.lacks),
+        )
+
+    def note_unread(self, path: str, *lacks: Lack) -> None:
+        """Takes note of a file that cannot be used, and of what nobody knows without it."""
+        self.unread.add(path)
+        self.lacks.update(lacks)
+
+    def matches(self, route: tuple[str, ...], patterns: Iterable[str], ignored: Any) -> list[str]:
+        """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
+        patterns = tuple(patterns)
+        globs = [one for one in patterns if discovery.is_useful(one)]
+        named = discovery.find(self.root, globs[: discovery.MAX_GLOBS], ignored, self.seen)
+        found: set[str] = set()
+        for number, pattern in enumerate(patterns):
+            at = self.document.value(*route, number)
+            if discovery.leaves(pattern):
+                self.problems.append(finding("LDO107", at, f"`{pattern}` leaves the workspace"))
+                self.lacks.add("names")
+            elif pattern.split("/").count("**") > discovery.MAX_DEEP:
+                self.problems.append(
+                    finding("LDO103", at, f"`{pattern}` has more than {discovery.MAX_DEEP} `**`")
+                )
+                self.lacks.add("names")
+            elif not discovery.is_pattern(pattern):
+                if refused := discovery.exists(self.root, pattern, self.seen) or discovery.unfit(pattern):
+                    self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
+                    self.note_unread(pattern, "names")
+                else:
+                    found.add(pattern)
+            elif pattern not in named:
+                self.problems.append(
+                    finding("LDO103", at, f"more than {discovery.MAX_GLOBS} globs are in this list")
+                )
+                self.lacks.add("names")
+                break
+            else:
+                found.update(named[pattern].paths)
+                for path, refused in named[pattern].refused:
+                    self.problems.append(finding(refused.code, at, f"`{path}` {refused.reason}"))
+                    self.note_unread(path, "names")
+                if not named[pattern].paths and not named[pattern].refused:
+                    self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
+        return sorted(found)
+
+    def worker(self, path: str) -> WorkerFile | None:
+        """The worker file at `path`; None where its header cannot be used."""
+        source, problems = discovery.read_source(self.root, path, seen=self.seen)
+        text = None if problems else frontmatter.parse(source)
+        problems = text.document.problems if text else problems
+        self.problems.extend(problems)
+        if text is None or problems:
+            self.note_unread(path, "names")
+            return None
+        judged = judge(text.document, "worker")
+        self.problems.extend(judged.problems)
+        header: Any = judged.data
+        if not header:
+            self.note_unread(path, "names")
+            return None
+        if judged.problems:
+            self.lacks.add("contents")
+        return WorkerFile(document=judged.document, header=header)
+
+    def python_workers(self, paths: Iterable[str], modules: Mapping[str, Module]) -> Iterator[WorkerFile]:
+        """The workers that the modules at `paths` show, as far as their headers can be used."""
+        for path in paths:
+            for name, outlined in modules[path].outline.workers.items():
+                worker, problems = from_python(f"{path}:{name}", outlined)
+                self.problems.extend(problems)
+                if problems:
+                    self.lacks.add("contents" if worker else "names")
+                if worker is not None:
+                    yield worker
+
+    def modules(
+        self,
+        paths: Iterable[str],
+        references: Iterable[tuple[str, Place]],
+        before: Mapping[str, Module] = MappingProxyType({}),
+    ) -> Mapping[str, Module]:
+        """Those Python files, the referenced ones, and the workspace's own files that they import; `before` as well."""
+        modules = dict(before)
+        waiting = list(dict.fromkeys(paths))
+        naming = frozenset(waiting)
+        known = {*waiting, *before}
+        for path, place in references:
+            if path in known:
+                continue
+            if refused := discovery.exists(self.root, path, self.seen):
+                self.problems.append(finding(refused.code, place.location, f"`{path}` {refused.reason}"))
+                self.note_unread(path)
+            else:
+                waiting.append(path)
+                known.add(path)
+        while waiting:
+            path = waiting.pop()
+            source, problems = discovery.read_source(self.root, path, seen=self.seen)
+            outline = module.Outline() if problems else module.outline(source)
+            self.problems.extend((*problems, *outline.problems))
+            if problems or outline.problems:
+                self.note_unread(path, *(("names",) if path in naming else ()))
+            modules[path] = Module(source, outline)
+            for imported in self._imported(path, outline):
+                if imported not in known:
+                    waiting.append(imported)
+                    known.add(imported)
+        return {path: modules[path] for path in sorted(modules)}
+
+    def _imported(self, path: str, outline: Outline) -> Iterator[str]:
+        for candidate in import_candidates(path, outline):
+            if candidate not in self.files:
+                self.files[candidate] = (
+                    self._has_folder(candidate.rpartition("/")[0])
+                    and discovery.exists(self.root, candidate, self.seen) is None
+                )
+            if self.files[candidate]:
+                yield candidate
+
+    def _has_folder(self, folder: str) -> bool:
+        """Whether that folder of the workspace exists; most imports begin with one that does not."""
+        if folder not in self.folders:
+            above = folder.rpartition("/")[0]
+            self.folders[folder] = not folder or (
+                self._has_folder(above) and discovery.exists(self.root, folder, self.seen) is None
+            )
+        return self.folders[folder]
+
+    def report_compiled(self, modules: Iterable[str]) -> None:
+        """A finding about each compiled module in a folder in which an import of `modules` could look."""
+        folders = {path.rpartition("/")[0] for path in modules}
+        if folders:
+            folders.update(folder for folder, exists in self.folders.items() if exists)
+        for folder in sorted(folders):
+            for name in discovery.names(self.root, folder, self.seen):
+                if name.endswith(COMPILED):
+                    path = f"{folder}/{name}" if folder else name
+                    message = f"`{path}` is a compiled module, which llmdo does not import"
+                    hint = "remove it; what has to be compiled is installed as a package"
+                    self.problems.append(finding("LDO112", Location(path), message, hint=hint))
+
+    def packages(self, manifest: ManifestFile) -> Iterator[str]:
+        """The workspace's own files among the toolsets given as `package.module:NAME`."""
+        tables: Any = manifest.get("toolsets", {})
+        for table in tables.values():
+            reference = table.get("python", "")
+            if reference and not python_file(reference):
+                for path in package_files(reference):
+                    if discovery.exists(self.root, path, self.seen) is None:
+                        yield path
+
+    def sources(self, manifest: ManifestFile, ignored: Any) -> dict[str, list[str]]:
+        """The files that `[toolsets.NAME] sources` names, by the names of the toolsets."""
+        tables: Any = manifest.get("toolsets", {})
+        return {
+            name: self.matches(("toolsets", name, "sources"), table["sources"], ignored)
+            for name, table in tables.items()
+            if "sources" in table
+        }
+
+    def with_sources(
+        self,
+        sources: Mapping[str, list[str]],
+        manifest: ManifestFile,
+        listed: Iterable[str],
+        modules: Mapping[str, Module],
+    ) -> Mapping[str, Module]:
+        """`modules`, those of toolsets with the `sources` that their tables name."""
+        tables: Any = manifest.get("toolsets", {})
+        found = dict(modules)
+        for name, paths in sources.items():
+            python = tables[name].get("python") or next(
+                (f"{path}:" for path in listed if name in modules[path].outline.toolsets), ""
+            )
+            path = next((one for one in module_files(python) if one in modules), None) if python else None
+            if path is None:
+                at = self.document.key("toolsets", name, "sources")
+                message = f"no file of the workspace is known to be the module of `{name}`"
+                hint: str | None = 'say which it is: `python = "FILE.py:ATTRIBUTE"`'
+                if "mcp" in tables[name]:
+                    message, hint = f"`sources` is for toolsets in Python, and `{name}` is none", None
+                self.problems.append(finding("LDO103", at, message, hint=hint))
+            else:
+                together = {*found[path].sources, *paths} - {path}
+                found[path] = replace(found[path], sources=tuple(sorted(together)))
+        return found
+
+    def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
+        """The digest of each recording that one of `models` plays; one that cannot be read is a finding."""
+        found: dict[str, str] = {}
+        for model, place in models:
+            path = recording_file(model)
+            if path is None or path in found:
+                continue
+            content = discovery.read(self.root, path, limit=MAX_RECORDING, seen=self.seen)
+            if isinstance(content, discovery.Refused):
+                self.problems.append(finding(content.code, place.location, f"`{path}` {content.reason}"))
+                self.note_unread(path)
+            else:
+                found[path] = digest.of_bytes(content)
+        return found
+
+    def path_map(self, paths: Mapping[str, str]) -> None:
+        """Findings about targets that are missing, outside, or not of the kind that the alias says."""
+        for alias, target in paths.items():
+            at = self.document.value("paths", alias)
+            if alias.endswith("/") != target.endswith("/"):
+                self.problems.append(
+                    finding(
+                        "LDO103",
+                        at,
+                        f"`{alias}` and `{target}` are not both files or both folders",
+                        hint="a folder ends in `/`",
+                    )
+                )
+            elif refused := discovery.exists(self.root, target, self.seen):
+                self.problems.append(finding(refused.code, at, f"`{target}` {refused.reason}"))
+            elif target.endswith("/") != (self.root / target).is_dir():
+                kind = "a file" if target.endswith("/") else "a folder"
+                self.problems.append(finding("LDO103", at, f"`{target}` is {kind}"))

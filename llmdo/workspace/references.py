@@ -1,0 +1,82 @@
+"""What the files of a workspace refer to by text: files of Python, modules of packages, and models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.formats.documents import ManifestFile
+    from llmdo.syntax.document import Document
+    from llmdo.workspace.worker_file import WorkerFile
+
+
+def python_file(reference: str) -> str | None:
+    """The workspace file of `FILE.py:NAME`; None for `package.module:NAME`."""
+    path = reference.rpartition(":")[0]
+    return path if path.endswith(".py") else None
+
+
+def package_files(reference: str) -> tuple[str, str]:
+    """Where the module of `package.module:NAME` would be if it were a file of the workspace."""
+    stem = reference.partition(":")[0].replace(".", "/")
+    return f"{stem}.py", f"{stem}/__init__.py"
+
+
+def module_files(reference: str) -> tuple[str, ...]:
+    """Where the module of a reference is, if it is a file of the workspace: one of a package has two places."""
+    path = python_file(reference)
+    return (path,) if path else package_files(reference)
+
+
+def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
+    """The Python files that `workers` name, and where."""
+    for worker in workers:
+        yield from worker.references
+    for model, place in models_of(workers):
+        yield from _model_file(model, place)
+
+
+def manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
+    """The Python files that the manifest names, and where."""
+    tables: Any = manifest.get("toolsets", {})
+    for name, table in tables.items():
+        if path := python_file(table.get("python", "")):
+            yield path, Place(document, ("toolsets", name, "python"))
+    for name, worker in manifest.get("workers", {}).items():
+        yield worker["python"].rpartition(":")[0], Place(document, ("workers", name, "python"))
+    for name, entry in manifest.get("entries", {}).items():
+        if path := python_file(entry.get("function", "")):
+            yield path, Place(document, ("entries", name, "function"))
+    for model, place in named_models(document, manifest):
+        yield from _model_file(model, place)
+
+
+def models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
+    """The models that headers name, and where."""
+    for worker in workers:
+        if model := worker.header.get("model"):
+            yield model, Place(worker.document, ("model",))
+
+
+def named_models(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
+    """The models that the manifest names, and where."""
+    for name, entry in manifest.get("entries", {}).items():
+        if model := entry.get("model"):
+            yield model, Place(document, ("entries", name, "model"))
+    if model := manifest["workspace"].get("model"):
+        yield model, Place(document, ("workspace", "model"))
+    for alias, chain in manifest.get("models", {}).items():
+        for number, one in enumerate([chain] if isinstance(chain, str) else chain):
+            yield (
+                one,
+                Place(document, ("models", alias) if isinstance(chain, str) else ("models", alias, number)),
+            )
+
+
+def _model_file(model: str, place: Place) -> Iterator[tuple[str, Place]]:
+    if model.startswith("python:") and (path := python_file(model.removeprefix("python:"))):
+        yield path, place

@@ -1,0 +1,108 @@
+"""A worker as its file says it, whichever kind of file that is: its header, its prompt, and where both stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base import digest
+from llmdo.base.values import dataclass
+from llmdo.formats.schema import judge
+from llmdo.syntax import frontmatter
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Span
+    from llmdo.formats.documents import WorkerHeader
+    from llmdo.syntax.document import Route
+    from llmdo.syntax.workers import WorkerOutline
+
+_OWN = ("python", "capabilities")
+"""What `[workers.NAME]` says beside what a header may say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerFile:
+    """A worker as read: its header, as far as it is valid, and its prompt."""
+
+    document: Document
+    """The header."""
+    header: WorkerHeader
+    instructions: str | None = None
+    """What a worker that is written in Python says for its prompt; None where only running it would tell."""
+    python: str | None = None
+    """FILE.py:NAME of a worker that is written in Python."""
+    agent: str | None = None
+    """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
+
+    @property
+    def prompt(self) -> str | None:
+        """With LF line ends; None where only running Python would tell."""
+        if self.python or self.agent:
+            return self.instructions
+        # Cut out anew each time: kept as well, the prompts of many workers would be the largest thing in memory.
+        return frontmatter.prompt(self.document.source)
+
+    def prompt_digest(self, sources: Mapping[str, str]) -> str:
+        """Of the prompt; of all the code that makes it, by `sources`, where only running that would tell."""
+        if (prompt := self.prompt) is not None:
+            return digest.of_text(prompt)
+        path = (self.python or self.agent or "").rpartition(":")[0]
+        return sources.get(path, digest.of_text(""))
+
+    @property
+    def references(self) -> Iterator[tuple[str, Place]]:
+        """The Python files of its typed input and output, and where it names them."""
+        for key in ("schema_in_ref", "schema_out_ref"):
+            if reference := self.header.get(key):
+                yield str(reference).rpartition(":")[0], Place(self.document, (key,))
+
+
+def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None, tuple[Diagnostic, ...]]:
+    """The worker `python`, FILE.py:NAME, and what is wrong with it; None where its header cannot be used."""
+    judged = judge(outline.header, "worker")
+    told = {(problem.code, problem.message.partition(" in ")[0]) for problem in outline.header.problems}
+    # What is missing has no place in a header that is not in one piece: the outline gave it that of the call.
+    rest = (one for one in judged.problems if (one.code, one.message.partition(" in ")[0]) not in told)
+    problems = (*outline.header.problems, *rest)
+    header: Any = judged.data
+    if header is None:
+        return None, problems
+    said = outline.instructions
+    return WorkerFile(document=judged.document, header=header, instructions=said, python=python), problems
+
+
+def adopted(manifest: Document, tables: Mapping[str, Any]) -> Iterator[WorkerFile]:
+    """The workers of `[workers]`, each a pydantic-ai agent; the manifest was judged with them in it."""
+    for name, table in tables.items():
+        data: Any = {"name": name, **{key: value for key, value in table.items() if key not in _OWN}}
+        document = Document(manifest.source, data, _Below(manifest, ("workers", name)).index)
+        yield WorkerFile(document=document, header=data, agent=table["python"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """The places of a document below a route, as those of a document of its own."""
+
+    document: Document
+    route: Route
+
+    def index(self) -> Mapping[Route, tuple[Span, Span]]:
+        """Route below to places; the name is where the table's own key stands."""
+        depth = len(self.route)
+        below = {
+            route[depth:]: spans
+            for route, spans in self.document.index().items()
+            if route[:depth] == self.route
+        }
+        if () in below:
+            key = below.pop(())[0]
+            below[("name",)] = (key, key)
+        return below
+
+
+def own_toolset(worker: str) -> str:
+    """The name of the toolset that holds the tools which an adopted agent brings along; nothing else can have it."""
+    return f"{worker}.tools"
