@@ -291,3 +291,8 @@ class LlmdoError(Exception):
         self.hint = hint
         self.at = at
         self.exit_code = exit_code
+
+
+def place(at: Location) -> str:
+    """`path:line:column`, or the path alone for a whole file."""
+    return f"{shown(at.path)}:{at.span.line}:{at.span.column}" if at.span else shown(at.path)

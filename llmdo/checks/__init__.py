@@ -1,4 +1,8 @@
-"""What `llmdo check` looks for: one function a check, whose docstring is what `llmdo explain` prints."""
+"""What `llmdo check` looks for: one function a check, whose docstring is what `llmdo explain` prints.
+
+What comes in is a project, read once; what goes out are findings, each with its code, its place and a hint. A module
+holds the checks of one subject, and `ALL` lists them.
+"""
 
 from __future__ import annotations
 

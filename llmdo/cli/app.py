@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -15,15 +14,7 @@ from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
 from llmdo.cli import check as check_command
 from llmdo.cli import edit, graph, past, start
 from llmdo.cli import serve as serving
-from llmdo.cli.console import (
-    CANNOT_GO_ON,
-    FINDINGS,
-    FINE,
-    INTERRUPTED,
-    put,
-    root_folder,
-    say,
-)
+from llmdo.cli.console import FINE, INTERRUPTED, put, say
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -245,51 +236,18 @@ def lock(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
-    from llmdo import checks
-    from llmdo.checks.acceptance import ACCEPTABLE
-    from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
-    from llmdo.render.drift import lines as drift_lines
-    from llmdo.services import locking
-    from llmdo.workspace import lock as lockfile
-    from llmdo.workspace import project as projects
+    from llmdo.cli import lock as lock_command
 
-    root = root_folder(project)
-    read = projects.read(root)
-    found = checks.check(read, locked=True)
-    mended = OVERWRITTEN | ACCEPTABLE.keys()  # a finding about authority is a reason to look at the diff
-    if allow_downgrade:
-        mended |= {"LDO404"}
-    hindering = [one for one in found if one.severity == "error" and one.code not in mended]
-    if hindering and UNREAD.issuperset(one.code for one in hindering):
-        read = locking.read_by_importing(read, anew=check or refresh)
-        found = checks.check(read, locked=True)
-        hindering = [one for one in found if one.severity == "error" and one.code not in mended]
-    if hindering:
-        sys.stderr.write(check_command.rendered(hindering, root, "text"))
-        return FINDINGS if all(one.code != "LDO404" for one in hindering) else CANNOT_GO_ON
-    derivation = locking.derive_with_servers(read, anew=check or refresh, offline=offline)
-    derived = derivation.graph
-    for note in derivation.notes:
-        say(note)
-    downgrade = read.locked.is_newer and not check
-    if downgrade and not allow_downgrade:
-        raise LlmdoError(
-            read.locked.problems[0].message, hint="use a newer llmdo; `--allow-downgrade` overwrites it"
+    return lock_command.run(
+        lock_command.Options(
+            project=project,
+            check=check,
+            refresh=refresh,
+            offline=offline,
+            allow_downgrade=allow_downgrade,
+            verbose=verbose,
         )
-    if read.locked.graph == derived and not downgrade:
-        say("llmdo.lock is up to date")
-        return FINE
-    changes = lockfile.drift(read.locked.graph, derived) if read.locked.graph else ()
-    if check:
-        stale = list(drifted(read.locked.graph, derived)) if read.locked.graph else []
-        problems = stale or [one for one in found if one.code in mended]
-        sys.stdout.write(check_command.rendered(problems, root, "text"))
-        return FINDINGS
-    lockfile.write(root, derived)
-    for line in drift_lines(changes, whole=verbose):
-        say(line)
-    say("wrote llmdo.lock")
-    return FINE
+    )
 
 
 @app.command("diff")

@@ -137,7 +137,7 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
 
     Within `max-depth`, without visiting a worker twice; at most `MAX_PATHS`.
     """
-    graph = walk.analysis.graph
+    graph = walk.premises.graph
     level: list[tuple[Hop, ...]] = [(Hop(name, None),) for name in sorted(walk.starts)]
     number = 0
     for depth in range(graph.settings.max_depth + 1):
@@ -160,13 +160,13 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
 
 def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Decision | None:
     """The mildest decision over the calls by `use` at the end of `path` that are meant; None where none is."""
-    graph, analysis = walk.analysis.graph, walk.analysis
+    graph, premises = walk.premises.graph, walk.premises
     worker = graph.workers[path[-1].name]
-    authority = analysis.authority((*walk.rulings.layers, *worker.approvals), walk.ceilings(path))
+    authority = premises.authority((*walk.rulings.layers, *worker.approvals), walk.ceilings(path))
     decisions = [
         decide(raised, declared, authority).decision
         for tool in tools_of(graph, worker, use).values()
-        for row, raised, declared in analysis.shapes.of_tool(tool, delegation=use.name in graph.workers)
+        for row, raised, declared in premises.shapes.of_tool(tool, delegation=use.name in graph.workers)
         if target.means(row)
     ]
     if not decisions:

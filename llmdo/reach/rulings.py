@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.policy.authority import Capability, Ceiling, Decision, Reason, Rule, Verdict
-    from llmdo.reach.analysis import Analysis
+    from llmdo.reach.premises import Premises
     from llmdo.reach.shapes import Shape
 
 
@@ -37,7 +37,7 @@ class Ruling(NamedTuple):
 class Rulings:
     """What is decided in every tree with these rules and this ceiling."""
 
-    analysis: Analysis
+    premises: Premises
     layers: tuple[Rule, ...]
     """The rules of the entry."""
     own: Ceiling | None
@@ -51,18 +51,18 @@ class Rulings:
         return known
 
     def _rule(self, number: int) -> Iterator[Ruling]:
-        group = self.analysis.shapes.groups[number]
+        group = self.premises.shapes.groups[number]
         layers = (*self.layers, *group.approvals)
         for shape in group.shapes:
             cut = self._cut(shape.raised)
-            verdict = self.analysis.verdict(shape, layers)
+            verdict = self.premises.verdict(shape, layers)
             rank = object() if cut else (cut is None or verdict.decision, shape.assurance)
             yield Ruling(number, id(shape.row), shape, cut, verdict, rank)
 
     def _cut(self, raised: frozenset[Capability]) -> frozenset[str] | None:
-        if self.own is not None and not self.analysis.admits(self.own, raised):
+        if self.own is not None and not self.premises.admits(self.own, raised):
             return None
-        return self.analysis.cut(raised)
+        return self.premises.cut(raised)
 
     @cached_property
     def usual_gate(self) -> Decision:
@@ -72,7 +72,7 @@ class Rulings:
     @cached_property
     def gates(self) -> Mapping[str, Decision]:
         """The decision over a delegation by each worker that has rules of its own, where it is not the usual one."""
-        approvals = self.analysis.graph.own_rules
+        approvals = self.premises.graph.own_rules
         # Workers whose rules decide alike share them.
         decisions = {
             id(rules): self._gate(rules) for rules in {id(one): one for one in approvals.values()}.values()
@@ -88,11 +88,11 @@ class Rulings:
 
     def gate_reasons(self, name: str) -> tuple[Reason, ...]:
         """Why a delegation by the worker `name` is decided so."""
-        return self._verdict(self.analysis.graph.own_rules.get(name, ())).reasons
+        return self._verdict(self.premises.graph.own_rules.get(name, ())).reasons
 
     def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
         return self._verdict(approvals).decision
 
     def _verdict(self, approvals: tuple[Rule, ...]) -> Verdict:
-        authority = self.analysis.authority((*self.layers, *approvals), ())
+        authority = self.premises.authority((*self.layers, *approvals), ())
         return decide([inventory.DELEGATE], [inventory.DELEGATE], authority)

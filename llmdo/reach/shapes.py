@@ -12,9 +12,9 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.graph import builtin, inventory
-from llmdo.policy.authority import Capability, gravity, scope_contains, scope_order
+from llmdo.policy.authority import Capability, Verdict, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -293,3 +293,16 @@ def _of_server(toolset: Toolset) -> Assurance:
     """An address is somebody else's machine, of which nothing is known; a program can be kept apart."""
     is_program = toolset.server is not None and toolset.server.command is not None
     return "declared" if is_program and toolset.isolation == "require" else "open"
+
+
+def shown(verdict: Verdict, shape: Shape) -> Verdict:
+    """The verdict with reasons that speak of the row, not of the path that stands for it."""
+    reasons = tuple(
+        [
+            replace(reason, capability=shape.row)
+            if (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
+            else reason
+            for reason in verdict.reasons
+        ]
+    )
+    return verdict if reasons == verdict.reasons else Verdict(verdict.decision, reasons)

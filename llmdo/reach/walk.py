@@ -6,18 +6,18 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.values import dataclass, field, replace
+from llmdo.base.values import dataclass, field
 from llmdo.graph import inventory
 from llmdo.policy.authority import Verdict, decide
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
-from llmdo.reach.shapes import FRESH
+from llmdo.reach.shapes import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph, Reference
     from llmdo.policy.authority import Ceiling, Decision, Reason
-    from llmdo.reach.analysis import Analysis
+    from llmdo.reach.premises import Premises
     from llmdo.reach.rulings import Ruling, Rulings
     from llmdo.reach.shapes import Group, Shape
 
@@ -57,7 +57,7 @@ class _Search:
             if caller is None:
                 known = (Hop(name, None),)
             else:
-                use = self.walk.analysis.graph.use(self.walk.names[caller], name)
+                use = self.walk.premises.graph.use(self.walk.names[caller], name)
                 known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller)))
             self._hops[place] = known
         return known
@@ -65,7 +65,7 @@ class _Search:
     def path(self, way: _Found) -> tuple[Hop, ...]:
         """The hops to the worker that a way leads to, and on to what it uses."""
         if (known := self._paths.get(way.number)) is None:
-            use = self.walk.analysis.graph.use(way.worker, way.end)
+            use = self.walk.premises.graph.use(way.worker, way.end)
             known = self._paths[way.number] = (*self.hops(way.at), Hop(use.name, use))
         return known
 
@@ -88,7 +88,7 @@ class _Found(NamedTuple):
     def end(self) -> str:
         """The name of what the worker uses."""
         shape = self.search.walk.groups[self.number].shapes[0]
-        return shape.toolset or _delegate(self.search.walk.analysis.graph, self.worker, shape)
+        return shape.toolset or _delegate(self.search.walk.premises.graph, self.worker, shape)
 
     @property
     def place(self) -> tuple[int, str]:
@@ -108,11 +108,11 @@ class _Found(NamedTuple):
             return (
                 verdict.reasons
             )  # the rules of the worker are those of all workers that the verdict is about
-        analysis = walk.analysis
-        layers = (*walk.rulings.layers, *analysis.graph.workers[self.worker].approvals)
+        premises = walk.premises
+        layers = (*walk.rulings.layers, *premises.graph.workers[self.worker].approvals)
         if verdict is not _CUT_OFF:
-            return analysis.verdict(shape, layers).reasons
-        authority = analysis.authority(layers, walk.ceilings(self.path[:-1]))
+            return premises.verdict(shape, layers).reasons
+        authority = premises.authority(layers, walk.ceilings(self.path[:-1]))
         return shown(decide(shape.raised, shape.declared, authority), shape).reasons
 
     @property
@@ -136,19 +136,19 @@ class Walk:
     _searches: dict[tuple[frozenset[str], bool], _Search] = field(default_factory=dict)
 
     @property
-    def analysis(self) -> Analysis:
+    def premises(self) -> Premises:
         """The graph that the tree is part of."""
-        return self.rulings.analysis
+        return self.rulings.premises
 
     @cached_property
     def names(self) -> Sequence[str]:
         """The names of the workers, by their places."""
-        return self.analysis.names
+        return self.premises.names
 
     @cached_property
     def groups(self) -> Sequence[Group]:
         """Every group of calls that some worker can make."""
-        return self.analysis.shapes.groups
+        return self.premises.shapes.groups
 
     def best(self, toolset: str | None = None) -> dict[int, Row]:
         """The best call that raises each thing, by the identity of the capability that all such calls share.
@@ -194,7 +194,7 @@ class Walk:
 
     def row_of_call(self, shape: Shape, called: Reference) -> Row:
         """The row of a call that the function of the entry makes."""
-        authority = self.analysis.authority(self.rulings.layers, self.ceilings(()))
+        authority = self.premises.authority(self.rulings.layers, self.ceilings(()))
         verdict = decide(shape.raised, shape.declared, authority)
         way = Along((Hop(called.name, called),))
         return Row(shape, verdict, verdict.decision, way, way, shape.assurance)
@@ -202,7 +202,7 @@ class Walk:
     def ceilings(self, path: Iterable[Hop]) -> tuple[Ceiling, ...]:
         """The ceilings of the whole tree and of the workers on a path."""
         names = [hop.name for hop in path if hop.name != self.ignored]
-        found = [self.analysis.ceilings[name] for name in names if name in self.analysis.ceilings]
+        found = [self.premises.ceilings[name] for name in names if name in self.premises.ceilings]
         return tuple(found) if self.own is None else (self.own, *found)
 
     def search(self, cut: frozenset[str], *, free: bool) -> _Search:
@@ -212,7 +212,7 @@ class Walk:
         return known
 
     def _search(self, cut: frozenset[str], *, free: bool) -> _Search:
-        graph, groups = self.analysis.graph, self.analysis.shapes.by_place
+        graph, groups = self.premises.graph, self.premises.shapes.by_place
         edges, out = graph.edges_of_places, {graph.places[name] for name in cut}
         parent: dict[int, int | None] = {graph.places[name]: None for name in self.starts if name not in cut}
         level = list(parent)
@@ -245,19 +245,6 @@ class Walk:
         return self.rulings.gates.get(self.names[place], self.rulings.usual_gate)
 
 
-def shown(verdict: Verdict, shape: Shape) -> Verdict:
-    """The verdict with reasons that speak of the row, not of the path that stands for it."""
-    reasons = tuple(
-        [
-            replace(reason, capability=shape.row)
-            if (reason.capability.scope or "").endswith(FRESH) and reason.capability.name == shape.row.name
-            else reason
-            for reason in verdict.reasons
-        ]
-    )
-    return verdict if reasons == verdict.reasons else Verdict(verdict.decision, reasons)
-
-
 def _delegate(graph: Graph, caller: str, shape: Shape) -> str:
     """The first delegate of `caller` whose call raises what `shape` says: in other workers it has other names."""
     workers, delegates = graph.workers, graph.edges[caller]
@@ -279,7 +266,7 @@ def rows_of(
     `calls` are those of a function that starts the tree.
     """
     best = walk.best(toolset)
-    shapes = walk.analysis.shapes
+    shapes = walk.premises.shapes
     for number in best.keys() & shapes.implied:
         best[number] = best[number]._replace(implied=True)
     rows = [best[number] for number in sorted(best, key=shapes.rank.__getitem__)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import shown
+from llmdo.base.diagnostic import place, shown
 from llmdo.render.excerpt import drawn
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ def concise(findings: Iterable[Diagnostic]) -> str:
         f"{place(finding.at)}: {finding.severity}[{finding.code}]: {shown(finding.message)}\n"
         for finding in findings
     )
-
-
-def place(at: Location) -> str:
-    """`path:line:column`, or the path alone for a whole file."""
-    return f"{shown(at.path)}:{at.span.line}:{at.span.column}" if at.span else shown(at.path)
 
 
 def _plain(_colour: str, words: str) -> str:

@@ -6,12 +6,12 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import CODES, shown
+from llmdo.base.diagnostic import CODES, place, shown
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import not_enforced
 from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.render import reach
-from llmdo.render.findings import concise, place
+from llmdo.render.findings import concise
 from llmdo.render.markdown import escaped, with_code
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import shown
-from llmdo.render.findings import place, summary
+from llmdo.base.diagnostic import place, shown
+from llmdo.render.findings import summary
 from llmdo.render.markdown import escaped, with_code
 from llmdo.render.report import with_hint
 

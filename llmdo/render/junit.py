@@ -5,8 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import shown
-from llmdo.render.findings import place
+from llmdo.base.diagnostic import place, shown
 from llmdo.render.report import with_hint
 
 if TYPE_CHECKING:

@@ -281,7 +281,7 @@ async def run_worker(
     try:
         result = await config.agents.of(frame.name).run(
             prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
-            model=persistent(config.agents.models[frame.name], runtime),
+            model=persistent(config.agents.models[frame.name], config, frame),
             deps=runtime,
             toolsets=runtime.toolsets_for(frame.name) or None,
             message_history=frame.history or None,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import checks
-from llmdo.base.diagnostic import shown
-from llmdo.render.findings import place
+from llmdo.base.diagnostic import place, shown
 from llmdo.scaffold import files
 from llmdo.services import locking
 from llmdo.syntax import discovery

@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
     from llmdo.journal import Journal
-    from llmdo.runtime.calls import AgentRuntime
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
 
 
 class PlayedModel(Model):
     """A model whose answers are those of a recorded run. It asks nobody: what is not recorded is an error."""
 
-    def __init__(self, file: str, root: Path, runtime: AgentRuntime | None = None) -> None:
-        """`file` lies in the workspace at `root`; `runtime` is the call of a worker that it answers.
+    def __init__(self, file: str, root: Path, call: tuple[RuntimeConfig, CallFrame] | None = None) -> None:
+        """`file` lies in the workspace at `root`; `call` is that of the worker which it answers.
 
         Raises:
             LlmdoError: There is no such file in the workspace.
@@ -47,7 +48,7 @@ class PlayedModel(Model):
             raise LlmdoError(f"the recording `{file}` {refused.reason}")
         self._file = file
         self._root = root
-        self._runtime = runtime
+        self._call = call
 
     @property
     def model_name(self) -> str:
@@ -59,9 +60,9 @@ class PlayedModel(Model):
         """What stands for the provider."""
         return "replay"
 
-    def of_call(self, runtime: AgentRuntime) -> PlayedModel:
+    def of_call(self, config: RuntimeConfig, frame: CallFrame) -> PlayedModel:
         """The same for one call of a worker."""
-        return PlayedModel(self._file, self._root, runtime)
+        return PlayedModel(self._file, self._root, (config, frame))
 
     async def request(
         self,
@@ -74,11 +75,12 @@ class PlayedModel(Model):
         Raises:
             LlmdoError: The recording has no request at this place, or another one; says what differs.
         """
-        if self._runtime is None:
+        if self._call is None:
             raise LlmdoError(f"`replay:{self._file}` answers the workers of a run alone")
-        path = self._runtime.frame.path
+        config, frame = self._call
+        path = frame.path
         step = 1 + sum(isinstance(message, ModelResponse) for message in messages)
-        recorder = self._runtime.config.recorder
+        recorder = config.recorder
         encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
         with read_journal(self._root / self._file) as journal:
             encoding = Encoding(encoding.redaction, journal.know(encoding.redaction.known))
@@ -90,7 +92,8 @@ class PlayedModel(Model):
             said = journal.whole(entry)
             before = {**said["asked"], "model": None}
             asked = self._asked(
-                self._runtime,
+                config,
+                frame,
                 messages,
                 model_settings,
                 model_request_parameters,
@@ -107,7 +110,8 @@ class PlayedModel(Model):
 
     def _asked(
         self,
-        runtime: AgentRuntime,
+        config: RuntimeConfig,
+        frame: CallFrame,
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
@@ -117,7 +121,7 @@ class PlayedModel(Model):
     ) -> dict[str, Any]:
         """What the request is made of; the `recorded` one was made of the same, but was for another model."""
         shown = definitions(shown_tools(parameters))
-        own = runtime.config.graph.workers[runtime.frame.name].model_settings
+        own = config.graph.workers[frame.name].model_settings
         # What became of `max_retries` on the way here does not matter to a model.
         given: Any = {key: one for key, one in (settings or {}).items() if key != "max_retries"}
         given |= {key: one for key, one in own.items() if key == "max_retries"}

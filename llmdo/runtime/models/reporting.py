@@ -20,32 +20,34 @@ from llmdo.runtime.telemetry.events import (
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
 
-    from llmdo.runtime.calls import AgentRuntime
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Tells of the requests of one call of a worker to one model."""
 
-    runtime: AgentRuntime
+    config: RuntimeConfig
+    frame: CallFrame
     model: str
     """As it names itself."""
 
     def asked(self) -> None:
         """The model is about to be asked."""
-        config, frame = self.runtime.config, self.runtime.frame
+        config, frame = self.config, self.frame
         config.on_event(ModelRequested(path=frame.path, worker=frame.name, model=self.model))
 
     def failed(self, error: Exception, attempt: int, wait: float) -> None:
         """An attempt failed, and the next one begins after `wait` seconds."""
-        config, frame = self.runtime.config, self.runtime.frame
+        config, frame = self.config, self.frame
         config.on_event(
             ModelFailed(path=frame.path, model=self.model, error=told(error), attempt=attempt, wait=wait)
         )
 
     def answered(self, response: ModelResponse) -> None:
         """The model answered."""
-        config, frame = self.runtime.config, self.runtime.frame
+        config, frame = self.config, self.frame
         by = response.provider_name
         model = f"{by}:{response.model_name}" if by else self.model
         _price(response, model)

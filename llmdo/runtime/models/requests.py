@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
-    from llmdo.runtime.calls import AgentRuntime
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
 
 NOT_BEGUN = frozenset({"pool", "connect"})
 """The phases of a failed connection in which the request was not sent."""
@@ -32,9 +33,10 @@ NOT_BEGUN = frozenset({"pool", "connect"})
 class CountedModel(WrapperModel):
     """A model whose every request is counted for one call of a worker."""
 
-    def __init__(self, wrapped: Model, runtime: AgentRuntime) -> None:
+    def __init__(self, wrapped: Model, config: RuntimeConfig, frame: CallFrame) -> None:
         super().__init__(wrapped)
-        self._runtime = runtime
+        self._config = config
+        self._frame = frame
 
     async def request(
         self,
@@ -65,7 +67,7 @@ class CountedModel(WrapperModel):
                 yield response
 
     async def _reserve(self) -> None:
-        config, frame = self._runtime.config, self._runtime.frame
+        config, frame = self._config, self._frame
         await config.budget.reserve(frame)
         if config.recorder:
             await config.recorder.sent(frame.path)
@@ -75,7 +77,7 @@ class CountedModel(WrapperModel):
         try:
             yield
         except Exception as error:
-            config, frame = self._runtime.config, self._runtime.frame
+            config, frame = self._config, self._frame
             failure = (None if self._is_local(error) else unreadable(error, self.wrapped.model_name)) or error
             was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
             if config.recorder:
@@ -88,17 +90,15 @@ class CountedModel(WrapperModel):
 
     def _is_local(self, error: Exception) -> bool:
         """Whether the workspace's own code failed, or a model that asks no provider."""
-        return self.wrapped.model_id.startswith(UNPAID) or bool(
-            self._runtime.config.backtrace.of_workspace(error)
-        )
+        return self.wrapped.model_id.startswith(UNPAID) or bool(self._config.backtrace.of_workspace(error))
 
 
-def counted(model: Model, runtime: AgentRuntime) -> Model:
+def counted(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
     """`model`, each of its requests counted; of a chain, those of every model in it."""
     if isinstance(model, PlayedModel):
-        model = model.of_call(runtime)
+        model = model.of_call(config, frame)
     if not isinstance(model, FallbackModel):
-        return CountedModel(without_guesses(model), runtime)
+        return CountedModel(without_guesses(model), config, frame)
     chain = copy(model)  # the run opens and closes the connections, which the copy shares
-    chain.models = [counted(one, runtime) for one in model.models]
+    chain.models = [counted(one, config, frame) for one in model.models]
     return chain

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
-    from llmdo.runtime.calls import AgentRuntime
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
 
 RETRIES = 2
 """How often a request is repeated where the worker's `max_retries` does not say."""
@@ -50,12 +51,12 @@ TOO_EARLY = frozenset({408, 409, 429})
 """The statuses below 500 that say: the same request may succeed later."""
 
 
-def persistent(model: Model, runtime: AgentRuntime) -> PersistentModel:
+def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> PersistentModel:
     """`model` for one call of a worker: counted, told of, and asked again where that may help.
 
     A chain of models is repeated when all of it failed.
     """
-    return PersistentModel(counted(model, runtime), Report(runtime, model.model_id))
+    return PersistentModel(counted(model, config, frame), Report(config, frame, model.model_id))
 
 
 class PersistentModel(WrapperModel):
@@ -156,7 +157,7 @@ class PersistentModel(WrapperModel):
         if isinstance(error, AgentRunError | ModelRetry | LlmdoError):
             return error
         sentence = f"the model `{self.model_id}` raised {sentence_of(error)}"
-        return self._report.runtime.config.backtrace.crash(sentence, error)
+        return self._report.config.backtrace.crash(sentence, error)
 
 
 def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> float | None:

@@ -84,7 +84,7 @@ class Recording(AbstractCapability[Any]):
         response = await self.recorder.response(frame.path, messages, asked, send)
         if not was_sent:
             config.ledger.count_request(frame.name)
-            report = Report(ctx.deps, request_context.model.model_id)
+            report = Report(config, frame, request_context.model.model_id)
             report.asked()
             report.answered(response)
         return response
