@@ -133,7 +133,7 @@ def test_a_broken_workspace_offers_nothing_and_says_nothing(
 
 def test_completing_imports_nothing_heavy(workspace: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from llmdo import completion\n"
+        "import sys; from pathlib import Path; from llmdo.cli import completion\n"
         f"assert completion.complete(['run', ''], Path({str(workspace)!r}))\n"
         "print(sorted({'yaml', 'typer', 'pydantic', 'jsonschema', 'tomlkit', 'rich', 'pathspec', 'pydantic_ai'}"
         " & set(sys.modules)))"

@@ -279,8 +279,9 @@ def test_limits_that_are_none_are_refused(team: Path) -> None:
 
 USES = """\
 import llmdo
+from llmdo.services.embedding import RunPolicy
 
-async def use(policy: llmdo.services.embedding.RunPolicy) -> None:
+async def use(policy: RunPolicy) -> None:
     llmdo.run("team", "main", "x", policy=policy, limits=llmdo.Limits(requests=1), journal=True)
     entry = llmdo.build_entry(["a.worker"], model="m")
     built = await entry
@@ -306,9 +307,8 @@ def test_a_type_checker_finds_each_wrong_argument(tmp_path: Path) -> None:
     """With the modules that say what the arguments are, and without the rest: it would take a minute."""
     (tmp_path / "uses.py").write_text(USES, encoding="utf-8")
     package = Path(llmdo.__file__).parent
-    modules = [
-        str(package / f"{name}.py") for name in ("__init__", "embedding", "past", "basis", "graph", "values")
-    ]
+    names = ("services/embedding", "services/past", "services/basis", "graph/resolved", "base/values")
+    modules = [str(package / f"{name}.py") for name in ("__init__", *names)]
     options = ["--follow-imports=skip", f"--cache-dir={tmp_path / 'cache'}", "--disable-error-code=misc"]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, "uses.py", *modules],

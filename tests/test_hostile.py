@@ -361,7 +361,7 @@ def test_more_files_than_any_workspace_has_are_a_finding(root: Path) -> None:
     (root / "many").mkdir()
     for number in range(30):
         (root / "many" / f"f{number}").touch()
-    done = checked(root, before="import llmdo.discovery\nllmdo.discovery.MAX_ENTRIES = 20")
+    done = checked(root, before="import llmdo.syntax.discovery\nllmdo.syntax.discovery.MAX_ENTRIES = 20")
     assert "has more than 20 files and folders" in done.out
 
 

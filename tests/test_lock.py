@@ -251,7 +251,7 @@ def test_a_lock_is_replaced_whole_or_not_at_all(locked: Path, tmp_path: Path) ->
     shutil.copytree(locked, root)
     before = (root / "llmdo.lock").read_bytes()
     script = (
-        "import resource, sys\nfrom pathlib import Path\nfrom llmdo import lock, project\n"
+        "import resource, sys\nfrom pathlib import Path\nfrom llmdo.workspace import lock, project\n"
         "root = Path(sys.argv[1])\ngraph = project.read(root).graph\n"
         "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\nlock.write(root, graph)\n"
