@@ -175,7 +175,7 @@ def test_run_in_a_loop_says_what_to_use(team: Path) -> None:
     async def inside() -> None:
         llmdo.run(team)
 
-    with pytest.raises(llmdo.LlmdoError, match="an event loop runs here already"):
+    with pytest.raises(llmdo.LlmdoError, match="cannot be called from a running event loop"):
         asyncio.run(inside())
 
 

@@ -213,7 +213,7 @@ def test_a_program_with_an_event_loop_awaits(team: Path) -> None:
 
     async def program() -> str | None:
         for name in ("resume", "replay"):
-            with pytest.raises(llmdo.LlmdoError, match="an event loop runs here already"):
+            with pytest.raises(llmdo.LlmdoError, match="cannot be called from a running event loop"):
                 getattr(llmdo, name)(team)
         return (await llmdo.resume_async(team, approver=ApproveAll())).output
 

@@ -85,7 +85,7 @@ def keep(
     root: str,
     asked: str,
     answer: tuple[int, str],
-    sight: Sight,
+    fingerprint: Fingerprint,
     code: Iterable[str],
     environ: Mapping[str, str],
 ) -> None:
@@ -99,8 +99,8 @@ def keep(
         return
     try:
         ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
-        seen = tuple((path, marshal.loads(one)) for path, one in sight.seen.items())  # noqa: S302  # as above
-        if any(_is_young(one, sight.since) for _, one in (*ourselves.items(), *seen)):
+        seen = tuple((path, marshal.loads(one)) for path, one in fingerprint.seen.items())  # noqa: S302  # as above
+        if any(_is_young(one, fingerprint.since) for _, one in (*ourselves.items(), *seen)):
             return
         folder, path = _folder(root, environ), _file(root, environ)
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -114,7 +114,7 @@ def keep(
         return  # a memory is a convenience: without one the next check takes longer
 
 
-class Sight:
+class Fingerprint:
     """What a check looked at, and since when."""
 
     __slots__ = ("seen", "since")
@@ -154,7 +154,7 @@ def _is_same(before: Iterable[tuple[str, Facts]], base: str) -> bool:
 
 
 def _answers(path: str, head: object, seen: object) -> tuple[dict[str, tuple[int, str]], dict[str, Facts]]:
-    """The answers to other questions that the same sight gave, and the code that gave them."""
+    """The answers to other questions that the same fingerprint gave, and the code that gave them."""
     try:
         known = _known(path)
         if known[0] == head and known[3] == seen and _is_same(known[2], ""):

@@ -105,7 +105,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A replacement of a stretch of text that mends a finding."""
+    """A replacement of a stretch of text that fixes a finding."""
 
     at: Location
     """The stretch: it has a span."""
@@ -119,7 +119,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One finding: what is wrong, exactly where, and how to mend it."""
+    """One finding: what is wrong, exactly where, and how to fix it."""
 
     code: str
     at: Location
@@ -135,7 +135,7 @@ class Diagnostic:
     gated: bool = False
     """Whether a person is asked before what it warns of can happen."""
     fix: Fix | None = field(default=None, compare=False)
-    """The one edit that would mend it, where that is certain."""
+    """The one edit that would fix it, where that is certain."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Questions to a directed graph of names: its knots, a shortest cycle, what breaks one."""
+"""Questions to a directed graph of names: its strongly connected components, a shortest cycle, what breaks one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-def knots(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def strongly_connected_components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """The strongly connected components that hold a cycle, each sorted, in the order of their first names.
 
     A name with an edge to itself is one. Tarjan's algorithm without recursion; linear.
@@ -66,9 +66,9 @@ SEARCH_ALL = 300  # members: beyond it a shortest cycle through the first one ha
 
 
 def shortest_cycle(edges: Mapping[str, Sequence[str]], members: Sequence[str]) -> list[str]:
-    """The names along a shortest cycle within `members`, a sorted knot; ties by name.
+    """The names along a shortest cycle within `members`, a sorted strongly connected component; ties by name.
 
-    In a knot of more than `SEARCH_ALL` names it is the shortest cycle through the first of them.
+    In a component of more than `SEARCH_ALL` names it is the shortest cycle through the first of them.
     """
     inside = set(members)
     best: list[str] = []
@@ -101,12 +101,12 @@ def _cycle_through(edges: Mapping[str, Sequence[str]], start: str, inside: set[s
 def opening_edge(
     edges: Mapping[str, Sequence[str]], members: Sequence[str], cycle: Sequence[str]
 ) -> tuple[str, str] | None:
-    """The first edge of `cycle` without which its knot has no cycle at all; None where no single one does."""
+    """The first edge of `cycle` without which its component has no cycle at all; None where no single one does."""
     inside = set(members)
     within = {name: [other for other in edges[name] if other in inside] for name in members}
     for name, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
         rest = {**within, name: [successor for successor in within[name] if successor != other]}
-        if not knots(rest):
+        if not strongly_connected_components(rest):
             return name, other
     return None
 
@@ -137,8 +137,8 @@ def gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> Mapp
     found = _gathered(edges, own)
     if all(found[name] | found[other] == found[name] for name, others in edges.items() for other in others):
         return found
-    # There are knots: all names of one share what any of them has, so each is taken for one name.
-    head = {name: knot[0] for knot in knots(edges) for name in knot}
+    # There are cycles: all names of one share what any of them has, so each is taken for one name.
+    head = {name: component[0] for component in strongly_connected_components(edges) for name in component}
     joined_own: dict[str, int] = {}
     joined: dict[str, list[str]] = {}
     for name, others in edges.items():

@@ -141,7 +141,7 @@ def explanation(query: str) -> str | None:
 
 
 def documentation(number: str) -> str:
-    """What the check with this code says about itself: a sentence, why it matters, how it is mended."""
+    """What the check with this code says about itself: a sentence, why it matters, how it is fixed."""
     import inspect  # slow to load, and only needed here
 
     from llmdo.foreign.findings import ALL as FOREIGN

@@ -67,7 +67,7 @@ def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
 
     What it accepted is gone, so it would silently accept the next thing of its kind; or the gate that it relies on
     (`gated = true`) is gone, so it no longer holds. Remove it, or say anew why it is fine. Findings about files,
-    names, the graph and the lock cannot be accepted: mend them.
+    names, the graph and the lock cannot be accepted: fix them.
 
     Fails: nothing reaches a way out any more.
 
@@ -93,7 +93,7 @@ def _problem(
         return "this accepts neither a `code` nor a `capability`"
     if acceptance.code is not None and acceptance.code not in ACCEPTABLE:
         known = acceptance.code in CODES
-        return f"`{acceptance.code}` {'cannot be accepted: mend it' if known else 'is not a code'}"
+        return f"`{acceptance.code}` {'cannot be accepted: fix it' if known else 'is not a code'}"
     if project.gaps.contents or project.gaps.toolsets:
         return None
     if acceptance.entry is not None and acceptance.entry not in project.graph.entries:

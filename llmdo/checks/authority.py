@@ -97,7 +97,7 @@ def _outside(
     is_current: bool,  # noqa: FBT001  # of the lock
 ) -> Iterator[Diagnostic]:
     # Before tools are locked they count as what they might do at most: no reason to widen a ceiling for good.
-    mended = 'add "{}" to its `may`, or remove an edge of the path' if is_current else _LOCK_FIRST
+    fix = 'add "{}" to its `may`, or remove an edge of the path' if is_current else _LOCK_FIRST
     for row in rows:
         if _is_inside(ceiling, row.capability) or row.decision == "blocked" or ceiling.at is None:
             continue
@@ -105,7 +105,7 @@ def _outside(
             "LDO501",
             ceiling.at.location,
             f"{who} can reach `{row.capability}`{_elsewhere(row)} by {path_text(row.path)}, outside its ceiling",
-            hint=mended.format(row.capability),
+            hint=fix.format(row.capability),
             related=edges(row.path),
             subject=entry,
             capability=str(row.capability),

@@ -39,11 +39,11 @@ def delegation_cycle(project: Project) -> Iterator[Diagnostic]:
     graph = project.graph
     ending = {name: graph.edges[name] for name, worker in graph.workers.items() if not worker.recursive}
     edges = {name: [other for other in others if other in ending] for name, others in ending.items()}
-    for knot in topology.knots(edges):
-        cycle = topology.shortest_cycle(edges, knot)
+    for component in topology.strongly_connected_components(edges):
+        cycle = topology.shortest_cycle(edges, component)
         around = zip(cycle, [*cycle[1:], cycle[0]], strict=True)
         steps = [(name, graph.use(name, other)) for name, other in around]
-        yield _cycle(steps, topology.opening_edge(edges, knot, cycle))
+        yield _cycle(steps, topology.opening_edge(edges, component, cycle))
 
 
 def _cycle(steps: list[tuple[str, Use]], opening: tuple[str, str] | None) -> Diagnostic:

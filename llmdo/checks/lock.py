@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 OVERWRITTEN = frozenset({"LDO401", "LDO402", "LDO403", "LDO405"})
-"""What `llmdo lock` mends by writing a new one."""
+"""What `llmdo lock` fixes by writing a new one."""
 
 UNREAD = frozenset({"LDO202", "LDO203", "LDO205", "LDO207", "LDO208"})
 """About names, which importing a module may show to be there although its text does not."""
@@ -103,7 +103,7 @@ def missing_lock(project: Project) -> Iterator[Diagnostic]:
 def conflicted_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock holds the markers of a merge conflict.
 
-    It is made from the sources alone, so there is nothing to resolve by hand: mend the sources, then make it
+    It is made from the sources alone, so there is nothing to resolve by hand: fix the sources, then make it
     anew.
 
     Mended:

@@ -332,7 +332,7 @@ def explain(
         typer.Option("--from", metavar="FORMAT", help="Instead: what each tool of another format can do."),
     ] = "",
 ) -> None:
-    """Say what a finding means, why it matters and how it is mended."""
+    """Say what a finding means, why it matters and how it is fixed."""
     if form or not code:
         from llmdo.cli import foreign
 

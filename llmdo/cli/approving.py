@@ -55,14 +55,14 @@ def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]
 
     policy = personal.read(environ)
     if options.approve_all and options.reject_all:
-        raise LlmdoError("`--approve-all` and `--reject-all` contradict each other")
+        raise LlmdoError("`--approve-all` conflicts with `--reject-all`")
     if options.approve_all and not policy.approve_all:
         raise LlmdoError(
             "`--approve-all` is forbidden on this machine",
             hint=f"`approve-all = false` is in `{policy.path}`",
         )
     if options.later and (options.approve_all or options.reject_all):
-        raise LlmdoError("`--approvals later` and an answer to everything contradict each other")
+        raise LlmdoError("`--approvals later` conflicts with `--approve-all` and `--reject-all`")
     if options.approve_all and options.approve:
         raise LlmdoError(
             "`--approve-all` answers everything that `--approve` does", hint="give one of the two"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from llmdo import checks
 from llmdo.base import cache, resources
-from llmdo.base.cache import Sight
+from llmdo.base.cache import Fingerprint
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.cli import quick
@@ -78,8 +78,8 @@ def run(options: Options) -> int:
         root = root_folder(options.project)
         if options.fix:
             _mend(root)
-        sight = Sight()
-        read = project.read(root, seen=sight.seen)
+        fingerprint = Fingerprint()
+        read = project.read(root, seen=fingerprint.seen)
         found = checks.check(read, locked=locked)
     except LlmdoError as error:
         if options.format not in FOR_PEOPLE:
@@ -105,19 +105,19 @@ def run(options: Options) -> int:
     if (
         options.format in quick.REMEMBERED
         and not (options.no_cache or options.select)
-        and _is_seen(report, sight)
+        and _is_seen(report, fingerprint)
     ):
         asked = cache.question(
             locked=locked, strict=options.strict, form=options.format, colour=report.colour
         )
-        _remember(root, asked, (code, text), sight)
+        _remember(root, asked, (code, text), fingerprint)
     return code
 
 
-def _is_seen(report: Report, sight: Sight) -> bool:
+def _is_seen(report: Report, fingerprint: Fingerprint) -> bool:
     """Whether all that the findings are about was looked at, so that a change of it is noticed."""
     places = (place for one in report.findings for place in (one.at, *(other.at for other in one.related)))
-    return all(at.path in sight.seen for at in places if at.span) and _NOT_KEPT.isdisjoint(
+    return all(at.path in fingerprint.seen for at in places if at.span) and _NOT_KEPT.isdisjoint(
         one.code for one in report.findings
     )
 
@@ -145,23 +145,23 @@ def _selected(
 
 
 def _mend(root: Path) -> None:
-    from llmdo.services import mending  # what edits and what relocks is only loaded for it
+    from llmdo.services import fixing  # what edits and what relocks is only loaded for it
 
     try:
-        for sentence in mending.mend(root):
+        for sentence in fixing.fix(root):
             say(sentence)
     except LlmdoError as error:
-        say_error(error)  # what is left to mend is among the findings
+        say_error(error)  # what is left to fix is among the findings
 
 
-def _remember(root: Path, asked: str, answer: tuple[int, str], sight: Sight) -> None:
+def _remember(root: Path, asked: str, answer: tuple[int, str], fingerprint: Fingerprint) -> None:
     if not cache.is_off(os.environ):
         code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
         schemas = [
             str(resources.folder("schemas") / f"{form}.json") for form in ("manifest", "worker", "lock")
         ]
         top = os.path.abspath(root)  # noqa: PTH100  # as `quick` has it: no link is resolved
-        cache.keep(top, asked, answer, sight, [*filter(None, code), *schemas], os.environ)
+        cache.keep(top, asked, answer, fingerprint, [*filter(None, code), *schemas], os.environ)
 
 
 def _print(report: Report, form: Format) -> str:

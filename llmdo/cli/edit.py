@@ -54,7 +54,7 @@ def add_worker(
     toolset: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--toolset", metavar="NAME", help="A toolset or a worker that it may use; again for more."
+            "--toolset", metavar="NAME", help="A toolset or a worker that it may use; may be repeated."
         ),
     ] = None,
     description: Annotated[
@@ -103,7 +103,7 @@ def add_mcp(
     ] = None,
     env: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--env", metavar="NAME", help="A variable that it is given; again for more."),
+        typer.Option("--env", metavar="NAME", help="A variable that it is given; may be repeated."),
     ] = None,
     project: Project = None,
 ) -> None:

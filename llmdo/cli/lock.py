@@ -46,8 +46,8 @@ class Options:
     def overwritten(self) -> frozenset[str]:
         """The codes of what does not hinder a new lock."""
         # A finding about authority is a reason to look at the diff.
-        mended = OVERWRITTEN | ACCEPTABLE.keys()
-        return frozenset(mended | {"LDO404"} if self.allow_downgrade else mended)
+        overwritten = OVERWRITTEN | ACCEPTABLE.keys()
+        return frozenset(overwritten | {"LDO404"} if self.allow_downgrade else overwritten)
 
 
 def run(options: Options) -> int:

@@ -59,7 +59,7 @@ def resume(
     project: edit.Project = None,
     allow_drift: Annotated[
         Texts,
-        typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; again for more."),
+        typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
     ] = None,
     sources: Origin = Sources.workspace,
     again: Annotated[
@@ -67,7 +67,7 @@ def resume(
         typer.Option(
             "--again",
             metavar="PATH",
-            help="A call that did not finish or ended the run, to run once more; again for more.",
+            help="A call that did not finish or ended the run, to run once more; may be repeated.",
         ),
     ] = None,
     give_up: Annotated[
@@ -157,10 +157,10 @@ def approve(
     run: Run,
     project: edit.Project = None,
     yes: Annotated[
-        Texts, typer.Option("--yes", metavar="PATH", help="Allow the call at this path; again for more.")
+        Texts, typer.Option("--yes", metavar="PATH", help="Allow the call at this path; may be repeated.")
     ] = None,
     no: Annotated[
-        Texts, typer.Option("--no", metavar="PATH", help="Refuse the call at this path; again for more.")
+        Texts, typer.Option("--no", metavar="PATH", help="Refuse the call at this path; may be repeated.")
     ] = None,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why not, for the model.")] = "",
     by: Annotated[

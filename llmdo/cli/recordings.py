@@ -106,9 +106,9 @@ def _diverged(
     """Where what runs does something else than it did when it was recorded."""
     from llmdo import runtime
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.recording.terms import EndedError, Terms
+    from llmdo.runtime.recording.replay_mode import EndedError, ReplayMode
 
-    recorder = Recorder(journal, redaction, Terms(live=False, shows_tools=True))
+    recorder = Recorder(journal, redaction, ReplayMode(live=False, shows_tools=True))
     said = runtime.RunOptions(
         run=journal.run,
         input=binding.input,

@@ -39,7 +39,7 @@ Entry = Annotated[
 ]
 Paths = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; again for more."),
+    typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; may be repeated."),
 ]
 Models = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -54,7 +54,7 @@ Approve = Annotated[
     typer.Option(
         "--approve",
         metavar="CAP[:SCOPE]",
-        help="Answer questions about this capability with yes; again for more. Lifts no block.",
+        help="Answer questions about this capability with yes; may be repeated. Lifts no block.",
     ),
 ]
 ApproveAll = Annotated[

@@ -144,7 +144,7 @@ def graph_in(content: bytes) -> Graph:
     if locked.graph is not None and not problems:
         return locked.graph
     fault = (*problems, *locked.problems)[0]
-    old = "a lock of the past cannot be mended: compare with another revision"
+    old = "a lock of the past cannot be fixed: compare with another revision"
     raise LlmdoError(fault.message, hint=fault.hint if locked.state == "newer" else old, at=fault.at)
 
 

@@ -106,10 +106,10 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         if worker.path
     }
     edges = {name: list(found) for name, found in uses.items()}
-    for knot in topology.knots(edges):
-        cycle = topology.shortest_cycle(edges, knot)
+    for component in topology.strongly_connected_components(edges):
+        cycle = topology.shortest_cycle(edges, component)
         steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        opening = topology.opening_edge(edges, knot, cycle)
+        opening = topology.opening_edge(edges, component, cycle)
         (first, second), *rest = steps
         circle = f"agents call each other in a circle: `{' > '.join([*cycle, first])}`"
         yield finding(

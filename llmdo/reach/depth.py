@@ -37,7 +37,9 @@ def depth_of(analysis: Analysis, entry: Entry) -> Depth:
     """The depth of `entry`, whatever `max-depth` says."""
     starts = starts_of(analysis.graph, entry)
     reached = {name: analysis.graph.edges[name] for name in inventory.reachable(analysis.graph, entry)}
-    cyclic = sorted({name for knot in topology.knots(reached) for name in knot})
+    cyclic = sorted(
+        {name for component in topology.strongly_connected_components(reached) for name in component}
+    )
     longest: dict[str, tuple[str, ...]] = {}
     for name in topology.ends_first(reached, skip=frozenset(cyclic)):
         below = [longest[other] for other in reached[name] if other in longest]

@@ -29,8 +29,8 @@ from llmdo.runtime.models.failure import explained, told
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
 from llmdo.runtime.place import not_calling, place_of
-from llmdo.runtime.recording.standin import StandInToolset
-from llmdo.runtime.recording.terms import DivergenceError
+from llmdo.runtime.recording.replay_mode import DivergenceError
+from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 
@@ -184,7 +184,7 @@ class AgentRuntime:
             signature = self.config.signatures[worker.name]
             return as_toolset(worker, signature, attachments=hands_over(delegation(graph, caller, worker)))
         if (recorder := self.config.recorder) and recorder.is_closed:
-            return StandInToolset(use.name, tools_of(graph, caller, use), recorder, self.frame.path)
+            return StubToolset(use.name, tools_of(graph, caller, use), recorder, self.frame.path)
         return self.config.resolver.make(use, self.frame.authority)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.runtime.recording.terms import DivergenceError
+from llmdo.runtime.recording.replay_mode import DivergenceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterator

@@ -25,7 +25,7 @@ from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
 from llmdo.runtime.recording.requests import Recording
-from llmdo.runtime.recording.standin import StandInModel
+from llmdo.runtime.recording.stub import StandInModel
 from llmdo.runtime.signatures import signatures_of
 from llmdo.runtime.stop import Stop
 from llmdo.runtime.telemetry.events import ServerNoticed
@@ -121,7 +121,7 @@ def configure(
 def _commands(options: RunOptions) -> Path | None:
     """The file beside the journal that tells of the commands of the run; None where none of them outlives it."""
     recorder = options.recorder
-    if recorder is None or not recorder.terms.live:
+    if recorder is None or not recorder.mode.live:
         return None
     return commands_of(recorder.journal)
 
@@ -150,7 +150,7 @@ def _with_limits(entry: Entry, options: RunOptions) -> Entry:
     named: dict[str, Any] = {
         each.name: value for each in fields(Limits) if (value := getattr(changed, each.name)) is not None
     }
-    if not recorder.terms.live:
+    if not recorder.mode.live:
         named["seconds"] = None  # a replay takes as long as it takes
     return replace(entry, limits=replace(entry.limits, **named))
 
@@ -182,7 +182,7 @@ def _models(
     options: RunOptions,
 ) -> dict[str, Model]:
     """Each worker's model; where none is ever asked, what stands for it."""
-    if options.recorder and not options.recorder.terms.live:
+    if options.recorder and not options.recorder.mode.live:
         return {name: StandInModel(reference) for name, reference in references.items()}
     source = ModelSource(aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.made))
     models = models_of(graph, entry, references, options.models, source)

@@ -27,7 +27,7 @@ from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, kept, retold
-from llmdo.runtime.recording.terms import ReachedError, WaitingError
+from llmdo.runtime.recording.replay_mode import ReachedError, WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool

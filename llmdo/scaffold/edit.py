@@ -330,7 +330,7 @@ def _refuse_dangling(current: Project, after: Graph, name: str) -> None:
     if unread:
         raise refusal(
             f"`{unread[0].at.path}` has errors, so what it names is not known",
-            hint="mend it first: `llmdo check` shows what is wrong",
+            hint="fix it first: `llmdo check` shows what is wrong",
         )
     found = _name_problems(replace(current, graph=after)) - _name_problems(current)
     if found:

@@ -145,11 +145,8 @@ def _workspace(root: Path, read: Project) -> Iterator[Item]:
     yield Item(section="workspace", name="folder", state=str(root))
     found = [one for one in checks.check(read, locked=False) if one.severity == "error"]
     hindering = [one for one in found if one.code not in ACCEPTABLE]
-    problem = (
-        f"{len(hindering)} found that stand in the way of a run; `llmdo check` shows them"
-        if hindering
-        else None
-    )
+    number = "1 error prevents" if len(hindering) == 1 else f"{len(hindering)} errors prevent"
+    problem = f"{number} running; `llmdo check` shows them" if hindering else None
     state = f"workers: {len(read.graph.workers)}, entries: {len(read.graph.entries)}"
     yield Item(section="workspace", name="files", state=state, problem=problem)
     hint = None if read.is_current else "`llmdo lock` writes it"

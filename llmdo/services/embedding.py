@@ -402,7 +402,7 @@ def _only(graph: Graph) -> str:
     if "main" in graph.entries:
         return "main"
     known = ", ".join(f"`{name}`" for name in graph.entries) or "none"
-    raise InvalidTeamError("it has to be said which entry is meant", hint=f"there are {known}")
+    raise InvalidTeamError("several entries exist; name one", hint=f"there are {known}")
 
 
 def _known(graph: Graph, name: str) -> str:
@@ -455,7 +455,7 @@ def require_no_loop(hint: str) -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise LlmdoError("an event loop runs here already", hint=hint)
+    raise LlmdoError("cannot be called from a running event loop", hint=hint)
 
 
 def require_limits(limits: Limits) -> None:

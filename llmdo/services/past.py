@@ -22,7 +22,7 @@ from llmdo.runtime import AskLater, ModelChoice, RunOptions
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.recording.keeping import outcome_in
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.events import discard
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import basis as bases
@@ -65,13 +65,15 @@ def going_on(
     redaction: Redaction,
 ) -> Recorder:
     """What records a run that goes on, in which these calls run again or are given up."""
-    terms = Terms(drifted=bool(basis.accepted), again=frozenset(again), given_up=frozenset(given_up))
-    return Recorder(journal, redaction, terms)
+    replay_mode = ReplayMode(
+        drifted=bool(basis.accepted), again=frozenset(again), given_up=frozenset(given_up)
+    )
+    return Recorder(journal, redaction, replay_mode)
 
 
 def repeating(journal: Journal, until: str | None, redaction: Redaction, *, reruns: bool = False) -> Recorder:
     """What serves a replay."""
-    return Recorder(journal, redaction, Terms(live=False, until=until, reruns=reruns))
+    return Recorder(journal, redaction, ReplayMode(live=False, until=until, reruns=reruns))
 
 
 def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions:

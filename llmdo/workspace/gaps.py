@@ -15,7 +15,7 @@ Lack = Literal["names", "aliases", "contents"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaps:
-    """What nobody can know before some files are mended. About each of them there is an error."""
+    """What nobody can know before some files are fixed. About each of them there is an error."""
 
     files: frozenset[str] = frozenset()
     """Those of which nothing could be used."""

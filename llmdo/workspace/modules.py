@@ -41,7 +41,11 @@ def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
     share one.
     """
     imports = imports_of(modules)
-    first = {path: knot[0] for knot in topology.knots(imports) for path in knot}
+    first = {
+        path: component[0]
+        for component in topology.strongly_connected_components(imports)
+        for path in component
+    }
     texts: dict[str, dict[str, str]] = {}
     below: dict[str, list[str]] = {}
     for path, imported in imports.items():

@@ -74,7 +74,7 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
         lines = [_line(problem) for problem in sorted(problems, key=lambda problem: problem.order)]
         raise LlmdoError(
             "\n  ".join([f"`{path}` cannot be used, and nobody knows what it forbids:", *lines]),
-            hint="mend it or take it away: nothing runs on this machine before that",
+            hint="fix it or remove it: nothing runs on this machine before that",
         )
     table = document.data.get("approvals", {})
     return PersonalPolicy(
@@ -111,7 +111,7 @@ def _text(path: Path) -> str | None:
 def _unusable(path: Path, why: str) -> LlmdoError:
     return LlmdoError(
         f"`{path}` cannot be read, and nobody knows what it forbids: {why}",
-        hint="mend it or take it away: nothing runs on this machine before that",
+        hint="fix it or remove it: nothing runs on this machine before that",
     )
 
 

@@ -189,7 +189,7 @@ def test_a_module_that_cannot_be_imported_leaves_no_lock(
 def test_a_run_prints_its_output_and_nothing_else_on_stdout(llmdo: Llmdo, workspace: Path) -> None:
     done = llmdo("run", cwd=workspace)
     assert (done.code, done.out) == (0, "echo hello\n")
-    assert "llmdo.lock is not there" in done.err
+    assert "llmdo.lock is missing" in done.err
     assert llmdo("run", "main", "--input", "other", cwd=workspace).out == "echo other\n"
 
 

@@ -47,7 +47,7 @@ def test_without_a_terminal_all_questions_are_answered_with_no(root: Path) -> No
 def test_approve_all_answers_neither_for_what_governs_runs_nor_for_what_is_blocked(root: Path) -> None:
     done = llmdo(root, "run", "demo", "--approve-all")
     assert done.returncode == 1  # a question found nobody: it is for a person alone
-    assert "1 of the calls needed an approval; approve-all does not answer this" in done.stderr
+    assert "1 of the calls needed an approval; `--approve-all` cannot approve this" in done.stderr
     assert sent(root) == ["1-Ada.txt", "2-Ada.txt"]
     assert not (root / "drafts/ada.txt").exists()
     assert (root / "letters/ada.txt").exists()

@@ -13,7 +13,7 @@ from llmdo.journal import Runs
 from llmdo.journal.anchor import anchored
 from llmdo.journal.store import read_journal
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 
 Places = set[tuple[str, str]]
@@ -65,13 +65,13 @@ sys.addaudithook(_opening)
 
 @contextmanager
 def observed(
-    root: Path, run: str = "r", *, new: bool = True, terms: Terms | None = None
+    root: Path, run: str = "r", *, new: bool = True, replay_mode: ReplayMode | None = None
 ) -> Iterator[tuple[Recorder, Observer]]:
     """A recorder of a run whose journal is watched."""
     with (Runs(root).create if new else Runs(root).open)(run) as journal:
         observer = Observer(journal.path)
         watching.append(observer)
         try:
-            yield Recorder(journal, Redaction.of({}), terms), observer
+            yield Recorder(journal, Redaction.of({}), replay_mode), observer
         finally:
             watching.remove(observer)

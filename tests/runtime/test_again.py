@@ -17,7 +17,7 @@ from llmdo.journal import Runs
 from llmdo.journal.summary import failed, unfinished
 from llmdo.runtime import Answer, Question, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.laws import tried
 
@@ -97,11 +97,11 @@ def fails(root: Path, name: str, times: int) -> None:
     (root / f"{name}.failures").write_text("x" * times)
 
 
-def go(made: Graph, root: Path, terms: Terms | None = None, **options: Any) -> RunOutcome:
+def go(made: Graph, root: Path, replay_mode: ReplayMode | None = None, **options: Any) -> RunOutcome:
     """Begins the run, or goes on with it."""
     runs = Runs(root)
     with (runs.open if runs.names() else runs.create)("r") as journal:
-        recorder = Recorder(journal, Redaction.of({}), terms)
+        recorder = Recorder(journal, Redaction.of({}), replay_mode)
         return run_sync(
             with_code(made, root),
             root=root,
@@ -111,8 +111,8 @@ def go(made: Graph, root: Path, terms: Terms | None = None, **options: Any) -> R
         )
 
 
-def again(*paths: str) -> Terms:
-    return Terms(again=frozenset(paths))
+def again(*paths: str) -> ReplayMode:
+    return ReplayMode(again=frozenset(paths))
 
 
 def effects(root: Path) -> list[str]:
@@ -145,7 +145,7 @@ def test_a_tool_that_raised_is_told_as_it_was_until_it_is_to_run_again(root: Pat
     assert done.output == "[success: did b]"
     assert effects(root) == ["a", "b", "b", "b"]
     assert decisions(root, "main/work#2") == ["allowed"] * 3, "each execution has a decision of its own"
-    assert done.usage == go(made, root).usage == go(made, root, Terms(live=False)).usage
+    assert done.usage == go(made, root).usage == go(made, root, ReplayMode(live=False)).usage
     assert go(made, root, again("main/work#2")).output == done.output
     assert len(effects(root)) == 4
 
@@ -168,7 +168,7 @@ def test_an_answer_to_the_very_question_still_counts(root: Path) -> None:
     assert go(made, root, again("main/asks#1"), approver=person).status == "failed"
     done = go(made, root, again("main/asks#1"), approver=person)
     assert (done.output, effects(root), person.asked) == ("[success: did a]", ["a", "a", "a"], 1)
-    assert go(made, root, Terms(live=False)).output == done.output
+    assert go(made, root, ReplayMode(live=False)).output == done.output
 
 
 def test_what_a_worker_returned_to_the_tool_is_not_asked_for_again(root: Path) -> None:
@@ -178,7 +178,7 @@ def test_what_a_worker_returned_to_the_tool_is_not_asked_for_again(root: Path) -
     go(made, root)
     done = go(made, root, again("main/calls#1"))
     assert (done.output, effects(root)) == ("[success: helped did a]", ["h", "a", "a"])
-    assert done.usage == go(made, root, Terms(live=False)).usage
+    assert done.usage == go(made, root, ReplayMode(live=False)).usage
 
 
 def test_what_a_caller_was_told_of_does_not_run_again(root: Path) -> None:
@@ -215,5 +215,5 @@ def test_every_attempt_was_asked_for(failures: list[int], *, together: bool) -> 
         assert done <= Counter(asked), "one that was cancelled beside another had perhaps not begun"
         assert done == {f"t{n}": times + 1 for n, times in enumerate(failures)}
         assert together or done == Counter(asked)
-        assert go(made, root, Terms(live=False)).output == go(made, root).output == outcome.output
+        assert go(made, root, ReplayMode(live=False)).output == go(made, root).output == outcome.output
         assert Counter(effects(root)) == done

@@ -248,7 +248,7 @@ def test_approve_lifts_no_block_and_no_ceiling(tmp_path: Path) -> None:
         (ApprovalOptions(approve=("fs.write:../x",)), "is not a capability, perhaps with"),
         (ApprovalOptions(approve=("x.calc",)), "`--approve` names `x.calc`, which is not a capability"),
         (ApprovalOptions(approve=("fs",), approve_all=True), "answers everything that `--approve` does"),
-        (ApprovalOptions(reject_all=True, approve_all=True), "contradict each other"),
+        (ApprovalOptions(reject_all=True, approve_all=True), "conflicts with"),
     ],
 )
 def test_flags_that_mean_nothing_are_refused(options: ApprovalOptions, said: str) -> None:

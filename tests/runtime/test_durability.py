@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.mcp.workspaces import workspace
@@ -144,7 +144,9 @@ def test_an_attachment_is_read_when_its_decision_is_forced_to_the_disk(root: Pat
 def test_a_tool_runs_again_when_the_new_decision_is_forced_to_the_disk(root: Path) -> None:
     run(root, "effect")
     forging.cut(root, "finished", "decision")
-    outcome, observer = run(root, "effect", new=False, terms=Terms(again=frozenset({"main/effect#1"})))
+    outcome, observer = run(
+        root, "effect", new=False, replay_mode=ReplayMode(again=frozenset({"main/effect#1"}))
+    )
     assert outcome.output == "[success: did]", outcome
     _, forced = observer.seen["effect"]
     assert ("main/effect#1", "decision") in forced

@@ -16,7 +16,7 @@ from llmdo.journal import Runs
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, run_sync
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import lock, project
@@ -27,7 +27,7 @@ from .building import graph, rules, script, toolset, use, worker
 from .test_recording import TOOLS, effects, go_on, start, tools
 
 WRITE: Any = [("write_file", {"path": "a.txt", "content": "x"})]
-RERUN = Terms(live=False, reruns=True)
+RERUN = ReplayMode(live=False, reruns=True)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_replay_runs_nothing_again_that_a_forged_recording_calls_reading(root:
     start(made, root)
     forging.edit(root, "decision", forging.raising("fs.read:a.txt"))
     (root / "a.txt").unlink()
-    assert go_on(made, root, terms=RERUN).status == "completed"
+    assert go_on(made, root, replay_mode=RERUN).status == "completed"
     assert not (root / "a.txt").exists()
 
 
@@ -60,7 +60,7 @@ def test_a_replay_runs_nothing_again_for_being_safe_to_retry(root: Path) -> None
     effect = Tool(name="effect", capabilities=(Capability("net.connect"),), retry="safe")
     made = graph(worker("main", "tools"), tools(effect=effect), approvals={"net": "allowed"})
     start(made, root)
-    assert go_on(made, root, terms=RERUN).status == "completed"
+    assert go_on(made, root, replay_mode=RERUN).status == "completed"
     assert effects(root) == ["a"]
 
 
@@ -73,7 +73,7 @@ def test_a_replay_runs_nothing_again_that_is_not_simply_allowed_today(
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
     made = graph(worker("main", "tools"), tools(effect=["fs.read"]))
     start(made, root)
-    go_on(made, root, terms=RERUN, tightening=rules(today, "your policy.toml"))
+    go_on(made, root, replay_mode=RERUN, tightening=rules(today, "your policy.toml"))
     assert effects(root) == ["a"] * runs
 
 
@@ -118,11 +118,13 @@ def locked(root: Path) -> Path:
     return root
 
 
-def serving(root: Path, run: str, terms: Terms | None = None, *, new: bool = False, **options: Any) -> Any:
+def serving(
+    root: Path, run: str, replay_mode: ReplayMode | None = None, *, new: bool = False, **options: Any
+) -> Any:
     """The outcome of `main` of a workspace on disk, with a journal."""
     read = project.read(root)
     with (Runs(root).create if new else Runs(root).open)(run) as journal:
-        recorder = Recorder(journal, Redaction.of({}), terms)
+        recorder = Recorder(journal, Redaction.of({}), replay_mode)
         said = RunOptions(run=run, input="go", recorder=recorder, **options)
         return run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=said)
 
@@ -305,12 +307,12 @@ AGAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from tests.runtime.test_recording import allowing, go_on
 from tests.runtime.building import worker
 root = Path(sys.argv[2])
 made = allowing(worker("main", "tools"))
-go_on(made, root, terms=Terms(again=frozenset({"main/effect#1"})))
+go_on(made, root, replay_mode=ReplayMode(again=frozenset({"main/effect#1"})))
 """
 
 

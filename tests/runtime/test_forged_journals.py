@@ -19,7 +19,7 @@ from llmdo.graph.resolved import Graph, Tool
 from llmdo.journal import Runs
 from llmdo.runtime import RunOptions, run_sync
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.laws import tried
 
@@ -123,11 +123,13 @@ def reset(root: Path) -> None:
     forget(root)
 
 
-def go_on(root: Path, made: Graph, terms: Terms) -> None:
+def go_on(root: Path, made: Graph, replay_mode: ReplayMode) -> None:
     """Goes on with what the journal says, as far as that goes."""
     try:
-        with (Runs(root).open if terms.live else Runs(root).read)("r") as journal:
-            said = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), terms), tightening=TODAY)
+        with (Runs(root).open if replay_mode.live else Runs(root).read)("r") as journal:
+            said = RunOptions(
+                run="r", recorder=Recorder(journal, Redaction.of({}), replay_mode), tightening=TODAY
+            )
             run_sync(made, root=root, prompts=prompts(made), entry="go", options=said)
     except (LlmdoError, KeyError, TypeError, ValueError):
         pass  # a journal that is not one of ours, as its reader finds
@@ -211,7 +213,7 @@ def test_no_edit_of_a_journal_executes_what_is_not_let_through_today(
     with forging.opened(root) as journal:
         for edit in edits:
             edit(journal)
-    go_on(root, made, Terms(live=False, reruns=True) if reruns else Terms())
+    go_on(root, made, ReplayMode(live=False, reruns=True) if reruns else ReplayMode())
     assert happened(root) <= (set() if reruns else MAY_HAPPEN)
 
 
@@ -219,5 +221,5 @@ def test_an_unedited_journal_goes_on_with_what_is_let_through(recorded: tuple[Pa
     root, made = recorded
     reset(root)
     forging.cut(root, "started", "finished", requests=1)
-    go_on(root, made, Terms())
+    go_on(root, made, ReplayMode())
     assert happened(root) == MAY_HAPPEN

@@ -19,7 +19,7 @@ from llmdo.render.runs import as_json, as_markdown, as_text
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 
 from .building import graph, prompts, toolset, with_code, worker
@@ -123,12 +123,16 @@ def team(first: str = "main", *, asks: bool = False, **entry: Any) -> Graph:
 
 
 def go(
-    made: Graph, root: Path, environ: dict[str, str] = ENVIRON, terms: Terms | None = None, **options: Any
+    made: Graph,
+    root: Path,
+    environ: dict[str, str] = ENVIRON,
+    replay_mode: ReplayMode | None = None,
+    **options: Any,
 ) -> RunOutcome:
     runs = Runs(root)
     is_new = not runs.path("r").exists()
     with runs.create("r") if is_new else runs.open("r") as journal:
-        recorder = Recorder(journal, Redaction.of(environ), terms)
+        recorder = Recorder(journal, Redaction.of(environ), replay_mode)
         begun = None if is_new else journal.get("go", "run")
         text = journal.whole(begun)["input"] if begun else None
         return run_sync(
@@ -198,7 +202,7 @@ def test_a_killed_run_goes_on_with_the_very_same_text(root: Path) -> None:
     assert effects(root) == [[f"{SECRET} {TOKEN} ordinary", {SECRET: TOKEN}]]
     require_clean(root)
     [path] = {"main/effect#1"}
-    outcome = go(team(), root, terms=Terms(again=frozenset({path})))
+    outcome = go(team(), root, replay_mode=ReplayMode(again=frozenset({path})))
     assert (outcome.status, outcome.output) == ("completed", expected)
     require_clean(root)
     with Runs(root).read("r", whole=True) as journal:
@@ -263,7 +267,7 @@ def test_another_value_stops_nothing_that_does_not_need_it(root: Path, environ: 
     outcome = go(made, root, environ, approver=AskLater())
     assert (outcome.status, outcome.output) == ("completed", "done"), outcome.error
     assert [one[0] for one in effects(root)] == [f"{SECRET} {TOKEN} ordinary", "b"]
-    assert go(made, root, environ, terms=Terms(live=False)).output == "done"
+    assert go(made, root, environ, replay_mode=ReplayMode(live=False)).output == "done"
 
 
 def graph_without_input(made: Graph) -> Graph:
@@ -277,9 +281,9 @@ def test_a_replay_is_told_apart_by_what_it_says_alone(root: Path, environ: dict[
     expected = without_journal(team(), root)
     assert go(team(), root).output == expected
     for environ_then in (ENVIRON, AGAIN):
-        assert go(team(), root, environ_then, terms=Terms(live=False)).output == expected
+        assert go(team(), root, environ_then, replay_mode=ReplayMode(live=False)).output == expected
     if environ is not AGAIN:
-        lacking = go(team(), root, environ, terms=Terms(live=False))
+        lacking = go(team(), root, environ, replay_mode=ReplayMode(live=False))
         assert lacking.output is None
         assert "go: the value that `ACME_API_KEY` had when it was recorded is needed" in (lacking.error or "")
 

@@ -19,7 +19,7 @@ from llmdo.journal import Runs
 from llmdo.journal.spent import spent
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.laws import tried
 
@@ -79,7 +79,7 @@ def paying(root: Path, schedule: Sequence[str], **limits: Any) -> Graph:
     )
 
 
-def work(made: Graph, root: Path, terms: Terms | None = None, **options: Any) -> RunOutcome | None:
+def work(made: Graph, root: Path, replay_mode: ReplayMode | None = None, **options: Any) -> RunOutcome | None:
     """What comes of one process that works at the run; None where it is interrupted."""
 
     made = with_code(made, root)
@@ -87,7 +87,7 @@ def work(made: Graph, root: Path, terms: Terms | None = None, **options: Any) ->
     async def process() -> RunOutcome | None:
         runs = Runs(root)
         with runs.open("r") if "r" in runs.names() else runs.create("r") as journal:
-            recorder = Recorder(journal, Redaction.of({}), terms)
+            recorder = Recorder(journal, Redaction.of({}), replay_mode)
             said = RunOptions(run="r", recorder=recorder, **options)
             task = asyncio.create_task(
                 run(made, root=root, prompts=prompts(made), entry="go", options=said), name="the run"
@@ -177,7 +177,7 @@ def test_a_replay_is_not_stopped_by_what_was_spent(tmp_path: Path) -> None:
     assert first is not None
     assert (first.output, first.usage.requests) == ("done", 4)
     slow = paying(tmp_path, [], requests=4, seconds=1e-9)
-    assert work(slow, tmp_path, Terms(live=False)) == first
+    assert work(slow, tmp_path, ReplayMode(live=False)) == first
 
 
 def test_an_answered_request_is_counted_once(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from llmdo.journal import Runs
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.place import NumberedTasks, numbered_tasks
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.laws import tried
 
@@ -93,7 +93,13 @@ def program_of(root: Path, function: str = PROGRAM) -> Graph:
 
 
 async def perform(
-    made: Graph, root: Path, text: str, *, terms: Terms | None = None, chance: int = 0, stop_at: int = 0
+    made: Graph,
+    root: Path,
+    text: str,
+    *,
+    replay_mode: ReplayMode | None = None,
+    chance: int = 0,
+    stop_at: int = 0,
 ) -> RunOutcome | None:
     """The outcome; None where the run was interrupted, after `stop_at` workers had ended."""
     (root / "chance.json").write_text(json.dumps(chance), encoding="utf-8")
@@ -109,7 +115,7 @@ async def perform(
 
     with runs.open("r") if "r" in runs.names() else runs.create("r") as journal:
         options = RunOptions(
-            run="r", recorder=Recorder(journal, Redaction.of({}), terms), input=text, on_event=count
+            run="r", recorder=Recorder(journal, Redaction.of({}), replay_mode), input=text, on_event=count
         )
         task = asyncio.ensure_future(run(made, root=root, prompts=prompts(made), entry="go", options=options))
         with contextlib.suppress(asyncio.CancelledError):
@@ -142,7 +148,9 @@ def test_answers_of_a_replay_are_not_swapped_between_items(tmp_path: Path) -> No
     assert first is not None
     assert first.status == "completed", first.error
     for chance in range(2, 8):
-        again = asyncio.run(perform(made, tmp_path, STAGES, terms=Terms(live=False), chance=chance))
+        again = asyncio.run(
+            perform(made, tmp_path, STAGES, replay_mode=ReplayMode(live=False), chance=chance)
+        )
         assert again == first
 
 
@@ -164,7 +172,10 @@ def test_code_that_goes_on_is_handed_the_answers_that_it_had(
     assert before.items() <= after.items()
     assert all(output in json.dumps(outcome.output) for output in after.values())
     for chance in chances:
-        assert asyncio.run(perform(made, root, text, terms=Terms(live=False), chance=chance + 1)) == outcome
+        assert (
+            asyncio.run(perform(made, root, text, replay_mode=ReplayMode(live=False), chance=chance + 1))
+            == outcome
+        )
 
 
 def answers(root: Path) -> dict[str, str]:
@@ -235,8 +246,8 @@ def test_equal_calls_of_threads_stop_a_run_that_goes_on(tmp_path: Path) -> None:
     first = asyncio.run(perform(made, tmp_path, "same"))
     assert first is not None
     assert first.status == "completed", first.error
-    for terms in (None, Terms(live=False)):
-        outcome = asyncio.run(perform(made, tmp_path, "same", terms=terms))
+    for replay_mode in (None, ReplayMode(live=False)):
+        outcome = asyncio.run(perform(made, tmp_path, "same", replay_mode=replay_mode))
         assert outcome is not None
         assert outcome.status == "failed"
         assert outcome.error == (
@@ -341,4 +352,4 @@ def test_tasks_that_start_at_once_have_their_places(tmp_path: Path) -> None:
     first = asyncio.run(eager())
     assert first is not None
     assert first.status == "completed", first.error
-    assert asyncio.run(perform(made, tmp_path, STAGES, terms=Terms(live=False), chance=5)) == first
+    assert asyncio.run(perform(made, tmp_path, STAGES, replay_mode=ReplayMode(live=False), chance=5)) == first

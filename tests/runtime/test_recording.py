@@ -22,7 +22,7 @@ from llmdo.render.runs import as_json, as_text
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import Terms
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.forging import forging
 
@@ -138,9 +138,11 @@ def start(made: Graph, root: Path, run: str = "r", **options: Any) -> RunOutcome
         )
 
 
-def go_on(made: Graph, root: Path, run: str = "r", terms: Terms | None = None, **options: Any) -> RunOutcome:
+def go_on(
+    made: Graph, root: Path, run: str = "r", replay_mode: ReplayMode | None = None, **options: Any
+) -> RunOutcome:
     with Runs(root).open(run) as journal:
-        recorder = Recorder(journal, Redaction.of({}), terms)
+        recorder = Recorder(journal, Redaction.of({}), replay_mode)
         return run_sync(
             with_code(made, root),
             root=root,
@@ -182,7 +184,7 @@ def test_a_run_that_is_complete_is_repeated_without_a_model_or_a_tool(root: Path
     second = go_on(made, root)
     assert second == first
     assert effects(root) == done
-    assert go_on(made, root, terms=Terms(live=False)) == first
+    assert go_on(made, root, replay_mode=ReplayMode(live=False)) == first
 
 
 CHILD = """
@@ -252,13 +254,13 @@ def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
     with Runs(root).read("r") as journal:
         finished = {entry.path for entry in journal.entries("finished")}
         unfinished = {entry.path for entry in journal.entries("started")} - finished
-    outcome = go_on(made, root, terms=Terms(given_up=frozenset(unfinished)))
+    outcome = go_on(made, root, replay_mode=ReplayMode(given_up=frozenset(unfinished)))
     assert outcome.status == "completed", outcome.error
     expected = sorted(EFFECTS)
     if effect == "calls":
         expected.remove("h")  # the effect of the worker that the tool would have called
     assert sorted(effects(root)) == expected
-    assert go_on(made, root, terms=Terms(live=False)).output == outcome.output
+    assert go_on(made, root, replay_mode=ReplayMode(live=False)).output == outcome.output
     again = go_on(made, root)
     assert (again.output, sorted(effects(root))) == (outcome.output, expected)
 
@@ -266,7 +268,7 @@ def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
 def test_a_tool_that_did_not_finish_runs_again_where_that_is_asked_for(root: Path) -> None:
     made = stepwise(root)
     assert die_at(root, "rich") == -9
-    outcome = go_on(made, root, terms=Terms(again=frozenset({"main/rich#1"})))
+    outcome = go_on(made, root, replay_mode=ReplayMode(again=frozenset({"main/rich#1"})))
     assert outcome.status == "completed", outcome.error
     assert sorted(effects(root)) == sorted([*EFFECTS, "rich"])
 
@@ -311,7 +313,7 @@ def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None
         outcome = run_sync(with_code(made, root), root=root, prompts=said, entry="go", options=options)
     assert outcome.error == "main/helper#1: request 1 is not the recorded one: its prompt changed"
     with Runs(root).open("r") as journal:
-        options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), Terms(drifted=True)))
+        options = RunOptions(run="r", recorder=Recorder(journal, Redaction.of({}), ReplayMode(drifted=True)))
         outcome = run_sync(with_code(made, root), root=root, prompts=said, entry="go", options=options)
     assert outcome.status == "completed"
 
@@ -319,7 +321,7 @@ def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None
 def test_another_input_is_a_divergence_whatever_is_accepted(root: Path) -> None:
     made = stepwise(root)
     start(made, root)
-    outcome = go_on(made, root, terms=Terms(drifted=True), input="other")
+    outcome = go_on(made, root, replay_mode=ReplayMode(drifted=True), input="other")
     assert outcome.error == "main: request 1 is not the recorded one: input differs from the recorded input"
 
 
@@ -405,7 +407,7 @@ def test_a_call_that_a_person_changed_is_repeated_as_it_ran(root: Path) -> None:
     assert (first.output, effects(root)) == ("[success: did b]", ["b"])
     broken_models(root)
     assert go_on(made, root) == first
-    assert go_on(made, root, terms=Terms(live=False)) == first
+    assert go_on(made, root, replay_mode=ReplayMode(live=False)) == first
     assert effects(root) == ["b"]
 
 
@@ -472,11 +474,13 @@ def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, t
             "DELETE FROM entry WHERE kind IN ('finished', 'return', 'end') OR kind = 'request' AND step = 2"
         )
     mine = rules({"fs.write:a.txt": today}, "your policy.toml")
-    outcome = go_on(made, root, terms=Terms(again=frozenset({"main/write_file#1"})), tightening=mine)
+    outcome = go_on(
+        made, root, replay_mode=ReplayMode(again=frozenset({"main/write_file#1"})), tightening=mine
+    )
     assert f"`write_file` {said}" in (outcome.output or "")
     assert not (root / "a.txt").exists()
     broken_models(root)
-    assert go_on(made, root, terms=Terms(live=False)) == outcome, "a replay, which knows no policy"
+    assert go_on(made, root, replay_mode=ReplayMode(live=False)) == outcome, "a replay, which knows no policy"
     assert go_on(made, root).output == outcome.output
 
 

@@ -94,7 +94,7 @@ class ApproveAll:
     async def ask(self, question: Question) -> Answer:
         """A yes, unless only a person may give it."""
         if question.terminal_only:
-            reason = "approve-all does not answer this: run at a terminal, where you are asked"
+            reason = "`--approve-all` cannot approve this; run again at a terminal"
             return Answer(allowed=False, by="approve-all", reason=reason)
         return Answer(allowed=True, by="approve-all")
 

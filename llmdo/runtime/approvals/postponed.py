@@ -19,7 +19,7 @@ from llmdo.journal.questions import (
 from llmdo.journal.spans import shown
 from llmdo.policy.authority import Capability
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
-from llmdo.runtime.recording.terms import WaitingError
+from llmdo.runtime.recording.replay_mode import WaitingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

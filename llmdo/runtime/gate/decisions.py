@@ -21,7 +21,7 @@ from llmdo.runtime.gate.call import Call, Permit, Refused
 from llmdo.runtime.gate.identity import Unidentified, key_of
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
 from llmdo.runtime.ledger import DeniedCall
-from llmdo.runtime.recording.terms import READ_ONLY, Told
+from llmdo.runtime.recording.replay_mode import READ_ONLY, RecordedDecision
 from llmdo.runtime.telemetry.events import Asked, Decided
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ async def judge(
             raise _refused(config, replace(told, refusal=refusal)) from error
 
 
-async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> Told | None:
+async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> RecordedDecision | None:
     """The journal's decision on a call that was refused or is over; None where it is decided on now.
 
     That a call was let through means nothing by itself: whoever wrote the journal may have said so, and the rules may
@@ -133,7 +133,7 @@ async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> Told |
         if not told.decided.allowed or recorder.is_over(call.path, ends):
             return told
         last = told
-    return None if recorder.terms.live else last
+    return None if recorder.mode.live else last
 
 
 def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:
@@ -170,7 +170,7 @@ async def only_reads(
 
 async def _decision(
     config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None, origin: Origin | None
-) -> Told:
+) -> RecordedDecision:
     """What is decided about a call: by the rules, by who is asked, and by the policies."""
     judgement = _judged(call, frame)
     answer = Answer(allowed=judgement.decision == "allowed", by="rules")
@@ -190,7 +190,9 @@ async def _decision(
     return _told(frame, call, judgement, answer)
 
 
-def _blocked(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer, why: str) -> Told:
+def _blocked(
+    frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer, why: str
+) -> RecordedDecision:
     judgement = replace(judgement, decision="blocked", reasons=(why,))
     return _told(frame, call, judgement, replace(answer, allowed=False, reason=""))
 
@@ -199,7 +201,7 @@ async def _stop(config: RuntimeConfig, decided: Decided) -> None:
     """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
     config.on_event(decided)
     if config.recorder:
-        config.recorder.trail.decided(decided)
+        config.recorder.audit.decided(decided)
         await config.recorder.settled()
     config.ledger.stop(f"{decided.by} ended the run at `{decided.path}`")
     await asyncio.sleep(0)
@@ -323,7 +325,7 @@ async def _differs(
         return True
 
 
-def _told(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer) -> Told:
+def _told(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer) -> RecordedDecision:
     reasons = judgement.reasons
     decided = Decided(
         path=call.path,
@@ -342,14 +344,14 @@ def _told(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer) -
     why += f": {joined(reasons)}"
     if answer.told:
         why += f"; the person who was asked says: {answer.told}"
-    return Told(
+    return RecordedDecision(
         decided=decided,
         refusal=None if answer.allowed else f"`{call.tool}` {why}",
         told=(*reasons, answer.reason) if answer.reason else reasons,
     )
 
 
-def _refused(config: RuntimeConfig, told: Told) -> Refused:
+def _refused(config: RuntimeConfig, told: RecordedDecision) -> Refused:
     decided = told.decided
     config.ledger.denied.append(
         DeniedCall(path=decided.path, tool=decided.tool, decision=decided.decision, reasons=told.told)

@@ -89,7 +89,7 @@ def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Dr
     )
     config.on_event(decided)
     if config.recorder:
-        config.recorder.trail.decided(decided)
+        config.recorder.audit.decided(decided)
     config.ledger.denied.append(
         DeniedCall(path=call.path, tool=call.tool, decision="blocked", reasons=(why.message,))
     )

@@ -21,8 +21,8 @@ from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import told
 from llmdo.runtime.place import calling
+from llmdo.runtime.recording.replay_mode import Execution, is_safe
 from llmdo.runtime.recording.retold import told_of
-from llmdo.runtime.recording.terms import Execution, is_safe
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
@@ -147,7 +147,7 @@ class Gate(WrapperToolset[Any]):
     def _over(self, path: str, name: str, outcome: Outcome, result: object) -> None:
         """Tells the journal that the call is over; one that was interrupted is not."""
         if self.config.recorder:
-            self.config.recorder.trail.finished(path, name, outcome, result)
+            self.config.recorder.audit.finished(path, name, outcome, result)
 
     async def _decided_call(
         self, name: str, path: str, arguments: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]

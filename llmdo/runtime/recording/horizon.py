@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.entries import lineage
 from llmdo.journal.summary import ending
-from llmdo.runtime.recording.terms import DivergenceError, EndedError
+from llmdo.runtime.recording.replay_mode import DivergenceError, EndedError
 
 if TYPE_CHECKING:
     from llmdo.journal import Entry, Journal
     from llmdo.runtime.approvals.postponed import Postponed
     from llmdo.runtime.brake import Brake
-    from llmdo.runtime.recording.terms import Terms
+    from llmdo.runtime.recording.replay_mode import ReplayMode
 
 
 class Horizon:
     """Of one run."""
 
-    def __init__(self, journal: Journal, terms: Terms, brake: Brake, postponed: Postponed) -> None:
+    def __init__(self, journal: Journal, replay_mode: ReplayMode, brake: Brake, postponed: Postponed) -> None:
         self._journal = journal
-        self._terms = terms
+        self._replay_mode = replay_mode
         self._brake = brake
         self._postponed = postponed
         self._returns: dict[str, Entry | None] = {}
@@ -42,7 +42,7 @@ class Horizon:
                     raise LlmdoError(failure)
                 over = f"{path} {what}, which the journal does not hold, although {above} returned"
                 await self._brake.pull(DivergenceError(over))
-        if self._terms.live:
+        if self._replay_mode.live:
             return
         last = ending(self._journal)
         if last is not None and last.outcome != "completed":

@@ -17,7 +17,7 @@ from llmdo.journal.summary import ending
 from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.recorder import Recorder
-from llmdo.runtime.recording.terms import EndedError
+from llmdo.runtime.recording.replay_mode import EndedError
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.workspace import lock
 
@@ -74,7 +74,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
     isolation = str(config.resolver.isolation) if config.resolver.isolation else None
     journal, code = config.recorder.journal, config.graph.code
-    if not (code and config.recorder.terms.live) or journal.last("run") is not None:
+    if not (code and config.recorder.mode.live) or journal.last("run") is not None:
         await config.recorder.begin(binding, options.mode, isolation, options.limits)
         return
     files = Kept.beside(journal)
@@ -90,10 +90,10 @@ def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     A replay stops where nothing is recorded any more: what stopped the run itself, a person, a question, a provider, is
     not there to do it again. Of a run that completed, what was repeated counts.
     """
-    if recorder is None or recorder.terms.live:
+    if recorder is None or recorder.mode.live:
         return outcome
     reason = recorder.brake.reason
-    if isinstance(reason, EndedError) or (reason is None and not recorder.terms.shows_tools):
+    if isinstance(reason, EndedError) or (reason is None and not recorder.mode.shows_tools):
         ended = ending(recorder.journal)
         if ended is not None and ended.outcome != "completed":
             return outcome_in(ended, recorder.journal.whole(ended))

@@ -16,25 +16,25 @@ from llmdo.journal.entries import Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body
+from llmdo.runtime.recording.audit_writer import AuditWriter
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
+from llmdo.runtime.recording.decision import decision_in, record_of
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.horizon import Horizon
-from llmdo.runtime.recording.rerun import rerun
-from llmdo.runtime.recording.retold import end_again, ending_of, told_of
-from llmdo.runtime.recording.sessions import run_entry, session_entry
-from llmdo.runtime.recording.terms import (
+from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
     DivergenceError,
     Execution,
     ReachedError,
-    Terms,
-    Told,
+    RecordedDecision,
+    ReplayMode,
     UnfinishedError,
 )
-from llmdo.runtime.recording.told import record_of, told_in
-from llmdo.runtime.recording.trail import Trail
+from llmdo.runtime.recording.rerun import rerun
+from llmdo.runtime.recording.retold import end_again, ending_of, told_of
+from llmdo.runtime.recording.sessions import run_entry, session_entry
 from llmdo.runtime.recording.unordered import RecordedCalls
 
 if TYPE_CHECKING:
@@ -56,17 +56,17 @@ if TYPE_CHECKING:
 class Recorder:
     """One run and its journal."""
 
-    def __init__(self, journal: Journal, redaction: Redaction, terms: Terms | None = None) -> None:
+    def __init__(self, journal: Journal, redaction: Redaction, replay_mode: ReplayMode | None = None) -> None:
         self.journal = journal
-        self.terms = terms or Terms()
+        self.mode = replay_mode or ReplayMode()
         self.encoding = Encoding(redaction, journal.know(redaction.known))
         self.decoding = Decoding(journal.content)
         self.brake = Brake()
         self._certain = Certain(self.brake)
         self._commits = Commits(journal)
-        self.trail = Trail(journal, redaction, is_live=self.terms.live)
+        self.audit = AuditWriter(journal, redaction, is_live=self.mode.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
-        self._horizon = Horizon(journal, self.terms, self.brake, self._postponed)
+        self._horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.unordered = RecordedCalls(journal, self.encoding)
         self._steps: Counter[tuple[str, Kind]] = Counter()
         self._session = 1
@@ -76,7 +76,7 @@ class Recorder:
     @property
     def is_closed(self) -> bool:
         """Whether neither models nor the run need the tools of the workspace."""
-        return not (self.terms.live or self.terms.reruns or self.terms.shows_tools)
+        return not (self.mode.live or self.mode.reruns or self.mode.shows_tools)
 
     async def begin(
         self, binding: Binding, mode: str, isolation: str | None, limits: Mapping[str, float]
@@ -89,7 +89,7 @@ class Recorder:
         Raises:
             JournalError: It cannot be written.
         """
-        self.trail.begin(self.journal.run, binding.entry, mode, isolation, limits)
+        self.audit.begin(self.journal.run, binding.entry, mode, isolation, limits)
         self._session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             self._add(run_entry(binding, self.encoding))
@@ -104,7 +104,7 @@ class Recorder:
         """
         body = self.encoding.plain(said).body
         self._add(Entry(path=entry, kind="end", step=self._session, outcome=status, body=body))
-        self.trail.end(self.journal.run, status, said["error"])
+        self.audit.end(self.journal.run, status, said["error"])
         await self._commits.commit()
 
     async def response(
@@ -123,7 +123,7 @@ class Recorder:
         async with self._certain:
             if entry := self.journal.get(path, "request", step):
                 said = self.journal.whole(entry)
-                if found := difference(said["asked"], asked(said["asked"]), accepts_drift=self.terms.drifted):
+                if found := difference(said["asked"], asked(said["asked"]), accepts_drift=self.mode.drifted):
                     await self.brake.pull(
                         DivergenceError(f"{path}: request {step} is not the recorded one: {found}")
                     )
@@ -162,7 +162,7 @@ class Recorder:
 
     def keep(self, content: bytes) -> str:
         """The digest of `content`, which the journal keeps from the next entry on."""
-        if self.terms.live:
+        if self.mode.live:
             self.journal.keep(content)
         return self.journal.name_of(content)
 
@@ -180,12 +180,12 @@ class Recorder:
         async with self._certain:
             if entry := self.journal.get(path, "finished", step):
                 is_other = not self.encoding.is_same(entry.digest, execution.arguments)
-                if is_other and self.terms.live and not self.terms.drifted:
+                if is_other and self.mode.live and not self.mode.drifted:
                     other = f"{path}: `{execution.tool}` is called with other arguments than recorded"
                     await self.brake.pull(DivergenceError(other))
-                self.trail.knows(path, entry.outcome)
+                self.audit.knows(path, entry.outcome)
                 count_below(self.journal, self.decoding, path, ledger)
-                if self.terms.reruns and await execution.may_rerun():
+                if self.mode.reruns and await execution.may_rerun():
                     await self._compare(execution, entry, work)
                 if entry.outcome == "success":
                     return self.decoding.result(self.journal.whole(entry))
@@ -210,7 +210,7 @@ class Recorder:
             self.differences.append(said)
 
     async def _stop_before(self, place: str) -> None:
-        if self.terms.until == place:
+        if self.mode.until == place:
             await self.brake.pull(ReachedError(f"stopped before {place}"))
 
     @property
@@ -226,12 +226,12 @@ class Recorder:
                 await self.settled(forced=False)
             else:
                 await self._record(Entry(path=path, kind="started", step=step, digest=digest))
-        elif path in self.terms.again:
+        elif path in self.mode.again:
             await self.settled()
-        elif path in self.terms.given_up:
+        elif path in self.mode.given_up:
             failure = {"message": f"`{execution.tool}` was interrupted; nobody knows whether it took effect"}
             body = self.encoding.plain(failure).body
-            self.trail.finished(path, execution.tool, "failed", failure["message"])
+            self.audit.finished(path, execution.tool, "failed", failure["message"])
             await self._record(
                 Entry(path=path, kind="finished", step=step, outcome="failed", digest=digest, body=body)
             )
@@ -264,7 +264,7 @@ class Recorder:
             outcome, said = ending_of(failure)
             body = self.encoding.plain(said).body
         if outcome != "asks":
-            self.trail.finished(
+            self.audit.finished(
                 path, execution.tool, *(("success", result) if failure is None else told_of(failure))
             )
         await self._record(
@@ -357,17 +357,17 @@ class Recorder:
                 Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(said).body)
             )
 
-    async def decision(self, path: str, arguments: Mapping[str, object]) -> Told | None:
+    async def decision(self, path: str, arguments: Mapping[str, object]) -> RecordedDecision | None:
         """The decision on the call at `path`, where it is recorded; where several are, the next one.
 
         Its arguments are those that the call has.
         """
         async with self._certain:
             entry = self.journal.get(path, "decision", self._steps[path, "decision"] + 1)
-            if entry is None or (self.terms.live and not self.encoding.is_same(entry.digest, arguments)):
+            if entry is None or (self.mode.live and not self.encoding.is_same(entry.digest, arguments)):
                 return None
             self._next(path, "decision")
-            return told_in(path, self.journal.whole(entry))
+            return decision_in(path, self.journal.whole(entry))
 
     async def require_undecided(self, path: str, tool: str) -> None:
         """Returns where a call may be decided on that is not yet: in a replay nothing is.
@@ -375,7 +375,7 @@ class Recorder:
         Raises:
             LlmdoError: The call is part of one that failed at this place.
         """
-        if not self.terms.live:
+        if not self.mode.live:
             async with self._certain:
                 await self._horizon.require_live(path, f"calls `{tool}`")
 
@@ -387,7 +387,7 @@ class Recorder:
         """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
         async with self._certain:
             entry = self.journal.get(path, "decision")
-            if entry is None or self.terms.drifted or self.encoding.is_same(entry.digest, arguments):
+            if entry is None or self.mode.drifted or self.encoding.is_same(entry.digest, arguments):
                 return
             await self.brake.pull(AnotherInputError(path, worker))
 
@@ -408,12 +408,12 @@ class Recorder:
         step = self._steps[path, "finished"] + 1
         while (entry := self.journal.get(path, "finished", step)) and entry.outcome == "error":
             is_anew = any(self.journal.get(path, kind, step + 1) for kind in ("started", "finished"))
-            if not is_anew and not (self.terms.live and path in self.terms.again):
+            if not is_anew and not (self.mode.live and path in self.mode.again):
                 break
             step += 1
         return step
 
-    def decided(self, told: Told, declared: Sequence[Capability], *, asks: bool) -> None:
+    def decided(self, told: RecordedDecision, declared: Sequence[Capability], *, asks: bool) -> None:
         """Keeps a decision; it is on disk before anything is done because of it.
 
         `asks` says whether somebody was to be asked whatever the rules say.
@@ -431,7 +431,7 @@ class Recorder:
                 body=self.encoding.plain(record_of(told, declared, asks=asks)).body,
             )
         )
-        self.trail.decided(decided)
+        self.audit.decided(decided)
 
     def called(self, path: str, worker: str, input: str, depth: int) -> None:  # noqa: A002
         """Keeps that a worker begins."""
@@ -475,7 +475,7 @@ class Recorder:
         return self._steps[path, kind]
 
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
-        if self.terms.live:
+        if self.mode.live:
             self._postponed.take(self.journal.add(entry, contents))
 
     async def _record(

@@ -12,7 +12,7 @@ from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability
 from llmdo.scaffold import files
 from llmdo.scaffold.importing.plan import Plan, Remark, plan_of
-from llmdo.scaffold.importing.stand_ins import MODULE
+from llmdo.scaffold.importing.stubs import MODULE
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from llmdo.foreign.building import named
 from llmdo.graph.inventory import tools_of
 from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability
 from llmdo.scaffold.importing.names import Names
-from llmdo.scaffold.importing.stand_ins import MODULE, StandIn, module
+from llmdo.scaffold.importing.stubs import MODULE, StandIn, module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,8 +78,8 @@ def plan_of(project: Foreign) -> Plan:
     names = {name: planner.names.of("agent", name) for name in graph.workers}
     files = {f"{WORKERS}/{names[name]}.worker": planner.worker(one) for name, one in graph.workers.items()}
     files["llmdo.toml"] = planner.manifest()
-    if planner.stand_ins:
-        files[MODULE] = module(planner.stand_ins.values())
+    if planner.stubs:
+        files[MODULE] = module(planner.stubs.values())
     remarks = sorted(dict.fromkeys(planner.remarks), key=_order)
     return Plan(files, names, dict(planner.own), tuple(remarks))
 
@@ -95,14 +95,15 @@ class _Planner:
     def __init__(self, project: Foreign) -> None:
         self.project = project
         self.names = Names({"filesystem", "shell"})
-        self.stand_ins: dict[object, StandIn] = {}
+        self.stubs: dict[object, StandIn] = {}
         self.servers: dict[str, tuple[Server, tuple[Capability, ...]]] = {}
         self.own: dict[str, str] = {}
         self.remarks: list[Remark] = []
         self._kept: set[Capability] = set()
         """What some worker can still raise."""
         self._agents = named(project.team.agents)
-        self._circling = {name for knot in topology.knots(project.graph.edges) for name in knot}
+        components = topology.strongly_connected_components(project.graph.edges)
+        self._circling = {name for component in components for name in component}
 
     def worker(self, worker: Worker) -> str:
         """The text of a worker's file; below the header the prompt of the agent, unchanged."""
@@ -210,13 +211,13 @@ class _Planner:
 
     def _stand_in(self, called: str, capabilities: tuple[Capability, ...]) -> str:
         key = (called, capabilities)
-        if key not in self.stand_ins:
+        if key not in self.stubs:
             own = next((one.name for one in capabilities if one.name.startswith("x.")), None)
             name = self.names.of("tool", own.split(".")[1] if own else called, None if own else key)
             if own:
                 self.own[own] = f"x.{name}.any"
-            self.stand_ins[key] = StandIn(name, called, tuple(map(self._renamed, capabilities)))
-        return self.stand_ins[key].name
+            self.stubs[key] = StandIn(name, called, tuple(map(self._renamed, capabilities)))
+        return self.stubs[key].name
 
     def _renamed(self, capability: Capability) -> Capability:
         return Capability(self.own.get(capability.name, capability.name), capability.scope)
@@ -240,7 +241,7 @@ class _Planner:
             "[workspace]",
             f"name = {_text(self.names.of('workspace', self.project.team.format))}",
             f'workers = ["{WORKERS}/*.worker"]',
-            *([f"toolset-modules = [{_text(MODULE)}]"] if self.stand_ins else []),
+            *([f"toolset-modules = [{_text(MODULE)}]"] if self.stubs else []),
             f"max-depth = {graph.settings.max_depth}",
         ]
         for name, (server, declared) in sorted(self.servers.items()):

@@ -31,9 +31,9 @@ class StandIn:
     capabilities: tuple[Capability, ...]
 
 
-def module(stand_ins: Iterable[StandIn]) -> str:
+def module(stubs: Iterable[StandIn]) -> str:
     """The Python module that holds them."""
-    return _HEAD + "".join(map(_tool, sorted(stand_ins, key=lambda one: one.name)))
+    return _HEAD + "".join(map(_tool, sorted(stubs, key=lambda one: one.name)))
 
 
 def _tool(one: StandIn) -> str:

@@ -1,4 +1,4 @@
-"""`check --fix`: what is certain is mended, nothing else changes, and no permission is given."""
+"""`check --fix`: what is certain is fixed, nothing else changes, and no permission is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.services import locking, mending
+from llmdo.services import fixing, locking
 from llmdo.workspace import lock as lockfile
 from llmdo.workspace import project
 
@@ -25,8 +25,8 @@ def workspace(root: Path, manifest: str = HEAD, **workers: str) -> Path:
     return root
 
 
-def mended(root: Path) -> list[str]:
-    return [sentence for sentence in mending.mend(root) if sentence.startswith("fixed ")]
+def fixed(root: Path) -> list[str]:
+    return [sentence for sentence in fixing.fix(root) if sentence.startswith("fixed ")]
 
 
 def codes(root: Path) -> set[str]:
@@ -59,7 +59,7 @@ def test_a_misspelt_key_name_or_strict_rule_of_the_manifest_is_mended(
     written: str, meant: str, tmp_path: Path
 ) -> None:
     root = workspace(tmp_path, written)
-    assert mended(root)
+    assert fixed(root)
     assert (root / "llmdo.toml").read_text(encoding="utf-8") == meant
     assert not codes(root) & {"LDO102", "LDO203", "LDO207"}
 
@@ -82,7 +82,7 @@ def test_a_misspelt_key_or_name_of_a_worker_is_mended(written: str, meant: str, 
     other = "---\nname: other\n---\nGo.\n"
     manifest = HEAD + '[models]\nfast = "openai:gpt-5-mini"\n'
     root = workspace(tmp_path, manifest, main=text.format(written), other=other)
-    assert mended(root)
+    assert fixed(root)
     assert (root / "main.worker").read_text(encoding="utf-8") == text.format(meant)
     assert not codes(root) & {"LDO102", "LDO202", "LDO204", "LDO207"}
 
@@ -106,7 +106,7 @@ def test_a_misspelt_key_or_name_of_a_worker_is_mended(written: str, meant: str, 
 def test_an_edit_that_could_give_permission_is_left_to_people(text: str, tmp_path: Path) -> None:
     root = workspace(tmp_path, text)
     assert codes(root) & {"LDO102", "LDO207"}
-    assert mended(root) == []
+    assert fixed(root) == []
     assert (root / "llmdo.toml").read_text(encoding="utf-8") == text
 
 
@@ -124,7 +124,7 @@ def test_a_worker_is_given_nothing_either(line: str, tmp_path: Path) -> None:
     text = f"---\nname: main\n{line}\n---\nGo.\n"
     root = workspace(tmp_path, main=text)
     assert codes(root) & {"LDO102", "LDO207"}
-    assert mended(root) == []
+    assert fixed(root) == []
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_worker_is_given_nothing_either(line: str, tmp_path: Path) -> None:
 def test_what_is_not_certain_is_left_alone(text: str, tmp_path: Path) -> None:
     near = {name: f"---\nname: {name}\n---\nGo.\n" for name in ("abc", "abd")}
     root = workspace(tmp_path, text, **near)
-    assert mended(root) == []
+    assert fixed(root) == []
     assert (root / "llmdo.toml").read_text(encoding="utf-8") == text
 
 
@@ -148,7 +148,7 @@ def test_all_other_bytes_of_a_file_stay(tmp_path: Path) -> None:
     text = "\ufeff---\r\nname: main  # ü\r\nentry: true\r\ntoolsets:\r\n    -   filesytem\t \r\n---\r\nGo,\n\r\n \r!"
     root = workspace(tmp_path, main=text)
     (root / "main.worker").chmod(0o640)
-    assert mended(root) == ["fixed main.worker:5:9: `filesytem` is `filesystem` now"]
+    assert fixed(root) == ["fixed main.worker:5:9: `filesytem` is `filesystem` now"]
     assert (root / "main.worker").read_bytes() == text.replace("filesytem", "filesystem").encode()
     assert (root / "main.worker").stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in root.iterdir()) == ["llmdo.toml", "main.worker"]
@@ -157,7 +157,7 @@ def test_all_other_bytes_of_a_file_stay(tmp_path: Path) -> None:
 def test_what_one_edit_uncovers_is_mended_in_the_next_round(tmp_path: Path) -> None:
     main = "---\nname: main\nentry: true\ntoolsts: [filesytem]\n---\nGo.\n"
     root = workspace(tmp_path, HEAD.replace("workers", "wokers"), main=main)
-    assert [re.sub(":.*`", "", sentence) for sentence in mended(root)] == [
+    assert [re.sub(":.*`", "", sentence) for sentence in fixed(root)] == [
         "fixed llmdo.toml now",
         "fixed main.worker now",
         "fixed main.worker now",
@@ -174,7 +174,7 @@ def test_a_link_in_the_place_of_a_file_is_not_written_through(tmp_path: Path) ->
     (root / "main.worker").unlink()
     (root / "main.worker").symlink_to(outside)
     before = outside.read_bytes()
-    assert mended(root) == []
+    assert fixed(root) == []
     assert outside.read_bytes() == before
 
 
@@ -188,7 +188,7 @@ def test_a_stale_lock_is_written_anew_and_it_is_said_before(tmp_path: Path) -> N
     locked(root)
     (root / "main.worker").write_text(MAIN.replace("Go", "Went"), encoding="utf-8")
     assert codes(root) == {"LDO401"}
-    sentences = mending.mend(root)
+    sentences = fixing.fix(root)
     assert "imports toolset modules in a child process" in next(sentences)
     assert codes(root) == {"LDO401"}
     assert list(sentences) == []
@@ -200,13 +200,13 @@ def test_a_stale_lock_stays_where_anything_else_is_wrong(tmp_path: Path) -> None
     locked(root)
     (root / "main.worker").write_text(MAIN.replace("entry", "enty: 1\nentry"), encoding="utf-8")
     before = (root / "llmdo.lock").read_bytes()
-    assert list(mending.mend(root)) == []
+    assert list(fixing.fix(root)) == []
     assert (root / "llmdo.lock").read_bytes() == before
 
 
 def test_a_missing_lock_is_not_made(tmp_path: Path) -> None:
     root = workspace(tmp_path)
-    assert list(mending.mend(root)) == []
+    assert list(fixing.fix(root)) == []
     assert not (root / "llmdo.lock").exists()
 
 
@@ -216,6 +216,6 @@ def test_a_file_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) 
     root.chmod(0o500)
     try:
         with pytest.raises(LlmdoError, match="cannot write"):
-            list(mending.mend(root))
+            list(fixing.fix(root))
     finally:
         root.chmod(0o700)

@@ -46,7 +46,7 @@ class StandInModel(Model):
         raise LlmdoError(f"`{self._reference}` is not asked in a replay")
 
 
-class StandInToolset(AbstractToolset[Any]):
+class StubToolset(AbstractToolset[Any]):
     """The tools that a worker was shown, as the journal has them. None of them can be executed."""
 
     def __init__(self, name: str, tools: Collection[str], recorder: Recorder, path: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.redaction import Redaction
 
 
-class Trail:
+class AuditWriter:
     """Adds to the audit in a journal. A record is on disk with the entry that is added beside it, or neither is."""
 
     def __init__(self, journal: Journal, redaction: Redaction, *, is_live: bool) -> None:

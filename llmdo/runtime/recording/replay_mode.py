@@ -72,7 +72,7 @@ class UnfinishedError(LlmdoError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ReplayMode:
     """How a run that has a journal goes on."""
 
     live: bool = True
@@ -109,7 +109,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RecordedDecision:
     """A recorded decision of the gate."""
 
     decided: Decided

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo.policy.authority import Capability
-from llmdo.runtime.recording.terms import Told
+from llmdo.runtime.recording.replay_mode import RecordedDecision
 from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _DECIDED = ("worker", "toolset", "tool", "decision", "allowed", "by", "changed")
 """What the journal keeps of a decision as it is; the arguments are in the response that made the call."""
 
 
-def record_of(told: Told, declared: Sequence[Capability], *, asks: bool) -> dict[str, Any]:
+def record_of(told: RecordedDecision, declared: Sequence[Capability], *, asks: bool) -> dict[str, Any]:
     """A decision as plain data; `declared` is the most that the call could have raised.
 
     `asks` says whether somebody was to be asked whatever the rules say.
@@ -32,7 +32,7 @@ def record_of(told: Told, declared: Sequence[Capability], *, asks: bool) -> dict
     }
 
 
-def told_in(path: str, said: Mapping[str, Any]) -> Told:
+def decision_in(path: str, said: Mapping[str, Any]) -> RecordedDecision:
     """The decision that `record_of` described, on the call at `path`; its arguments are those that the call has."""
     decided = Decided(
         path=path,
@@ -41,4 +41,4 @@ def told_in(path: str, said: Mapping[str, Any]) -> Told:
         reasons=tuple(said["reasons"]),
         **{name: said[name] for name in _DECIDED},
     )
-    return Told(decided=decided, refusal=said["refusal"], told=tuple(said["told"]))
+    return RecordedDecision(decided=decided, refusal=said["refusal"], told=tuple(said["told"]))

@@ -25,8 +25,8 @@ MAX_ROUNDS = (
 _BOM = "\ufeff"
 
 
-def mend(root: Path) -> Iterator[str]:
-    """Mends what is certain in the workspace at `root`; says each edit, and before it relocks, that it will.
+def fix(root: Path) -> Iterator[str]:
+    """Fixes what is certain in the workspace at `root`; says each edit, and before it relocks, that it will.
 
     A stale lock is written anew only where nothing but notes is found besides. That imports toolset modules in a
     child process, as `llmdo lock` does.
