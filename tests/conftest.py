@@ -30,9 +30,12 @@ def bubblewrap_works() -> bool:
 
 
 def pytest_configure() -> None:
-    """Lets Ctrl-C through to the tests and to what they start: a shell that starts them in the background does not."""
+    """Lets signals through to the tests and to what they start: `nohup` and shells that start them behind do not."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGHUP", "SIGQUIT"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -60,7 +60,7 @@ def test_a_key_is_named_and_never_shown(root: Path, environ: dict[str, str]) -> 
 def test_what_a_workspace_needs_and_lacks_is_a_problem(root: Path, environ: dict[str, str]) -> None:
     found = named(root, environ)
     assert "needs the environment variable `OPENAI_API_KEY`" in (found["models/openai:gpt-5"].problem or "")
-    assert found["workspace/lock"].state == "not there"
+    assert found["workspace/lock"].state == "missing"
     assert not (root / "ran").exists()
     assert named(None, environ).keys() & {"workspace/folder", "models/openai:gpt-5"} == set()
 

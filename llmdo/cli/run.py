@@ -152,7 +152,7 @@ def graph_of(project: Project) -> Graph:
         state = (
             "out of date"
             if project.locked.graph
-            else "not there"
+            else "missing"
             if project.locked.state == "missing"
             else "unusable"
         )

@@ -169,7 +169,7 @@ def _lock(read: Project) -> str:
         return "up to date"
     if read.locked.graph:
         return "out of date"
-    return "not there" if read.locked.state == "missing" else "unusable"
+    return "missing" if read.locked.state == "missing" else "unusable"
 
 
 def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
