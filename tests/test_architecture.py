@@ -105,6 +105,21 @@ def test_a_module_imports_only_from_packages_above_its_own(path: Path) -> None:
             assert PACKAGES.index(names[1]) <= PACKAGES.index(own), f"{own} imports {module}"
 
 
+def calls_of(path: Path, name: str) -> list[int]:
+    """The lines in which a file calls something by that name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+    ]
+
+
+def test_authority_is_composed_in_one_place() -> None:
+    composing = {module_of(path) for path in FILES if calls_of(path, "Authority")}
+    assert composing == {"llmdo.policy.composition"}
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     edges = {
         module_of(path): sorted((imports(path, types=True) & MODULES) - {module_of(path), "llmdo"})

@@ -21,6 +21,7 @@ from llmdo.policy.authority import (
     scope_contains,
     scopes_meet,
 )
+from llmdo.policy.composition import Base, Layer, authority_of
 
 PATHS = ["a", "a/b", "a/b/c", "b", "ab", "a/bc"]
 scopes = st.sampled_from([None, "**", *PATHS, *(f"{path}/**" for path in PATHS)])
@@ -39,6 +40,10 @@ authorities = st.builds(
     layers=st.lists(rules, max_size=4).map(tuple),
     ceilings=st.lists(ceilings, max_size=2).map(tuple),
 )
+bases = st.builds(
+    Base, st.lists(rules, max_size=4).map(base_rules), decisions, st.lists(rules, max_size=2).map(tuple)
+)
+layers = st.builds(Layer, st.lists(rules, max_size=2).map(tuple), st.none() | ceilings)
 ANYTHING = tuple(Capability(name) for name in [*VOCABULARY, "x.t", "x.tt"])
 
 
@@ -214,3 +219,27 @@ def test_allowing_to_read_leaves_the_question_about_secrets_until_a_rule_names_i
 
     assert decided("fs") == decided("fs.read") == decided("fs.read.protected:.env") == "needs_approval"
     assert decided("fs.read.protected") == "allowed"
+
+
+@given(st.lists(raised, min_size=1, max_size=3), bases, layers, st.lists(layers, max_size=3), layers)
+def test_nobody_on_the_path_loosens_what_the_others_decide(calls, base, entry, path, added) -> None:
+    for place in range(len(path) + 1):
+        longer = authority_of(base, entry, [*path[:place], replace(added, rules=()), *path[place:]])
+        if place < len(path):
+            assert strictness(calls, longer) >= strictness(calls, authority_of(base, entry, path))
+    for without in (
+        authority_of(base, Layer(), path),
+        authority_of(replace(base, tightening=()), entry, path),
+    ):
+        assert strictness(calls, authority_of(base, entry, path)) >= strictness(calls, without)
+
+
+@given(st.lists(raised, min_size=1, max_size=3), bases, layers, layers, layers)
+def test_the_rules_of_a_worker_end_at_its_own_calls_and_its_ceiling_does_not(
+    calls, base, entry, above, own
+) -> None:
+    below = authority_of(base, entry, [above, own])
+    assert below == authority_of(base, entry, [Layer(ceiling=above.ceiling), own])
+    if above.ceiling is not None and not all(map(above.ceiling.admits, calls)):
+        assert decide(calls, ANYTHING, below).decision == "blocked"
+    assert set(below.layers) == {*entry.rules, *own.rules, *base.tightening}

@@ -16,6 +16,7 @@ from llmdo.policy.authority import (
     decide,
     gravity,
 )
+from llmdo.policy.composition import NO_LAYER
 from llmdo.reach import entry_ceiling
 from llmdo.reach.shapes import assurance_of
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Tool, Worker
+    from llmdo.graph.resolved import Tool
     from llmdo.policy.authority import Authority, Ceiling, Reason, Rule
     from llmdo.reach import Analysis, Hop, Row
     from llmdo.workspace.project import Project
@@ -331,7 +332,7 @@ def tool_never_runs(project: Project) -> Iterator[Diagnostic]:
     for worker, numbers in zip(graph.workers.values(), groups, strict=True):
         if not suspected(worker.name, numbers):
             continue
-        authority = project.analysis.authority(worker.approvals, _own_ceiling(project, worker))
+        authority = project.analysis.authority(NO_LAYER, [project.analysis.layer(worker.name)])
         for use in worker.uses:
             for tool in tools_of(graph, worker, use).values():
                 if reason := _always_blocked(tool, authority, project):
@@ -380,11 +381,6 @@ def _always_blocked(tool: Tool, authority: Authority, project: Project) -> Reaso
     if not verdicts or _scoped(tool.capabilities, project):
         return None
     return verdicts[0].reasons[0] if all(one.decision == "blocked" for one in verdicts) else None
-
-
-def _own_ceiling(project: Project, worker: Worker) -> tuple[Ceiling, ...]:
-    ceiling = project.analysis.ceilings.get(worker.name)
-    return (ceiling,) if ceiling else ()
 
 
 def _scoped(capabilities: Iterable[Capability], project: Project) -> bool:

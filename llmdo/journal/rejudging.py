@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import Authority, Capability, Ceiling, base_rules, decide
+from llmdo.journal.entries import lineage
+from llmdo.policy.authority import Capability, decide
+from llmdo.policy.composition import Base, Layer, authority_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.graph.resolved import Graph, Worker
+    from llmdo.graph.resolved import Graph
     from llmdo.journal.store import Journal
-    from llmdo.policy.authority import Decision
+    from llmdo.policy.authority import Authority, Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +59,8 @@ def _authority(graph: Graph, entry: str, path: str, workers: Mapping[str, str]) 
     """What has a say over the calls of the worker that was called at `path`; None where it is no longer there."""
     if entry not in graph.entries:
         return None
-    started = graph.entries[entry]
-    ceilings = [] if started.may is None else [Ceiling(started.may, f"entry `{entry}`")]
-    caller: Worker | None = None
-    parts = path.split("/")
-    for number in range(len(parts)):
-        name = workers.get("/".join(parts[: number + 1]))
-        if name is None:
-            continue
-        caller = graph.workers.get(name)
-        if caller is None:
-            return None
-        if caller.may is not None:
-            ceilings.append(Ceiling(caller.may, f"worker `{name}`"))
-    return Authority(
-        base=base_rules(graph.rules),
-        default=graph.settings.default,
-        layers=(*started.approvals, *(caller.approvals if caller else ())),
-        ceilings=tuple(ceilings),
-    )
+    callers = [workers[place] for place in reversed(list(lineage(path))) if place in workers]
+    if not all(name in graph.workers for name in callers):
+        return None
+    layers = [Layer.of_worker(graph.workers[name]) for name in callers]
+    return authority_of(Base.of(graph), Layer.of_entry(graph.entries[entry]), layers)

@@ -9,7 +9,7 @@ from llmdo.base import topology
 from llmdo.base.values import dataclass, field
 from llmdo.graph import inventory
 from llmdo.graph.resolved import Reference
-from llmdo.policy.authority import Ceiling
+from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.bounds import Bounds
 from llmdo.reach.premises import Premises
 from llmdo.reach.rulings import Rulings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.policy.authority import Capability, Rule
+    from llmdo.policy.authority import Capability, Ceiling, Rule
     from llmdo.reach.rows import Row
 
 
@@ -70,12 +70,12 @@ class Analysis(Premises):
 
     def walk(self, entry: Entry, *, ceiling: bool = True) -> Walk:
         """The tree of calls that `entry` starts; without its own ceiling if `ceiling` is false."""
-        own = entry_ceiling(entry) if ceiling else None
-        return Walk(self._rulings(entry.approvals, own), starts_of(self.graph, entry), own)
+        layer = Layer.of_entry(entry) if ceiling else Layer(entry.approvals)
+        return Walk(self._rulings(layer), starts_of(self.graph, entry), layer)
 
     def walk_below(self, name: str) -> Walk:
         """The tree of calls below the worker `name`: without its own ceiling, and without any entry."""
-        return Walk(self._rulings((), None), (name,), ignored=name)
+        return Walk(self._rulings(NO_LAYER), (name,), ignored=name)
 
     def of_worker(self, name: str, *, toolset: str | None = None) -> tuple[Row, ...]:
         """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry.
@@ -87,11 +87,11 @@ class Analysis(Premises):
             self._answers[question] = rows_of(self.walk_below(name), toolset=toolset)
         return self._answers[question]
 
-    def _rulings(self, layers: tuple[Rule, ...], own: Ceiling | None) -> Rulings:
+    def _rulings(self, entry: Layer) -> Rulings:
         """The rulings for entries with these rules and this ceiling."""
-        key = (layers, own.capabilities if own else None)
+        key = (entry.rules, entry.ceiling.capabilities if entry.ceiling else None)
         if (known := self._ruled.get(key)) is None:
-            known = self._ruled[key] = Rulings(self, layers, own)
+            known = self._ruled[key] = Rulings(self, entry)
         return known
 
     def calls_of(self, entry: Entry) -> Iterator[tuple[Shape, Reference]]:
@@ -115,4 +115,4 @@ def starts_of(graph: Graph, entry: Entry) -> tuple[str, ...]:
 
 def entry_ceiling(entry: Entry) -> Ceiling | None:
     """The ceiling that `entry` declares; None where it declares none."""
-    return None if entry.may is None else Ceiling(entry.may, f"entry `{entry.name}`", entry.may_at)
+    return Layer.of_entry(entry).ceiling

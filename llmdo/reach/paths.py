@@ -162,7 +162,7 @@ def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Dec
     """The mildest decision over the calls by `use` at the end of `path` that are meant; None where none is."""
     graph, premises = walk.premises.graph, walk.premises
     worker = graph.workers[path[-1].name]
-    authority = premises.authority((*walk.rulings.layers, *worker.approvals), walk.ceilings(path))
+    authority = premises.authority(walk.entry, walk.layers(path))
     decisions = [
         decide(raised, declared, authority).decision
         for tool in tools_of(graph, worker, use).values()

@@ -6,15 +6,16 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass, field
-from llmdo.policy.authority import Authority, Ceiling, base_rules, decide
+from llmdo.base.values import dataclass, field, replace
+from llmdo.policy.authority import decide
+from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
 from llmdo.reach.shapes import Shape, Shapes, shown, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.graph.resolved import Graph, Worker
-    from llmdo.policy.authority import Capability, Rule, Verdict
+    from llmdo.graph.resolved import Graph
+    from llmdo.policy.authority import Authority, Capability, Ceiling, Rule, Verdict
 
 
 @dataclass(frozen=True)
@@ -37,35 +38,38 @@ class Premises:
     )
 
     @cached_property
-    def base(self) -> tuple[Rule, ...]:
-        """The base rules of the workspace."""
-        return base_rules(self.graph.rules)
+    def base(self) -> Base:
+        """What has a say over every call."""
+        return Base.of(self.graph, self.policy)
 
     @cached_property
     def _base_by_name(self) -> Mapping[str, Sequence[tuple[int, Rule]]]:
         """The base rules by the name in them, each with its position."""
         found: dict[str, list[tuple[int, Rule]]] = {}
-        for position, rule in enumerate(self.base):
+        for position, rule in enumerate(self.base.rules):
             found.setdefault(rule.capability.name, []).append((position, rule))
         return found
 
     @cached_property
     def ceilings(self) -> Mapping[str, Ceiling]:
         """The ceiling of each worker that has one."""
-        return {
-            worker.name: _worker_ceiling(worker) for worker in self.graph.governed if worker.may is not None
-        }
+        return {name: layer.ceiling for name, layer in self._layers.items() if layer.ceiling is not None}
+
+    @cached_property
+    def _layers(self) -> Mapping[str, Layer]:
+        return {worker.name: Layer.of_worker(worker) for worker in self.graph.governed}
+
+    def layer(self, worker: str) -> Layer:
+        """What a worker adds to the base."""
+        return self._layers.get(worker, NO_LAYER)
 
     @cached_property
     def _ceilings_alike(self) -> Sequence[tuple[Ceiling, Sequence[str]]]:
         """The ceilings that differ, each with the workers that have such a one."""
         alike: dict[int, tuple[Ceiling, list[str]]] = {}
-        for worker in self.graph.governed:
-            if worker.may is not None:
-                # Those that say the same are mostly one object; others only cost time.
-                if (known := alike.get(id(worker.may))) is None:
-                    known = alike[id(worker.may)] = (_worker_ceiling(worker), [])
-                known[1].append(worker.name)
+        for name, ceiling in self.ceilings.items():
+            # Those that say the same are mostly one object; others only cost time.
+            alike.setdefault(id(ceiling.capabilities), (ceiling, []))[1].append(name)
         return list(alike.values())
 
     @cached_property
@@ -81,7 +85,7 @@ class Premises:
     @cached_property
     def shapes(self) -> Shapes:
         """The calls that the workers can make."""
-        names = {one.name for one in self._named} | {rule.capability.name for rule in self.base}
+        names = {one.name for one in self._named} | {rule.capability.name for rule in self.base.rules}
         return Shapes(self.graph, self.written, frozenset(names), self.also is not None)
 
     @cached_property
@@ -89,13 +93,9 @@ class Premises:
         """The names of the workers, by their places."""
         return tuple(self.graph.workers)
 
-    def authority(
-        self, layers: tuple[Rule, ...], ceilings: tuple[Ceiling, ...], base: tuple[Rule, ...] | None = None
-    ) -> Authority:
-        """What has a say over a call, given the layers, the ceilings on its path and the base rules that matter."""
-        default = self.graph.settings.default
-        base = self.base if base is None else base
-        return Authority(base=base, default=default, layers=(*layers, *self.policy), ceilings=ceilings)
+    def authority(self, entry: Layer, path: Sequence[Layer] = ()) -> Authority:
+        """What has a say over the calls of the last worker on a path below an entry."""
+        return authority_of(self.base, entry, path)
 
     def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
         """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
@@ -110,7 +110,8 @@ class Premises:
                 for positioned in self._base_by_name.get(name, ())
             ]
             base.sort(key=itemgetter(0))
-            authority = self.authority(layers, (), tuple([rule for _, rule in base]))
+            narrowed = replace(self.base, rules=tuple([rule for _, rule in base]))
+            authority = authority_of(narrowed, Layer(layers))
             verdict = known[shape] = shown(decide(shape.raised, shape.declared, authority), shape)
         return verdict
 
@@ -132,7 +133,3 @@ class Premises:
                 for name in names
             )
         return known
-
-
-def _worker_ceiling(worker: Worker) -> Ceiling:
-    return Ceiling(worker.may or (), f"worker `{worker.name}`", worker.may_at)

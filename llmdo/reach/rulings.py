@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.values import dataclass, field
 from llmdo.graph import inventory
 from llmdo.policy.authority import decide
+from llmdo.policy.composition import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.policy.authority import Capability, Ceiling, Decision, Reason, Rule, Verdict
+    from llmdo.policy.authority import Capability, Decision, Reason, Rule, Verdict
     from llmdo.reach.premises import Premises
     from llmdo.reach.shapes import Shape
 
@@ -38,10 +39,8 @@ class Rulings:
     """What is decided in every tree with these rules and this ceiling."""
 
     premises: Premises
-    layers: tuple[Rule, ...]
-    """The rules of the entry."""
-    own: Ceiling | None
-    """The ceiling of the whole tree; of all trees with the same one, that of the first."""
+    entry: Layer
+    """What holds for the whole tree; of all trees with the same ceiling, that of the first."""
     _known: dict[int, tuple[Ruling, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def of(self, number: int) -> tuple[Ruling, ...]:
@@ -52,7 +51,7 @@ class Rulings:
 
     def _rule(self, number: int) -> Iterator[Ruling]:
         group = self.premises.shapes.groups[number]
-        layers = (*self.layers, *group.approvals)
+        layers = (*self.entry.rules, *group.approvals)
         for shape in group.shapes:
             cut = self._cut(shape.raised)
             verdict = self.premises.verdict(shape, layers)
@@ -60,7 +59,8 @@ class Rulings:
             yield Ruling(number, id(shape.row), shape, cut, verdict, rank)
 
     def _cut(self, raised: frozenset[Capability]) -> frozenset[str] | None:
-        if self.own is not None and not self.premises.admits(self.own, raised):
+        own = self.entry.ceiling
+        if own is not None and not self.premises.admits(own, raised):
             return None
         return self.premises.cut(raised)
 
@@ -94,5 +94,5 @@ class Rulings:
         return self._verdict(approvals).decision
 
     def _verdict(self, approvals: tuple[Rule, ...]) -> Verdict:
-        authority = self.premises.authority((*self.layers, *approvals), ())
+        authority = self.premises.authority(Layer(self.entry.rules), [Layer(approvals)])
         return decide([inventory.DELEGATE], [inventory.DELEGATE], authority)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, decide, scope_order
+from llmdo.policy.composition import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +56,7 @@ def suggest_for(
     built-in one, or never decide.
     """
     raised = tuple(raised)
-    authority = analysis.authority(entry.approvals, ())
+    authority = analysis.authority(Layer(entry.approvals))
     asked = [one for one in asked if all(map(_is_unnamed, decide([one], [one], authority).reasons))]
     may = _smallest(one for one in raised if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
     cut = _smallest(one for one in raised if one.name in ONLY_BY_FULL_NAME)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.values import dataclass, field
 from llmdo.graph import inventory
 from llmdo.policy.authority import Verdict, decide
+from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
 from llmdo.reach.shapes import shown
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph, Reference
-    from llmdo.policy.authority import Ceiling, Decision, Reason
+    from llmdo.policy.authority import Decision, Reason
     from llmdo.reach.premises import Premises
     from llmdo.reach.rulings import Ruling, Rulings
     from llmdo.reach.shapes import Group, Shape
@@ -109,10 +110,10 @@ class _Found(NamedTuple):
                 verdict.reasons
             )  # the rules of the worker are those of all workers that the verdict is about
         premises = walk.premises
-        layers = (*walk.rulings.layers, *premises.graph.workers[self.worker].approvals)
         if verdict is not _CUT_OFF:
+            layers = (*walk.entry.rules, *premises.layer(self.worker).rules)
             return premises.verdict(shape, layers).reasons
-        authority = premises.authority(layers, walk.ceilings(self.path[:-1]))
+        authority = premises.authority(walk.entry, walk.layers(self.path[:-1]))
         return shown(decide(shape.raised, shape.declared, authority), shape).reasons
 
     @property
@@ -129,8 +130,8 @@ class Walk:
 
     rulings: Rulings
     starts: tuple[str, ...]
-    own: Ceiling | None = None
-    """The ceiling of the whole tree, by its name."""
+    entry: Layer = NO_LAYER
+    """What holds for the whole tree, its ceiling by its name."""
     ignored: str | None = None
     """A worker whose ceiling does not count."""
     _searches: dict[tuple[frozenset[str], bool], _Search] = field(default_factory=dict)
@@ -194,16 +195,15 @@ class Walk:
 
     def row_of_call(self, shape: Shape, called: Reference) -> Row:
         """The row of a call that the function of the entry makes."""
-        authority = self.premises.authority(self.rulings.layers, self.ceilings(()))
+        authority = self.premises.authority(self.entry)
         verdict = decide(shape.raised, shape.declared, authority)
         way = Along((Hop(called.name, called),))
         return Row(shape, verdict, verdict.decision, way, way, shape.assurance)
 
-    def ceilings(self, path: Iterable[Hop]) -> tuple[Ceiling, ...]:
-        """The ceilings of the whole tree and of the workers on a path."""
-        names = [hop.name for hop in path if hop.name != self.ignored]
-        found = [self.premises.ceilings[name] for name in names if name in self.premises.ceilings]
-        return tuple(found) if self.own is None else (self.own, *found)
+    def layers(self, path: Iterable[Hop]) -> tuple[Layer, ...]:
+        """What the workers on a path add, without the ceiling that is ignored."""
+        layers = [(hop.name, self.premises.layer(hop.name)) for hop in path]
+        return tuple([Layer(layer.rules) if name == self.ignored else layer for name, layer in layers])
 
     def search(self, cut: frozenset[str], *, free: bool) -> _Search:
         """The workers within `max-depth`, on paths without those in `cut` and, if `free`, without a gate."""

@@ -12,10 +12,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import replace
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.inventory import DELEGATE, READ, delegation, hands_over, tools_of
-from llmdo.policy.authority import Authority, Capability, Ceiling
+from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
 from llmdo.runtime.frame import CallFrame
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
 
     from llmdo.graph.resolved import Use, Worker
+    from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.place import Place
     from llmdo.runtime.signatures import Signature
@@ -195,12 +195,14 @@ def below(runtime: AgentRuntime, callee: Worker, *, input: str, path: str) -> Ag
         policies = spawned(frame.policies)
     except PolicyRefusal as refusal:
         raise ToolFailed(f"`{callee.name}` is blocked: {refusal}") from refusal
+    layers = (*frame.layers, Layer.of_worker(callee))
     child = CallFrame(
         worker=callee,
         input=input,
         depth=frame.depth + 1,
         path=path,
-        authority=authority_below(config, frame.authority, callee),
+        authority=authority_of(config.base, Layer.of_entry(config.entry), layers),
+        layers=layers,
         policies=policies,
     )
     return AgentRuntime(config, child)
@@ -334,33 +336,9 @@ def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
         input=text,
         depth=-1,
         path=config.entry.name,
-        authority=entry_authority(config),
+        authority=authority_of(config.base, Layer.of_entry(config.entry)),
         policies=(*given, DepthLimit(longest=config.max_depth), BudgetLimit(budget=config.budget)),
     )
-
-
-def entry_authority(config: RuntimeConfig) -> Authority:
-    """What has a say over the calls that the entry makes itself."""
-    entry = config.entry
-    ceilings = () if entry.may is None else (Ceiling(entry.may, f"entry `{entry.name}`"),)
-    return Authority(
-        base=config.rules,
-        default=config.graph.settings.default,
-        layers=(*entry.approvals, *config.tightening),
-        ceilings=ceilings,
-    )
-
-
-def authority_below(config: RuntimeConfig, above: Authority, worker: Worker) -> Authority:
-    """What has a say over the calls of `worker` when it is called from a place where `above` has.
-
-    The rules of a worker hold for its own calls only, its ceiling for everything below it as well.
-    """
-    ceilings = above.ceilings
-    if worker.may is not None:
-        ceilings = (*ceilings, Ceiling(worker.may, f"worker `{worker.name}`"))
-    layers = (*config.entry.approvals, *worker.approvals, *config.tightening)
-    return replace(above, layers=layers, ceilings=ceilings)
 
 
 def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capability, ...]:

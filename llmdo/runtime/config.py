@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.backtrace import Backtrace
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.policy.authority import Rule
+    from llmdo.policy.composition import Base
     from llmdo.runtime.agents import Agents
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.budget import Budget
@@ -39,10 +39,8 @@ class RuntimeConfig:
     graph: Graph
     root: Path
     entry: Entry
-    rules: tuple[Rule, ...]
-    """The base rules, as `base_rules` returned them."""
-    tightening: tuple[Rule, ...] = ()
-    """The rules of the person who runs it, which hold for every call."""
+    base: Base
+    """What has a say over every call: the rules of the workspace, and those of the person who runs it."""
     approver: Approver
     agents: Agents
     signatures: Mapping[str, Signature]

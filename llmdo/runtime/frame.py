@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Worker
     from llmdo.policy.authority import Authority
+    from llmdo.policy.composition import Layer
     from llmdo.runtime.gate.policy import RunPolicy
 
 
@@ -25,6 +26,8 @@ class CallFrame:
     """The call path: `main`, `main/pitch_evaluator#2`."""
     authority: Authority
     """What has a say over this worker's calls at this place in the tree."""
+    layers: tuple[Layer, ...] = ()
+    """What the workers on the path here restrict, this one last."""
     policies: tuple[RunPolicy, ...] = ()
     """Who else has a say over them, in the order in which they are asked."""
     history: tuple[ModelMessage, ...] = ()

@@ -15,7 +15,7 @@ from llmdo.graph.models import python_reference
 from llmdo.graph.resolved import Limits
 from llmdo.journal.commands import commands_of
 from llmdo.journal.spent import spent
-from llmdo.policy.authority import base_rules
+from llmdo.policy.composition import Base
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.runtime.budget import Budget, TreeLimits
@@ -98,8 +98,7 @@ def configure(
         graph=graph,
         root=root,
         entry=entry,
-        rules=base_rules(graph.rules),
-        tightening=options.tightening,
+        base=Base.of(graph, options.tightening),
         approver=options.approver or RejectAll(),
         agents=agents,
         signatures=agents.signatures,

@@ -1,0 +1,114 @@
+"""What has a say over the calls of one worker where it is called: the only place where that is put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.base.values import dataclass
+from llmdo.policy.authority import Authority, Ceiling, base_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmdo.policy.authority import Capability, Decision, Rule
+    from llmdo.syntax.document import Place
+
+
+class Governed(Protocol):
+    """An entry or a worker, as far as it restricts calls."""
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it."""
+        ...
+
+    @property
+    def may(self) -> tuple[Capability, ...] | None:
+        """Its ceiling; None where it has none."""
+        ...
+
+    @property
+    def may_at(self) -> Place | None:
+        """Where that is written."""
+        ...
+
+    @property
+    def approvals(self) -> tuple[Rule, ...]:
+        """Its rules."""
+        ...
+
+
+class _Settings(Protocol):
+    @property
+    def default(self) -> Decision: ...
+
+
+class Governing(Protocol):
+    """A graph, as far as it has a say over calls."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The manifest's."""
+        ...
+
+    @property
+    def settings(self) -> _Settings:
+        """With the default."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What has a say over every call of a workspace, whoever makes it."""
+
+    rules: tuple[Rule, ...]
+    """As `base_rules` returned them."""
+    default: Decision = "needs_approval"
+    tightening: tuple[Rule, ...] = ()
+    """Rules of a person's `policy.toml`."""
+
+    @classmethod
+    def of(cls, graph: Governing, tightening: tuple[Rule, ...] = ()) -> Base:
+        """That of the workspace of `graph`, for a person with these rules."""
+        return cls(base_rules(graph.rules), graph.settings.default, tightening)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What an entry or a worker adds to the base: it only tightens."""
+
+    rules: tuple[Rule, ...] = ()
+    ceiling: Ceiling | None = None
+
+    @classmethod
+    def of_entry(cls, entry: Governed) -> Layer:
+        """That of an entry."""
+        return cls(entry.approvals, _ceiling(entry, f"entry `{entry.name}`"))
+
+    @classmethod
+    def of_worker(cls, worker: Governed) -> Layer:
+        """That of a worker."""
+        return cls(worker.approvals, _ceiling(worker, f"worker `{worker.name}`"))
+
+
+NO_LAYER = Layer()
+"""That of an entry or a worker which restricts nothing."""
+
+
+def authority_of(base: Base, entry: Layer, path: Sequence[Layer] = ()) -> Authority:
+    """What has a say over the calls of the last worker on `path`, below `entry`; of `entry` itself where it is empty.
+
+    The rules of the entry hold for the whole tree, those of a worker for its own calls only; a ceiling holds for
+    everything below as well.
+    """
+    own = path[-1].rules if path else ()
+    return Authority(
+        base=base.rules,
+        default=base.default,
+        layers=(*entry.rules, *own, *base.tightening),
+        ceilings=tuple([layer.ceiling for layer in (entry, *path) if layer.ceiling is not None]),
+    )
+
+
+def _ceiling(governed: Governed, origin: str) -> Ceiling | None:
+    return None if governed.may is None else Ceiling(governed.may, origin, governed.may_at)
