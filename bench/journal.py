@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from llmdo.journal import Entry, Runs
+from llmdo.journal import JournalEntry, Runs
 from llmdo.journal.entries import pack
 
 MANIFEST = """\
@@ -88,16 +88,18 @@ def write_large(root: Path, entries: int) -> None:
         }
     )
     with Runs(root).create("large") as journal:
-        journal.add(Entry(path="main", kind="run", step=1, body=pack({"entry": "main"})))
-        journal.add(Entry(path="main", kind="session", step=1))
+        journal.add(JournalEntry(path="main", kind="run", step=1, body=pack({"entry": "main"})))
+        journal.add(JournalEntry(path="main", kind="session", step=1))
         for number in range(entries // 3):
-            journal.add(Entry(path="main", kind="request", step=number + 1, body=body))
-            journal.add(Entry(path=f"main/step#{number}", kind="started", step=1))
+            journal.add(JournalEntry(path="main", kind="request", step=number + 1, body=body))
+            journal.add(JournalEntry(path=f"main/step#{number}", kind="started", step=1))
             journal.add(
-                Entry(path=f"main/step#{number}", kind="finished", step=1, outcome="success", body=body)
+                JournalEntry(
+                    path=f"main/step#{number}", kind="finished", step=1, outcome="success", body=body
+                )
             )
         said = {"usage": {"requests": entries // 3, "tool_calls": 0, **usage, "cost_usd": None}, "denied": []}
-        journal.add(Entry(path="main", kind="end", step=1, outcome="completed", body=pack(said)))
+        journal.add(JournalEntry(path="main", kind="end", step=1, outcome="completed", body=pack(said)))
         journal.commit()
 
 

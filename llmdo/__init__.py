@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
     from llmdo.services.embedding import InvalidTeamError, build_entry, run, run_async
     from llmdo.services.past import approve, replay, resume, resume_async
-    from llmdo.toolsets.workers import Worker
+    from llmdo.toolsets.workers import PythonWorker as Worker
     from llmdo.workspace.project import Project, read
 
 __all__ = [
@@ -61,7 +61,7 @@ _HOMES = {
     "LlmdoError": "llmdo.base.diagnostic",
     "InvalidTeamError": "llmdo.services.embedding",
     "Limits": "llmdo.graph.resolved",
-    "Worker": "llmdo.toolsets.workers",
+    "Worker": "llmdo.toolsets.workers:PythonWorker",
     "approve": "llmdo.services.past",
     "build_entry": "llmdo.services.embedding",
     "Project": "llmdo.workspace.project",
@@ -81,4 +81,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module `llmdo` has no attribute `{name}`")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    module, _, other = _HOMES[name].partition(":")
+    return getattr(import_module(module), other or name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.journal.anchor import Anchor, path_of
 from llmdo.journal.audit import Link, chained
 from llmdo.journal.chain import Heads, digest_of_body, linked
-from llmdo.journal.entries import Entry
+from llmdo.journal.entries import JournalEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,9 @@ def _chain_entries(connection: sqlite3.Connection) -> tuple[Link, dict[int, Link
         "SELECT seq, path, kind, step, outcome, digest, at, body, spans, salt FROM entry ORDER BY seq"
     ).fetchall():
         body = body.encode() if isinstance(body, str) else body
-        entry = Entry(path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at)
+        entry = JournalEntry(
+            path=path, kind=kind, step=step, outcome=outcome, digest=digest, body=body, at=at
+        )
         link = places[seq] = linked(entry, digest_of_body(body, spans, salt or b""), link)
         rows.append((link.number, link.head, path, kind, step, outcome, digest, at, body, spans, salt))
     connection.execute("DELETE FROM entry")

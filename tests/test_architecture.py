@@ -162,6 +162,15 @@ def test_no_file_and_no_function_outgrows_a_reader(path: Path) -> None:
             assert len(lines) <= 60, node.name
 
 
+def test_a_class_name_is_used_once() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
 def loaded_by(words: list[str], workspace: Path) -> set[str]:
     script = (
         "import sys\nfrom llmdo.__main__ import main\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from llmdo.formats import fields
 from llmdo.syntax import discovery
-from llmdo.syntax.discovery import Refused, find
+from llmdo.syntax.discovery import RefusedPath, find
 
 
 def never(_path: str) -> bool:
@@ -113,5 +113,5 @@ def test_a_file_is_read_through_no_link_and_only_up_to_its_limit(root: Path) -> 
     (root / "v" / "g.py").write_bytes(b"x" * 11)
     assert discovery.read(root, "v/g.py", limit=11) == b"x" * 11
     for path in ("w/link/g.py", "../v/g.py", "/etc/passwd", "w", "gone"):
-        assert isinstance(discovery.read(root, path), Refused), path
-    assert isinstance(discovery.read(root, "v/g.py", limit=10), Refused)
+        assert isinstance(discovery.read(root, path), RefusedPath), path
+    assert isinstance(discovery.read(root, "v/g.py", limit=10), RefusedPath)

@@ -202,9 +202,9 @@ def check(
         given = {"--project": project, "--locked": locked, "--fix": fix, "--select": select}
         for option in (name for name, value in given.items() if value):
             raise LlmdoError(f"`{option}` is about workspaces of llmdo, so it does not go with `--from`")
-        return foreign.check(foreign.Options(origin=origin, format=format.value, strict=strict))
+        return foreign.check(foreign.ForeignRequest(origin=origin, format=format.value, strict=strict))
     return check_command.run(
-        check_command.Options(
+        check_command.CheckRequest(
             project=project,
             locked=locked,
             format=format.value,
@@ -239,7 +239,7 @@ def lock(
     from llmdo.cli import lock as lock_command
 
     return lock_command.run(
-        lock_command.Options(
+        lock_command.LockRequest(
             project=project,
             check=check,
             refresh=refresh,
@@ -276,7 +276,7 @@ def diff_command(
     from llmdo.cli import diff
 
     return diff.run(
-        diff.Options(
+        diff.DiffRequest(
             before=before,
             after=after,
             locks=locks,
@@ -309,7 +309,7 @@ def audit(
     from llmdo.cli import auditing
 
     return auditing.show(
-        auditing.Options(run=run, project=project, verify=verify, head=head, format=format.value)
+        auditing.AuditRequest(run=run, project=project, verify=verify, head=head, format=format.value)
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ApproveRequest:
     """What `llmdo approve` was asked for."""
 
     run: str
@@ -39,7 +39,7 @@ class Options:
     json: bool = False
 
 
-def approve(options: Options) -> int:
+def approve(options: ApproveRequest) -> int:
     """Shows or answers questions; the exit code says whether some still wait."""
     require_hours(options.hours)
     answers = Answers(

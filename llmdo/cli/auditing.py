@@ -34,7 +34,7 @@ def auditing(recorder: Recorder | None) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class AuditRequest:
     """What `llmdo audit` was asked for."""
 
     run: str
@@ -45,7 +45,7 @@ class Options:
     format: Literal["text", "json", "jsonl"] = "text"
 
 
-def show(options: Options) -> int:
+def show(options: AuditRequest) -> int:
     """Prints the decisions of a run, or whether their chain holds, and returns the exit code."""
     from llmdo.render import audit as render
 
@@ -64,7 +64,7 @@ def show(options: Options) -> int:
     return FINDINGS if verifies and found.faults else FINE
 
 
-def _read(options: Options, *, verifies: bool) -> tuple[str, Sequence[str], audit.Audit]:
+def _read(options: AuditRequest, *, verifies: bool) -> tuple[str, Sequence[str], audit.Audit]:
     """What the audit is called, its lines without their ends, and what they say; held against its journal or not."""
     path = Path(options.run)
     if path.suffix == LINES:

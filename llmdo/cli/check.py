@@ -48,7 +48,7 @@ secret, of which no copy is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CheckRequest:
     """What `llmdo check` was asked for."""
 
     project: str | None = None
@@ -63,15 +63,15 @@ class Options:
     """What `state:modified` compares with."""
 
 
-def parse(words: Sequence[str]) -> Options | None:
+def parse(words: Sequence[str]) -> CheckRequest | None:
     """The options in `words`; None for anything unusual, which the command-line library then answers."""
     found = quick.options(words)
     if found is None or found.get("format", "text") not in get_args(Format):
         return None
-    return Options(**found)  # type: ignore[arg-type]  # the names are those that `quick` knows
+    return CheckRequest(**found)  # type: ignore[arg-type]  # the names are those that `quick` knows
 
 
-def run(options: Options) -> int:
+def run(options: CheckRequest) -> int:
     """Checks the workspace, prints the findings and returns the exit code."""
     locked = quick.is_locked(flag=options.locked, environ=os.environ)
     try:
@@ -123,7 +123,7 @@ def _is_seen(report: Report, fingerprint: Fingerprint) -> bool:
 
 
 def _selected(
-    read: Project, findings: Iterable[Diagnostic], options: Options, root: Path
+    read: Project, findings: Iterable[Diagnostic], options: CheckRequest, root: Path
 ) -> tuple[Diagnostic, ...]:
     """The findings about what was selected, and those about files that cannot be read.
 

@@ -362,7 +362,7 @@ def _keys(root: Path, *route: str) -> list[str]:
 
 def _text(root: Path, path: str) -> str:
     content = discovery.read(root, path, limit=MAX_LOCK)
-    return "" if isinstance(content, discovery.Refused) else content.decode("utf-8-sig", errors="replace")
+    return "" if isinstance(content, discovery.RefusedPath) else content.decode("utf-8-sig", errors="replace")
 
 
 def _workers(root: Path) -> list[_Worker]:

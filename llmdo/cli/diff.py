@@ -21,7 +21,7 @@ WORKTREE = "worktree"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DiffRequest:
     """What `llmdo diff` was asked for."""
 
     before: str = "HEAD"
@@ -38,7 +38,7 @@ class Options:
     """Format and folder of a foreign project to compare with itself."""
 
 
-def run(options: Options) -> int:
+def run(options: DiffRequest) -> int:
     """Compares, prints the difference and returns the exit code."""
     try:
         difference, sides = _compared(options)
@@ -58,7 +58,7 @@ def run(options: Options) -> int:
     return FINDINGS if difference.fails(options.fail_on) else FINE
 
 
-def _compared(options: Options) -> tuple[Difference, render.Sides]:
+def _compared(options: DiffRequest) -> tuple[Difference, render.Sides]:
     if options.origin:
         from llmdo.cli import foreign
 
@@ -88,7 +88,7 @@ def _file(name: str) -> Graph:
         raise LlmdoError(f"`{name}`: {error.message}", hint=error.hint) from error
 
 
-def _revisions(options: Options) -> tuple[Graph | None, Graph, render.Sides]:
+def _revisions(options: DiffRequest) -> tuple[Graph | None, Graph, render.Sides]:
     root = root_folder(options.project)
     before = revision.locked_graph(root, options.before)
     if options.after == WORKTREE:

@@ -12,7 +12,7 @@ from llmdo.cli.console import FINE, put, root_folder, say
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmdo.scaffold import Change
+    from llmdo.scaffold import WorkspaceEdit
 
 Project = Annotated[
     Optional[str],  # noqa: UP045  # typer reads annotations at run time
@@ -39,7 +39,7 @@ add = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
 remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
 
 
-def _report(change: Change) -> None:
+def _report(change: WorkspaceEdit) -> None:
     for path in change.written:
         put(path)
     for path in change.removed:

@@ -28,7 +28,7 @@ WORKTREE = "worktree"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ForeignRequest:
     """What `llmdo check --from` was asked for."""
 
     origin: tuple[str, str]
@@ -36,7 +36,7 @@ class Options:
     strict: bool = False
 
 
-def parse(words: Sequence[str]) -> Options | None:
+def parse(words: Sequence[str]) -> ForeignRequest | None:
     """The options in `words`; None for anything unusual, which the command-line library then answers."""
     found: dict[str, object] = {}
     waiting = iter(words)
@@ -52,10 +52,10 @@ def parse(words: Sequence[str]) -> Options | None:
     origin, form = found.get("origin"), found.get("format", "text")
     if not isinstance(origin, tuple) or "" in origin or form not in get_args(Format):
         return None
-    return Options(**found)  # type: ignore[arg-type]  # the values were looked at
+    return ForeignRequest(**found)  # type: ignore[arg-type]  # the values were looked at
 
 
-def check(options: Options) -> int:
+def check(options: ForeignRequest) -> int:
     """Checks the project, prints the findings and returns the exit code."""
     try:
         read = foreign.read(options.origin[0], Path(options.origin[1]))

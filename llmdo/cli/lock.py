@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class LockRequest:
     """What the command line says."""
 
     project: str | None = None
@@ -50,7 +50,7 @@ class Options:
         return frozenset(overwritten | {"LDO404"} if self.allow_downgrade else overwritten)
 
 
-def run(options: Options) -> int:
+def run(options: LockRequest) -> int:
     """Writes the lock, or compares it; the exit code."""
     root = root_folder(options.project)
     read, found = _judged(projects.read(root), options)
@@ -77,7 +77,7 @@ def run(options: Options) -> int:
     return FINE
 
 
-def _judged(read: Project, options: Options) -> tuple[Project, Sequence[Diagnostic]]:
+def _judged(read: Project, options: LockRequest) -> tuple[Project, Sequence[Diagnostic]]:
     """The workspace with its findings; where only unread modules hinder, as importing them tells it."""
     found = checks.check(read, locked=True)
     hindering = _hindering(found, options)
@@ -87,7 +87,7 @@ def _judged(read: Project, options: Options) -> tuple[Project, Sequence[Diagnost
     return read, found
 
 
-def _hindering(found: Sequence[Diagnostic], options: Options) -> list[Diagnostic]:
+def _hindering(found: Sequence[Diagnostic], options: LockRequest) -> list[Diagnostic]:
     return [one for one in found if one.severity == "error" and one.code not in options.overwritten]
 
 

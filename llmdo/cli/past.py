@@ -36,7 +36,7 @@ class TestFormat(StrEnum):
     junit = "junit"
 
 
-class Sources(StrEnum):
+class SourceOrigin(StrEnum):
     """Where what runs is taken from."""
 
     workspace = "workspace"
@@ -44,7 +44,8 @@ class Sources(StrEnum):
 
 
 Origin = Annotated[
-    Sources, typer.Option("--sources", help="Run the workspace, or the code that an imported run brought.")
+    SourceOrigin,
+    typer.Option("--sources", help="Run the workspace, or the code that an imported run brought."),
 ]
 Run = Annotated[
     str, typer.Argument(metavar="RUN", help="A run's id, or what only its id begins or ends with; last.")
@@ -61,7 +62,7 @@ def resume(
         Texts,
         typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
     ] = None,
-    sources: Origin = Sources.workspace,
+    sources: Origin = SourceOrigin.workspace,
     again: Annotated[
         Texts,
         typer.Option(
@@ -101,7 +102,7 @@ def resume(
     from llmdo.cli.watch import WatchOptions
 
     return command.resume(
-        command.Options(
+        command.ResumeRequest(
             run=run,
             project=project,
             allow_drift=tuple(allow_drift or ()),
@@ -129,7 +130,7 @@ def replay(
     rerun_tools: Annotated[
         bool, typer.Option("--rerun-tools", help="Run the tools that only read, and compare.")
     ] = False,
-    sources: Origin = Sources.workspace,
+    sources: Origin = SourceOrigin.workspace,
     verbose: start.Verbose = 0,
     log_events: start.LogEvents = None,
     format: Annotated[  # noqa: A002
@@ -141,7 +142,7 @@ def replay(
     from llmdo.cli.watch import WatchOptions
 
     return command.replay(
-        command.Options(
+        command.ReplayRequest(
             run=run,
             project=project,
             until=until,
@@ -180,7 +181,7 @@ def approve(
     from llmdo.cli import approve as command
 
     return command.approve(
-        command.Options(
+        command.ApproveRequest(
             run=run,
             project=project,
             yes=tuple(yes or ()),
@@ -307,14 +308,14 @@ def repeat_recordings(
     decisions: Annotated[
         bool, typer.Option("--decisions", help="Judge the recorded calls by the rules of today instead.")
     ] = False,
-    sources: Origin = Sources.workspace,
+    sources: Origin = SourceOrigin.workspace,
     format: Annotated[TestFormat, typer.Option(help="How the results are printed.")] = TestFormat.text,  # noqa: A002
 ) -> int:
     """Repeat recorded runs against the workspace as it is now, and say where it would do something else."""
     from llmdo.cli import recordings
 
     return recordings.test(
-        recordings.Options(
+        recordings.RecordingsRequest(
             files=tuple(files or ()),
             project=project,
             decisions=decisions,

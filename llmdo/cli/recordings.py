@@ -34,7 +34,7 @@ FOLDER = "recordings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RecordingsRequest:
     """What `llmdo test` was asked for."""
 
     files: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Options:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def test(options: Options) -> int:
+def test(options: RecordingsRequest) -> int:
     """Prints what each recording shows, and returns whether all are as they were."""
     root = root_folder(options.project)
     files = [Path(one) for one in options.files] or sorted((root / FOLDER).glob(f"*{SUFFIX}"))
@@ -73,7 +73,9 @@ def test(options: Options) -> int:
     return FINDINGS if failed else FINE
 
 
-def _repeated(file: Path, graph: Graph, root: Path, project: Project, options: Options) -> render.Repeated:
+def _repeated(
+    file: Path, graph: Graph, root: Path, project: Project, options: RecordingsRequest
+) -> render.Repeated:
     from llmdo.runtime.telemetry.redaction import Redaction
 
     try:

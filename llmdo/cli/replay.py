@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ReplayRequest:
     """What `llmdo replay` was asked for."""
 
     run: str
@@ -41,7 +41,7 @@ class Options:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def replay(options: Options) -> int:
+def replay(options: ReplayRequest) -> int:
     """Repeats the run, prints its output and returns the exit code."""
     if options.run.endswith(SUFFIX):
         path, root = Path(options.run), Path.cwd()
@@ -53,7 +53,7 @@ def replay(options: Options) -> int:
         return _replay(root, journal, Path(folder), options)
 
 
-def _replay(root: Path, journal: Journal, folder: Path, options: Options) -> int:
+def _replay(root: Path, journal: Journal, folder: Path, options: ReplayRequest) -> int:
     """`folder` is for the code that the run brings."""
     from llmdo import runtime
     from llmdo.runtime.telemetry.redaction import Redaction

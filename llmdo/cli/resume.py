@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ResumeRequest:
     """What `llmdo resume` was asked for."""
 
     run: str
@@ -55,7 +55,7 @@ class Options:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def resume(options: Options) -> int:
+def resume(options: ResumeRequest) -> int:
     """Goes on with the run, prints its output and returns the exit code."""
     limits = _limits(options.limits)
     root = root_folder(options.project)
@@ -75,7 +75,7 @@ def resume(options: Options) -> int:
         return _go_on(root, journal, options, limits)
 
 
-def _go_on(root: Path, journal: Journal, options: Options, limits: Mapping[str, float]) -> int:
+def _go_on(root: Path, journal: Journal, options: ResumeRequest, limits: Mapping[str, float]) -> int:
     from llmdo import runtime
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.past import going_on, options_of

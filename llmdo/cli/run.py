@@ -41,7 +41,7 @@ FILES = (*WORKER_ENDINGS, ".py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RunRequest:
     """What `llmdo run` was asked for."""
 
     words: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Options:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def run(options: Options) -> int:
+def run(options: RunRequest) -> int:
     """Runs the entry, prints its output and returns the exit code."""
     personal.read(options.environ)  # first: what it might forbid must not begin
     opened = _opened(options)
@@ -109,7 +109,7 @@ class _Opened:
     """Of a run of files alone: it names them."""
 
 
-def _opened(options: Options) -> _Opened:
+def _opened(options: RunRequest) -> _Opened:
     files = [word for word in options.words if word.endswith(FILES) and Path(word).is_file()]
     if options.words and options.words[0].endswith(FILES) and options.words[0] not in files:
         raise LlmdoError(f"there is no file `{options.words[0]}`")
@@ -132,7 +132,7 @@ def _opened(options: Options) -> _Opened:
     return _Opened(here, projects.read(here, manifest), rest, manifest)
 
 
-def _wanted(graph: Graph, options: Options) -> str | None:
+def _wanted(graph: Graph, options: RunRequest) -> str | None:
     """The entry that a run of files alone starts: the one that is named, the only worker, or `main`.
 
     None where the files say themselves what can be started, or leave it open.
@@ -160,7 +160,7 @@ def graph_of(project: Project) -> Graph:
     return locking.derive(project)
 
 
-def _entry(graph: Graph, opened: _Opened, options: Options) -> tuple[str, str | None]:
+def _entry(graph: Graph, opened: _Opened, options: RunRequest) -> tuple[str, str | None]:
     """The entry's name and its input, None where the entry's own holds."""
     rest = list(opened.words)
     named = bool(rest) and (rest[0] in graph.entries or opened.manifest is None)
@@ -207,7 +207,7 @@ def _list_tools(graph: Graph, name: str) -> int:
     return FINE
 
 
-def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None, options: Options) -> int:
+def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None, options: RunRequest) -> int:
     from llmdo import runtime
     from llmdo.runtime.recording.keeping import keeping
 
@@ -264,7 +264,7 @@ def _run(graph: Graph, root: Path, project: Project, name: str, text: str | None
     return report(outcome, as_json=options.json, unasked=answering.unasked, questions=questions)
 
 
-def _require_models(graph: Graph, options: Options) -> None:
+def _require_models(graph: Graph, options: RunRequest) -> None:
     """Refuses a model that `--model` or the environment names and that cannot be one."""
     given = [(f"--model {text}", text.partition("=")[2] or text) for text in options.models]
     if environment := options.environ.get("LLMDO_MODEL"):
@@ -277,7 +277,7 @@ def _require_models(graph: Graph, options: Options) -> None:
             )
 
 
-def _mapped(root: Path, options: Options) -> dict[str, str]:
+def _mapped(root: Path, options: RunRequest) -> dict[str, str]:
     """The path maps of `--path`, each to something that is there."""
     paths = dict(_pair(path, "--path") for path in options.paths)
     for alias, file in paths.items():
@@ -288,7 +288,7 @@ def _mapped(root: Path, options: Options) -> dict[str, str]:
     return paths
 
 
-def _is_locked(project: Project, options: Options) -> bool:
+def _is_locked(project: Project, options: RunRequest) -> bool:
     return is_locked(flag=options.locked, environ=options.environ) and project.workspace.has_lock
 
 

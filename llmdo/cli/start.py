@@ -149,7 +149,7 @@ def run(
     from llmdo.cli.watch import WatchOptions
 
     return command.run(
-        command.Options(
+        command.RunRequest(
             words=tuple(words or ()),
             entry=entry,
             project=project,

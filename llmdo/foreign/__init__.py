@@ -13,7 +13,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
 from llmdo.foreign.building import graph_of
 from llmdo.foreign.merging import together
-from llmdo.foreign.tree import Folder
+from llmdo.foreign.tree import DiskTree
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _tree(folder: Path, revision: str | None) -> Tree:
         raise LlmdoError(f"there is no folder `{folder}`")
     root = root_of(folder)
     if revision is None:
-        return Folder(root, only)
+        return DiskTree(root, only)
     from llmdo.foreign.history import Commit  # asks git, which is slow to load
 
     return Commit.of(root, revision, only)

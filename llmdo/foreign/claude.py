@@ -15,7 +15,7 @@ from llmdo.foreign.claude_built_in import built_in_agents
 from llmdo.foreign.claude_settings import KEYS as PERMISSION_KEYS
 from llmdo.foreign.claude_settings import MODES, Mode, settings_of
 from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
-from llmdo.foreign.team import MAX_NAME, Agent, Call, Team
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
 from llmdo.graph.resolved import Server
 from llmdo.syntax.document import Place
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
-    from llmdo.foreign.claude_settings import Settings
+    from llmdo.foreign.claude_settings import ClaudeSettings
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
@@ -57,11 +57,11 @@ _ITEM = re.compile(r"[^,()\s\"'][^,()]*(?:\([^()]*\))?")
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code."""
     paths, problems = few(*tree.find(AGENTS))
-    reader = _Reader(tree, [*problems])
+    reader = _ClaudeReader(tree, [*problems])
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     document = reader.json(SERVERS)
     identities = [_identity(path, text.document) for path, text in texts]
-    project = _Project(
+    project = _ClaudeProject(
         identities=dict.fromkeys(identities),
         settings=reader.settings(),
         servers=mcp.servers_in(document, "mcpServers") if document else {},
@@ -80,17 +80,17 @@ def read(tree: Tree) -> Team:
 
 
 @dataclass(frozen=True, slots=True)
-class _Project:
+class _ClaudeProject:
     """What holds for all agents of a project."""
 
     identities: Mapping[str, None]
     """In the order of the files."""
-    settings: Settings
+    settings: ClaudeSettings
     servers: Mapping[str, tuple[Server, Place]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _ClaudeReader:
     """One reading of a project: collects its problems."""
 
     tree: Tree
@@ -128,7 +128,7 @@ class _Reader:
         self.problems.extend(problems)
         return None if problems else source
 
-    def settings(self) -> Settings:
+    def settings(self) -> ClaudeSettings:
         """The permissions of the project, those of the person in it included."""
         documents = []
         for path in SETTINGS:
@@ -164,8 +164,8 @@ class _Reader:
 class _AgentReader:
     """The reading of one agent file."""
 
-    reader: _Reader
-    project: _Project
+    reader: _ClaudeReader
+    project: _ClaudeProject
     path: str
     text: reading.Text
     name: str
@@ -272,12 +272,12 @@ class _AgentReader:
 
     def _can(
         self, given: Sequence[tuple[str, str | None, Place]] | None, at: Place
-    ) -> tuple[tuple[Grant, ...], tuple[Call, ...], Place | None]:
+    ) -> tuple[tuple[Grant, ...], tuple[AgentCall, ...], Place | None]:
         """The tools, the agents that it may call by name, and what lets it call them all."""
         servers, mode = self._servers(), self._mode()
         denied = {tool for tool, what, _ in self._items("disallowedTools") if what is None}
         grants: list[Grant] = []
-        calls: list[Call] = []
+        calls: list[AgentCall] = []
         everyone = None
         if given is None:
             everyone = None if denied & _CALLING else at
@@ -327,15 +327,15 @@ class _AgentReader:
         for one in self.project.settings.grants(line, place, mode):
             yield replace(one, server=known)
 
-    def _calls(self, what: str, place: Place) -> Iterator[Call]:
+    def _calls(self, what: str, place: Place) -> Iterator[AgentCall]:
         """The agents that `Agent(one, other)` names."""
         known = self.project.identities
         for name in (one.strip() for one in what.split(",")):
             own = f"{self._plugin}:{name}"
             if own in known or name in known:
-                yield Call(name=own if own in known else name, at=place)
+                yield AgentCall(name=own if own in known else name, at=place)
             elif name in BUILT_IN:
-                yield Call(name=name, at=place)
+                yield AgentCall(name=name, at=place)
             elif name:
                 message = f"there is no agent `{name}` in this project"
                 hint = did_you_mean(name, known)

@@ -12,7 +12,7 @@ from llmdo.foreign.team import Agent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.foreign.claude_settings import Settings
+    from llmdo.foreign.claude_settings import ClaudeSettings
     from llmdo.foreign.team import Grant
     from llmdo.graph.resolved import Server
     from llmdo.syntax.document import Place
@@ -36,7 +36,7 @@ _LINES = {line.tool: line for line in CLAUDE}
 
 
 def built_in_agents(
-    agents: Iterable[Agent], settings: Settings, known: Mapping[str, tuple[Server, Place]]
+    agents: Iterable[Agent], settings: ClaudeSettings, known: Mapping[str, tuple[Server, Place]]
 ) -> Iterator[Agent]:
     """Those that some of `agents` may call; one that a project has an agent of that name for is not built in."""
     agents = tuple(agents)
@@ -61,7 +61,7 @@ def built_in_agents(
 
 
 def _grants(
-    name: str, settings: Settings, known: Mapping[str, tuple[Server, Place]], at: Place
+    name: str, settings: ClaudeSettings, known: Mapping[str, tuple[Server, Place]], at: Place
 ) -> Iterator[Grant]:
     for tool in TOOLS[name]:
         yield from settings.grants(_LINES[tool], at, settings.mode)

@@ -39,7 +39,7 @@ _GROUPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ClaudeRule:
     """A line of `permissions`: a tool, perhaps only part of what it can do."""
 
     tool: str
@@ -90,10 +90,10 @@ def _writes(line: Line) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClaudeSettings:
     """What the settings of a project say about permissions."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ClaudeRule, ...] = ()
     mode: Mode = Mode()
 
     def grants(self, line: Line, at: Place, mode: Mode) -> Iterator[Grant]:
@@ -110,28 +110,28 @@ class Settings:
                 yield _grant(line, part, "allowed", at, one, mode)
 
 
-def settings_of(documents: Iterable[Document]) -> Settings:
+def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
     """What these files say together: rules add up, and the last mode holds."""
-    rules: list[Rule] = []
+    rules: list[ClaudeRule] = []
     mode = Mode()
     for document in documents:
         table: Any = document.data["permissions"]
         rules += _rules(document, table)
         if isinstance(table.get("defaultMode"), str):
             mode = Mode(table["defaultMode"], Place(document, ("permissions", "defaultMode")))
-    return Settings(tuple(rules), mode)
+    return ClaudeSettings(tuple(rules), mode)
 
 
-def _rules(document: Document, table: Mapping[str, Any]) -> Iterator[Rule]:
+def _rules(document: Document, table: Mapping[str, Any]) -> Iterator[ClaudeRule]:
     for key, decision in _DECISIONS.items():
         listed = table.get(key)
         for number, text in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(text, str) and (found := _RULE.fullmatch(text.strip())):
                 at = Place(document, ("permissions", key, number))
-                yield Rule(found["tool"], found["what"], decision, at)
+                yield ClaudeRule(found["tool"], found["what"], decision, at)
 
 
-def _decided(line: Line, rules: list[Rule], mode: Mode) -> tuple[Decision, Rule | None]:
+def _decided(line: Line, rules: list[ClaudeRule], mode: Mode) -> tuple[Decision, ClaudeRule | None]:
     """The decision over all that a tool can do, and the rule that makes it, if one does."""
     whole = {rule.decision: rule for rule in reversed(rules) if rule.is_whole}
     if "blocked" in whole:
@@ -159,7 +159,7 @@ def _grant(
     capabilities: tuple[Capability, ...],
     decision: Decision,
     at: Place,
-    rule: Rule | None,
+    rule: ClaudeRule | None,
     mode: Mode,
 ) -> Grant:
     return Grant(

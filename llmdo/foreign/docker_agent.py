@@ -11,7 +11,7 @@ from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.docker_permissions import Permissions, permissions_of
 from llmdo.foreign.tables import DOCKER_AGENT, Line
-from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, capability_of
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
@@ -144,10 +144,10 @@ class _FileReader:
 
     def _calls(
         self, table: Mapping[str, Any], route: tuple[str | int, ...], names: Mapping[str, str]
-    ) -> Iterator[Call]:
+    ) -> Iterator[AgentCall]:
         for key, number, name in _named(table):
             if name in names:
-                yield Call(name=names[name], at=self._place(*route, key, number))
+                yield AgentCall(name=names[name], at=self._place(*route, key, number))
 
     def _external(
         self,

@@ -29,7 +29,7 @@ MODES = frozenset({"autonomous", "balanced", "restricted", "strict"})
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PermissionLine:
     """A line of `permissions`: tools by name, perhaps only with an argument of some kind."""
 
     tool: str
@@ -51,7 +51,7 @@ class Pattern:
 class Permissions:
     """What the permissions of a file say."""
 
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[PermissionLine, ...] = ()
     mode: str | None = None
     mode_at: Place | None = None
 
@@ -62,7 +62,7 @@ class Permissions:
         decided = next((whole[word] for word in _ORDER if word in whole), None)
         decision = decided.decision if decided else self._by_mode(line)
         capabilities = tuple(map(Capability, line.capabilities))
-        made: list[tuple[tuple[Capability, ...], Decision, Pattern | None]] = [
+        made: list[tuple[tuple[Capability, ...], Decision, PermissionLine | None]] = [
             (capabilities, decision, decided)
         ]
         if decision == "needs_approval" or (decision == "blocked" and not decided):
@@ -119,7 +119,7 @@ def permissions_of(document: Document, problems: list[Diagnostic]) -> Permission
     return Permissions(patterns, mode, mode_at)
 
 
-def _patterns(document: Document, table: dict[str, Any]) -> Iterator[Pattern]:
+def _patterns(document: Document, table: dict[str, Any]) -> Iterator[PermissionLine]:
     for key, decision in _DECISIONS.items():
         listed = table.get(key)
         for number, text in enumerate(listed if isinstance(listed, list) else ()):
@@ -127,7 +127,7 @@ def _patterns(document: Document, table: dict[str, Any]) -> Iterator[Pattern]:
                 found = _ARGUMENT.search(text)
                 tool = text[: found.start()] if found else text
                 at = Place(document, ("permissions", key, number))
-                yield Pattern(tool, found["value"] if found else None, decision, at)
+                yield PermissionLine(tool, found["value"] if found else None, decision, at)
 
 
 def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, Place | None]:
@@ -145,7 +145,7 @@ def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, P
     return mode, at
 
 
-def _part(capabilities: tuple[Capability, ...], tool: str, pattern: Pattern) -> tuple[Capability, ...]:
+def _part(capabilities: tuple[Capability, ...], tool: str, pattern: PermissionLine) -> tuple[Capability, ...]:
     """The part of what a tool can do that a pattern for its arguments speaks of."""
     if tool in _RUNNING and not pattern.is_loose:
         return (Capability("proc.exec"),)

@@ -54,7 +54,7 @@ class Commit:
         small = [self.files[path].name for path in readable if self.files[path].size <= discovery.MAX_FILE]
         self.contents.update(revision.contents(self.root, small))
         links = [path for path in found if path not in readable]
-        return readable, tuple(unread(path, discovery.Refused("LDO107", "is a link")) for path in links)
+        return readable, tuple(unread(path, discovery.RefusedPath("LDO107", "is a link")) for path in links)
 
     def read(self, path: str) -> Read | None:
         """The file at `path`."""
@@ -62,7 +62,7 @@ class Commit:
         if blob is None:
             return None
         if blob.size > discovery.MAX_FILE:
-            refused = discovery.Refused("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
+            refused = discovery.RefusedPath("LDO105", f"is larger than {discovery.MAX_FILE // 1024:,} KiB")
             return Source(path, ""), (unread(path, refused),)
         if blob.name not in self.contents:
             self.contents.update(revision.contents(self.root, [blob.name]))

@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading
 from llmdo.foreign.tables import LLM_DO, Line
-from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, capability_of
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
 from llmdo.foreign.tree import few
 from llmdo.graph.resolved import DEFAULT_MAX_DEPTH
 from llmdo.policy.authority import Capability
@@ -67,7 +67,7 @@ def read(tree: Tree) -> Team:
     agents: list[Agent] = []
     depths = [DEFAULT_MAX_DEPTH]
     for folder, texts in folders.items():
-        project = _Project(folder, manifests.get(folder), found, folder in modules)
+        project = _LlmDoProject(folder, manifests.get(folder), found, folder in modules)
         agents.extend(project.agents(texts))
         depths.append(project.max_depth)
     return Team(
@@ -93,7 +93,7 @@ def _manifests(tree: Tree, problems: list[Diagnostic]) -> dict[str, Document]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Project:
+class _LlmDoProject:
     """The reading of one folder."""
 
     folder: str
@@ -163,7 +163,7 @@ class _Project:
                     "allowed",
                 ),
             ),
-            calls=tuple(Call(name=one, at=at) for one in names.values()),
+            calls=tuple(AgentCall(name=one, at=at) for one in names.values()),
         )
 
     def _agent(
@@ -184,11 +184,11 @@ class _Project:
                     finding("LDO151", document.key(key), message, hint=f"did you mean `{near}`?")
                 )
         own = _own_name(path, document)
-        calls: list[Call] = []
+        calls: list[AgentCall] = []
         grants: list[Grant] = []
         for name, place in _toolsets(document):
             if name in names:
-                calls.append(Call(name=names[name], at=place))
+                calls.append(AgentCall(name=names[name], at=place))
             else:
                 grants += self._grants(name, place, asks, names)
         listed = header.get("server_side_tools")

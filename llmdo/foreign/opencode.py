@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading, servers
 from llmdo.foreign.tables import OPENCODE, Line
-from llmdo.foreign.team import MAX_NAME, Agent, Call, Grant, Team, scope_of
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, scope_of
 from llmdo.foreign.tree import few
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.syntax.document import Document, Place
@@ -43,7 +43,7 @@ EVERY_TOOL = "every tool"
 
 def read(tree: Tree) -> Team:
     """The agents of a project of opencode."""
-    reader = _Reader(tree, [], [])
+    reader = _OpencodeReader(tree, [], [])
     documents = [one for path in SETTINGS if (one := reader.json(path))]
     found: list[tuple[str, _Said]] = []
     for document in documents:
@@ -58,7 +58,7 @@ def read(tree: Tree) -> Team:
         if text := reader.text(path):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
             found.append((name, _Said(text.document, (), text.document.data, text.prompt)))
-    project = _Project(reader, documents, [one for one in found if not _is_off(one[1])])
+    project = _OpencodeProject(reader, documents, [one for one in found if not _is_off(one[1])])
     return Team(
         format="opencode",
         agents=tuple(project.agents()),
@@ -100,7 +100,7 @@ class _Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _OpencodeReader:
     """One reading of a project: collects its problems."""
 
     tree: Tree
@@ -166,10 +166,10 @@ class _Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class _Project:
+class _OpencodeProject:
     """What holds for all agents of a project."""
 
-    reader: _Reader
+    reader: _OpencodeReader
     documents: Sequence[Document]
     found: Sequence[tuple[str, _Said]]
 
@@ -234,7 +234,7 @@ class _Project:
 
     def _calls(
         self, name: str, rules: Sequence[_Rule], at: Place, callable_: Sequence[str]
-    ) -> Iterator[Call]:
+    ) -> Iterator[AgentCall]:
         """The agents that rules about `task` speak of; without such a rule it may call every one."""
         mine = [rule for rule in rules if rule.names(_TASK)]
         for other in callable_ if mine else ():
@@ -242,7 +242,7 @@ class _Project:
             decision = last.decision if last else "allowed"
             if other != name and decision != "blocked":
                 place = last.at if last and last.tool == _TASK else at
-                yield Call(
+                yield AgentCall(
                     name=excerpt(other, MAX_NAME), at=place, decision=decision, origin="permission.task"
                 )
         for rule in mine:

@@ -39,7 +39,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class AgentCall:
     """Another agent that an agent may call."""
 
     name: str
@@ -63,7 +63,7 @@ class Agent:
     description: str | None = None
     model: str | None = None
     grants: tuple[Grant, ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[AgentCall, ...] = ()
     everyone: Place | None = None
     """What lets it call every agent; None where nothing does."""
     inherits: bool = False

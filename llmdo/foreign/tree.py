@@ -47,7 +47,7 @@ def few(
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class DiskTree:
     """A folder on disk, or one file of it."""
 
     root: Path
@@ -74,6 +74,6 @@ class Folder:
         return discovery.read_source(self.root, path)
 
 
-def unread(path: str, refused: discovery.Refused) -> Diagnostic:
+def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:
     """The problem with a file that cannot be read."""
     return finding(refused.code, Location(path), f"`{path}` {refused.reason}")

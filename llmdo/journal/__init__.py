@@ -12,8 +12,8 @@ History of the format, newest first:
 """
 
 from llmdo.journal.claim import Claim
-from llmdo.journal.entries import Entry, JournalError, Kind
+from llmdo.journal.entries import JournalEntry, JournalError, Kind
 from llmdo.journal.folder import Runs
 from llmdo.journal.store import Journal
 
-__all__ = ["Claim", "Entry", "Journal", "JournalError", "Kind", "Runs"]
+__all__ = ["Claim", "Journal", "JournalEntry", "JournalError", "Kind", "Runs"]

@@ -15,7 +15,7 @@ from llmdo.journal.audit import Link
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.journal.entries import Entry
+    from llmdo.journal.entries import JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Heads:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChainedRow:
     """An entry as the file has it."""
 
     number: int
@@ -37,10 +37,10 @@ class Row:
     """The digest of its body before an export took a secret out of it; None where none did."""
     body_digest: str
     """That of the body that it has."""
-    entry: Entry
+    entry: JournalEntry
 
 
-def linked(entry: Entry, body_digest: str, last: Link) -> Link:
+def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
     """Where the chain that is at `last` is with `entry`, whose body has that digest."""
     number = last.number + 1
     said = [
@@ -66,7 +66,7 @@ def digest_of_body(body: bytes, spans: str = "", salt: bytes = b"") -> str:
     return sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()
 
 
-def breaks(rows: Iterable[Row]) -> Iterator[str]:
+def breaks(rows: Iterable[ChainedRow]) -> Iterator[str]:
     """Where the chain does not hold over `rows`, all that there are: a sentence each."""
     last = Link()
     for row in rows:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.journal import audit
 from llmdo.journal.audit import START
-from llmdo.journal.chain import Row, breaks, digest_of_body
+from llmdo.journal.chain import ChainedRow, breaks, digest_of_body
 from llmdo.journal.connection import DAMAGED, Translated
 from llmdo.journal.content import Content
-from llmdo.journal.entries import Entry, JournalError
+from llmdo.journal.entries import JournalEntry, JournalError
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
-from llmdo.journal.spans import Span
+from llmdo.journal.spans import SecretSpan
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,7 +88,7 @@ class Committed:
                 raise JournalError(f"`{self.path}` is damaged: line {number} of its audit", hint=DAMAGED)
             yield line
 
-    def get(self, path: str, kind: Kind, step: int = 1) -> Entry | None:
+    def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
         """The entry at this place.
 
         Raises:
@@ -102,7 +102,7 @@ class Committed:
             )
         return entry
 
-    def whole(self, entry: Entry) -> dict[str, Any]:
+    def whole(self, entry: JournalEntry) -> dict[str, Any]:
         """The body of `entry` with the secrets that were cut out of it, for what goes on with the run.
 
         Where a variable has another value by now, something stands for the secret that `secrets` knows.
@@ -113,7 +113,7 @@ class Committed:
         secrets = self.secrets
         return entry.understood(lambda body: json.loads(secrets.whole(body, entry.spans)))
 
-    def said(self, entry: Entry) -> dict[str, Any]:
+    def said(self, entry: JournalEntry) -> dict[str, Any]:
         """The same for what is to be said.
 
         Raises:
@@ -124,7 +124,7 @@ class Committed:
             raise self.secrets.missing(variable)
         return found
 
-    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[Entry]:
+    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
         """The entries in the order in which they were added: of these kinds, or all; below a path, or all."""
         wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
         wanted += ["path >= ? AND path < ?"] if below is not None else []
@@ -139,16 +139,16 @@ class Committed:
         number: int = next(self._read(query, path, kind))[0]
         return number
 
-    def after(self, number: int, *kinds: Kind) -> Iterator[Row]:
+    def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
         """The entries of these kinds that were added after the one of that number."""
         where = f" WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))})"
         return self._rows(_LIST.format(where), number, *kinds)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ChainedRow]:
         """All entries."""
         return self._rows(_LIST.format(""))
 
-    def last(self, kind: Kind) -> Entry | None:
+    def last(self, kind: Kind) -> JournalEntry | None:
         """The last entry of that kind."""
         return next((row.entry for row in self._rows(_LAST, kind)), None)
 
@@ -245,14 +245,14 @@ class Committed:
         """Whether the last commits may be in a log beside the file; an exported run is one file."""
         return next(self._read("PRAGMA journal_mode")) == ("wal",)
 
-    def _rows(self, query: str, *values: object) -> Iterator[Row]:
+    def _rows(self, query: str, *values: object) -> Iterator[ChainedRow]:
         return map(self._understood, self._read(query, *values))
 
     def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
         with Translated(self.path, "read"):
             yield from self._connection.execute(query, values)
 
-    def _understood(self, row: tuple[Any, ...]) -> Row:
+    def _understood(self, row: tuple[Any, ...]) -> ChainedRow:
         """A row of the table of entries, which anybody may have written.
 
         Raises:
@@ -261,7 +261,7 @@ class Committed:
         if not all(map(isinstance, row, _TYPES)):
             raise JournalError(f"`{self.path}` is damaged: entry {row[0]!r}", hint=DAMAGED)
         number, head, original, path, kind, step, outcome, digest, at, body, spans, salt = row
-        entry = Entry(
+        entry = JournalEntry(
             path=path,
             kind=kind,
             step=step,
@@ -272,9 +272,9 @@ class Committed:
             is_redacted=original is not None,
             spans=self._spans(spans),
         )
-        return Row(number, head, original, digest_of_body(body, spans, salt or b""), entry)
+        return ChainedRow(number, head, original, digest_of_body(body, spans, salt or b""), entry)
 
-    def _spans(self, text: str) -> tuple[Span, ...]:
+    def _spans(self, text: str) -> tuple[SecretSpan, ...]:
         """What the file says of the places where secrets were cut out of something.
 
         Raises:
@@ -291,6 +291,6 @@ class Committed:
         if any(one[2] > len(self.secrets.registered) for one in found):
             self.secrets.learn(self._registered())
         return tuple(
-            Span(at, length, secret, self.secrets.variable(secret), form)
+            SecretSpan(at, length, secret, self.secrets.variable(secret), form)
             for at, length, secret, form in found
         )

@@ -11,7 +11,7 @@ from llmdo.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmdo.journal.spans import Span
+    from llmdo.journal.spans import SecretSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Content:
     """Content, and where secrets were cut out of it."""
 
     rest: bytes
-    spans: tuple[Span, ...] = ()
+    spans: tuple[SecretSpan, ...] = ()
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class Content:
         return digest_of(packed(self.spans).encode() + b"\0" + self.rest if self.spans else self.rest)
 
 
-def packed(spans: Sequence[Span]) -> str:
+def packed(spans: Sequence[SecretSpan]) -> str:
     """Spans as the file has them; the journal knows which variable a secret is of."""
     if not spans:
         return ""

@@ -12,7 +12,7 @@ from llmdo.journal.spans import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from llmdo.journal.spans import Span
+    from llmdo.journal.spans import SecretSpan
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
@@ -35,7 +35,7 @@ class JournalError(LlmdoError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """One thing that happened. No two have the same path, kind and step."""
 
     path: str
@@ -53,7 +53,7 @@ class Entry:
     """Seconds since 1970."""
     is_redacted: bool = False
     """Whether an export took a secret out of its body."""
-    spans: tuple[Span, ...] = ()
+    spans: tuple[SecretSpan, ...] = ()
     """Where secrets of the environment were cut out of its body."""
 
     @property

@@ -18,7 +18,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.connection import force_folder
-from llmdo.journal.entries import Entry, JournalError, pack
+from llmdo.journal.entries import JournalEntry, JournalError, pack
 
 if os.name == "posix":
     import fcntl
@@ -202,9 +202,9 @@ def _file(named: str) -> str:
     return found[1]
 
 
-def kept_entry(path: str, name: str) -> Entry:
+def kept_entry(path: str, name: str) -> JournalEntry:
     """What a journal holds of the list of that digest; `path` is the entry that the run starts."""
-    return Entry(path=path, kind="kept", step=1, digest=name, body=pack({}))
+    return JournalEntry(path=path, kind="kept", step=1, digest=name, body=pack({}))
 
 
 def named_by(journal: Journal) -> str | None:

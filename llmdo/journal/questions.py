@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.entries import Entry, pack
+from llmdo.journal.entries import JournalEntry, pack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Waiting:
         return bool(self.said["terminal_only"])
 
 
-def waiting(journal: Journal, ended: Entry | None = None) -> dict[str, Waiting]:
+def waiting(journal: Journal, ended: JournalEntry | None = None) -> dict[str, Waiting]:
     """The questions of a run that wait, by call path and in its order: in which they came is chance.
 
     With `ended`, the entry that says how the run ended, those that waited then.
@@ -64,7 +64,7 @@ def _position(path: str) -> list[tuple[str, int]]:
     return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]+)([0-9]*)", f"/{path}")]
 
 
-def _still_counts(answer: Entry, now: float, foreign: frozenset[tuple[str, int]]) -> bool:
+def _still_counts(answer: JournalEntry, now: float, foreign: frozenset[tuple[str, int]]) -> bool:
     said = answer.data
     return is_valid(said, now) and counts(answer, said, foreign)
 
@@ -82,17 +82,17 @@ def foreign_answers(journal: Journal) -> frozenset[tuple[str, int]]:
     )
 
 
-def counts(answer: Entry, said: Mapping[str, Any], foreign: frozenset[tuple[str, int]]) -> bool:
+def counts(answer: JournalEntry, said: Mapping[str, Any], foreign: frozenset[tuple[str, int]]) -> bool:
     """Whether an answer, whose body is `said`, was given here, or is a no."""
     return (answer.path, answer.step) not in foreign or not said["allowed"]
 
 
-def imported(journal: Journal) -> Entry:
+def imported(journal: Journal) -> JournalEntry:
     """The entry which says that the run of `journal` comes from a file."""
     first = next(journal.entries("session"))
     said = {"answered": [[entry.path, entry.step] for entry in journal.entries("answered")]}
     step = 1 + sum(1 for _ in journal.entries("imported"))
-    return Entry(path=first.path, kind="imported", step=step, body=pack(said))
+    return JournalEntry(path=first.path, kind="imported", step=step, body=pack(said))
 
 
 def digest_of(question: Mapping[str, Any]) -> str:
@@ -123,6 +123,8 @@ def add_answer(journal: Journal, question: Waiting, said: Mapping[str, Any], *, 
     step = 1 + journal.count(question.path, "answered")
     outcome = "allowed" if said["allowed"] else "denied"
     journal.add(
-        Entry(path=question.path, kind="answered", step=step, outcome=outcome, digest=question.key, body=body)
+        JournalEntry(
+            path=question.path, kind="answered", step=step, outcome=outcome, digest=question.key, body=body
+        )
     )
     journal.commit()

@@ -20,7 +20,7 @@ from llmdo.base import credentials
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.entries import JournalError
-from llmdo.journal.spans import Span, joined
+from llmdo.journal.spans import SecretSpan, joined
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -140,18 +140,18 @@ class Secrets:
 
     def cut(
         self, text: bytes, *, is_json: bool = True, only: Container[str] | None = None
-    ) -> tuple[bytes, tuple[Span, ...]]:
+    ) -> tuple[bytes, tuple[SecretSpan, ...]]:
         """`text` without the secrets of the environment, or of these variables alone, and what was cut."""
         forms = self.known.in_json if is_json else self.known.in_bytes
         if only is not None:
             forms = {needle: form for needle, form in forms.items() if form.variable in only}
         rest, places = _without(text, forms, is_json=is_json)
         return rest, tuple(
-            Span(at, length, self._number(form.variable, form.secret), form.variable, form.steps)
+            SecretSpan(at, length, self._number(form.variable, form.secret), form.variable, form.steps)
             for at, length, form in places
         )
 
-    def whole(self, text: bytes, spans: Sequence[Span], *, is_json: bool = True) -> bytes:
+    def whole(self, text: bytes, spans: Sequence[SecretSpan], *, is_json: bool = True) -> bytes:
         """`text` with what was cut out of it, byte for byte.
 
         Where a variable has not the value any more that was cut, something stands for it that `lacks` knows.
@@ -210,7 +210,7 @@ class Secrets:
         rest, places = _without(text, forms, is_json=is_json)
         return rest, [(at, form.variable, form.steps.rstrip("aj")) for at, _, form in places]
 
-    def _put_back(self, span: Span, *, is_json: bool) -> bytes:
+    def _put_back(self, span: SecretSpan, *, is_json: bool) -> bytes:
         secret = self._value(span.secret)
         if secret is not None:
             return _encoded(secret, span.form)

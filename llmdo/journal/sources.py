@@ -16,7 +16,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.journal.content import digest_of
-from llmdo.journal.entries import Entry, JournalError, pack
+from llmdo.journal.entries import JournalEntry, JournalError, pack
 from llmdo.journal.kept import Kept, named_by
 from llmdo.syntax import discovery
 from llmdo.syntax.module import outline
@@ -50,10 +50,10 @@ class Sources:
         """The files' contents by their digests."""
         return {digest_of(content): content for content in map(str.encode, self.texts.values())}
 
-    def entry(self, path: str) -> Entry:
+    def entry(self, path: str) -> JournalEntry:
         """What a journal holds of them beside the contents; `path` is the entry that the run started."""
         files = {name: digest_of(text.encode()) for name, text in self.texts.items()}
-        return Entry(path=path, kind="sources", step=1, body=pack({"files": files}))
+        return JournalEntry(path=path, kind="sources", step=1, body=pack({"files": files}))
 
 
 @dataclass(frozen=True, slots=True)

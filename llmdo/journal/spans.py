@@ -15,7 +15,7 @@ _NUMBER = re.compile(rb"[0-9.eE+-]*")
 _NUMBER_BEFORE = re.compile(rb"[0-9.eE+-]*\Z")
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """A place where a secret was cut out."""
 
     at: int
@@ -29,7 +29,7 @@ class Span(NamedTuple):
     """What makes the text that was cut of the secret; empty for the secret itself, which in JSON is a number then."""
 
 
-def joined(text: bytes, spans: Sequence[Span], put: Callable[[Span], bytes]) -> bytes:
+def joined(text: bytes, spans: Sequence[SecretSpan], put: Callable[[SecretSpan], bytes]) -> bytes:
     """`text` with what `put` gives for each span.
 
     Raises:
@@ -45,7 +45,7 @@ def joined(text: bytes, spans: Sequence[Span], put: Callable[[Span], bytes]) -> 
     return b"".join((*pieces, text[end:]))
 
 
-def marked(body: bytes, spans: Sequence[Span]) -> bytes:
+def marked(body: bytes, spans: Sequence[SecretSpan]) -> bytes:
     """`body`, which is JSON, with the name of its variable for each secret; for a number that held one as well.
 
     Raises:
@@ -53,7 +53,7 @@ def marked(body: bytes, spans: Sequence[Span]) -> bytes:
     """
     if not spans:
         return body
-    whole: list[Span] = []
+    whole: list[SecretSpan] = []
     for span in spans:
         if span.form:
             whole.append(span)
@@ -66,14 +66,14 @@ def marked(body: bytes, spans: Sequence[Span]) -> bytes:
     return joined(body, whole, _mark)
 
 
-def _mark(span: Span) -> bytes:
+def _mark(span: SecretSpan) -> bytes:
     mark = f"[redacted {span.variable}]"
     for step in span.form:
         mark = json.dumps(mark)[1:-1] if step in "aj" else mark
     return (mark if span.form else json.dumps(mark)).encode()
 
 
-def shown(body: bytes, spans: Sequence[Span]) -> Any:
+def shown(body: bytes, spans: Sequence[SecretSpan]) -> Any:
     """The data in `body` as it may be shown: with the names of secrets, and without what looks like a token.
 
     Raises:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.entries import Entry, Kind
+    from llmdo.journal.entries import JournalEntry, Kind
 
 __all__ = ["SUFFIX", "Hold", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
@@ -64,10 +64,10 @@ class Journal(Committed):
         self._forced = anchor.heads if anchor else Heads()
         self.head: Link | None = None
         """The last record of the audit that is on disk; None where no record was added to it."""
-        self._added: list[tuple[Link, Entry, bytes]] = []
+        self._added: list[tuple[Link, JournalEntry, bytes]] = []
         self._lines: list[tuple[int, str]] = []
         self._contents: dict[str, Content] = {}
-        self._pending: dict[tuple[str, str, int], Entry] = {}
+        self._pending: dict[tuple[str, str, int], JournalEntry] = {}
         self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
         """The keys of all entries, where all were added here: most that is looked for is not there."""
         if heads == Heads():
@@ -86,7 +86,7 @@ class Journal(Committed):
                 self._log = None
         super().close()
 
-    def add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> Entry:
+    def add(self, entry: JournalEntry, contents: Mapping[str, bytes] | None = None) -> JournalEntry:
         """Keeps `entry` for the next commit, with the binary contents that its body names as `name_of` does.
 
         Secrets of the environment are cut out of all of it; gives back the entry as the journal has it.
@@ -246,7 +246,7 @@ class Journal(Committed):
                 hint="the run stops here: nothing of what follows would be recorded",
             )
 
-    def get(self, path: str, kind: Kind, step: int = 1) -> Entry | None:
+    def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
         """The entry at this place, whether committed or not."""
         if self._known is not None and (path, kind, step) not in self._known:
             return None
@@ -262,7 +262,7 @@ class Journal(Committed):
     def copy_to(
         self,
         path: Path,
-        added: Entry | None = None,
+        added: JournalEntry | None = None,
         contents: Mapping[str, bytes] | None = None,
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
@@ -294,7 +294,7 @@ def _covers(heads: Heads, wanted: Heads) -> bool:
     return heads.entries.number >= wanted.entries.number and heads.records.number >= wanted.records.number
 
 
-def _row(added: tuple[Link, Entry, bytes]) -> tuple[object, ...]:
+def _row(added: tuple[Link, JournalEntry, bytes]) -> tuple[object, ...]:
     link, one, salt = added
     said = (one.path, one.kind, one.step, one.outcome, one.digest, one.at, one.body)
     return (link.number, link.head, *said, packed(one.spans), salt)

@@ -14,7 +14,7 @@ from llmdo.journal.questions import waiting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from llmdo.journal.entries import Entry
+    from llmdo.journal.entries import JournalEntry
     from llmdo.journal.folder import Runs
     from llmdo.journal.store import Journal
 
@@ -172,7 +172,7 @@ def tree(journal: Journal) -> dict[str, Node]:
     return roots
 
 
-def _take(node: Node, entry: Entry) -> None:
+def _take(node: Node, entry: JournalEntry) -> None:
     said = entry.data
     match entry.kind:
         case "call":
@@ -226,7 +226,7 @@ def _text(said: Mapping[str, Any]) -> str:
     return ""
 
 
-def ending(journal: Journal) -> Entry | None:
+def ending(journal: Journal) -> JournalEntry | None:
     """The entry which says how the run ended; None where its last process ended without a word, or still works."""
     last = journal.last("end")
     return last if last is not None and last.step >= journal.counted().get("session", 0) else None

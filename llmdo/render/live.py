@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from llmdo.render.progress import Mood, Node, Tally
+    from llmdo.render.progress import Mood, ProgressNode, Tally
     from llmdo.runtime.telemetry.events import Event
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -180,7 +180,7 @@ def draw(progress: Progress, now: float, height: int, width: int) -> Group:
     return Group(*lines)
 
 
-def _line(depth: int, node: Node, now: float, width: int) -> Text:
+def _line(depth: int, node: ProgressNode, now: float, width: int) -> Text:
     line = _text(" " * min(2 * depth, width // 3), "")
     line.append(shown(node.label), style="bold" if node.used.requests or node.children else "")
     if node.state:

@@ -50,17 +50,17 @@ class Tally:
 
 
 @dataclass(slots=True, kw_only=True)
-class Node:
+class ProgressNode:
     """One call of the tree."""
 
     label: str
-    parent: Node | None
+    parent: ProgressNode | None
     mood: Mood = "working"
     state: str = ""
     since: float = 0.0
     """When it came to be in this state."""
     is_over: bool = False
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, ProgressNode] = field(default_factory=dict)
     ended: list[str] = field(default_factory=list)
     """The labels of the children that ended and are still shown, the oldest first."""
     forgotten: int = 0
@@ -74,7 +74,7 @@ class Progress:
     """The tree of calls of one run and what it has used; `apply` takes the events in their order."""
 
     started: float
-    root: Node = field(default_factory=lambda: Node(label="", parent=None))
+    root: ProgressNode = field(default_factory=lambda: ProgressNode(label="", parent=None))
     used: Tally = field(default_factory=Tally)
     asked: set[str] = field(default_factory=set)
     """The calls that wait for an answer of a person."""
@@ -109,16 +109,16 @@ class Progress:
             case RunFinished():
                 self.asked.clear()
 
-    def _enter(self, path: str, now: float, mood: Mood, state: str) -> Node:
+    def _enter(self, path: str, now: float, mood: Mood, state: str) -> ProgressNode:
         node = self.root
         for label in path.split("/"):
             if label not in node.children:
-                node.children[label] = Node(label=label, parent=node, since=now)
+                node.children[label] = ProgressNode(label=label, parent=node, since=now)
             node = node.children[label]
         _set(node, now, mood, state)
         return node
 
-    def _find(self, path: str) -> Node | None:
+    def _find(self, path: str) -> ProgressNode | None:
         node = self.root
         for label in path.split("/"):
             if label not in node.children:
@@ -150,11 +150,11 @@ def _awaited(event: ModelRequested | RequestDelayed | ModelFailed) -> str:
             return f"asks again in {event.wait:.1f} s: {event.error}"
 
 
-def _set(node: Node, now: float, mood: Mood, state: str) -> None:
+def _set(node: ProgressNode, now: float, mood: Mood, state: str) -> None:
     node.mood, node.state, node.since = mood, state, now
 
 
-def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, Node]], int]:
+def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, ProgressNode]], int]:
     """At most `room` calls with their depths, callers first, and how many are left out.
 
     Those under way go before those that ended, and a call is never shown without its caller.
@@ -169,15 +169,15 @@ def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, Node]], int]:
     return [(depth, node) for depth, node in everything if id(node) in kept], len(everything) - len(kept)
 
 
-def _walk(node: Node, depth: int) -> Iterator[tuple[int, Node]]:
+def _walk(node: ProgressNode, depth: int) -> Iterator[tuple[int, ProgressNode]]:
     for child in node.children.values():
         yield depth, child
         yield from _walk(child, depth + 1)
 
 
-def _chain(node: Node) -> Iterator[Node]:
+def _chain(node: ProgressNode) -> Iterator[ProgressNode]:
     """The node and its callers."""
-    at: Node | None = node
+    at: ProgressNode | None = node
     while at is not None and at.parent is not None:
         yield at
         at = at.parent

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Use, Worker
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
-    from llmdo.runtime.place import Place
+    from llmdo.runtime.place import CallPlace
     from llmdo.runtime.signatures import Signature
 
 
@@ -96,7 +96,7 @@ class AgentRuntime:
 
     async def _called(
         self,
-        place: Place,
+        place: CallPlace,
         name: str,
         input: str | Mapping[str, Any] | BaseModel,  # noqa: A002
         ctx: RunContext[Any] | None,
@@ -162,7 +162,7 @@ class AgentRuntime:
         await judge(self.config, self.frame, call)
         return await files.load_one(worker, path, self.config.paths, self.config.confined)
 
-    def _path_at(self, place: Place, name: str, given: object) -> str:
+    def _path_at(self, place: CallPlace, name: str, given: object) -> str:
         """The path of a call made by code at `place`; `given` is its input."""
         unnumbered = f"{place.above}/{name}"
         if place.number is not None:

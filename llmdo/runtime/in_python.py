@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.adoption import adopted, workers_of
 from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.workers import Worker as PythonWorker
+from llmdo.toolsets.workers import PythonWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -108,7 +108,7 @@ _SCOPE: ContextVar[Scope | None] = ContextVar("llmdo_scope", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallPlace:
     """Where a call stands."""
 
     above: str
@@ -117,7 +117,7 @@ class Place:
     """What tells it from other calls of the same worker there; None where only its input does."""
 
 
-def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None = None) -> Place:
+def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None = None) -> CallPlace:
     """The place of the call of `worker` that is made now by code of `frame`.
 
     `above` is the call path of that code where its caller knows it.
@@ -131,8 +131,8 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
         scope = Scope(frame=frame, path=above or frame.path) if key is not None else None
     above = scope.path if scope else above or frame.path
     if scope and key is not None:
-        return Place(above, scope.named_call(worker, key))
-    return Place(above, scope.next_call(worker) if scope and scope.is_here else None)
+        return CallPlace(above, scope.named_call(worker, key))
+    return CallPlace(above, scope.next_call(worker) if scope and scope.is_here else None)
 
 
 @contextmanager

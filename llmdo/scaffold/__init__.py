@@ -9,7 +9,7 @@
 """
 
 from llmdo.scaffold.edit import (
-    Change,
+    WorkspaceEdit,
     add_entry,
     add_path,
     add_rule,
@@ -25,7 +25,7 @@ from llmdo.scaffold.servers import add_server, import_servers
 from llmdo.scaffold.template import init, templates
 
 __all__ = [
-    "Change",
+    "WorkspaceEdit",
     "add_entry",
     "add_path",
     "add_rule",

@@ -41,7 +41,7 @@ _YAML_WORDS = frozenset({"true", "false", "null"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class WorkspaceEdit:
     """What an edit did to the files of a workspace."""
 
     written: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def add_worker(
     description: str | None = None,
     entry: bool = False,
     path: str | None = None,
-) -> Change:
+) -> WorkspaceEdit:
     """Writes a worker file, at `workers/NAME.worker` where no `path` is given.
 
     Where no glob of the manifest matches the file, its path is added to them.
@@ -83,7 +83,7 @@ def add_worker(
     globs = manifest.table("workspace").get("workers")
     if any(_finds(root, glob, path) for glob in globs or ()):
         files.write(root, path, text.encode())
-        return Change(written=(path,), lines=told)
+        return WorkspaceEdit(written=(path,), lines=told)
     listed = manifest.edited(
         lambda text: (
             splice.insert(text, _WORKERS, [path]) if globs is None else splice.append(text, _WORKERS, path)
@@ -91,10 +91,10 @@ def add_worker(
     )
     files.write(root, path, text.encode())
     listed.write()
-    return Change(written=(path, MANIFEST), lines=(*told, f"`workers` in `{MANIFEST}` lists it"))
+    return WorkspaceEdit(written=(path, MANIFEST), lines=(*told, f"`workers` in `{MANIFEST}` lists it"))
 
 
-def remove_worker(root: Path, name: str) -> Change:
+def remove_worker(root: Path, name: str) -> WorkspaceEdit:
     """Deletes the file of a worker, and its path from the manifest where it stands there.
 
     Raises:
@@ -118,12 +118,12 @@ def remove_worker(root: Path, name: str) -> Change:
     if path in globs:
         manifest.edited(lambda text: splice.withdraw(text, _WORKERS, globs.index(path))).write()
         files.remove(root, path)
-        return Change(written=(MANIFEST,), removed=(path,), lines=told)
+        return WorkspaceEdit(written=(MANIFEST,), removed=(path,), lines=told)
     files.remove(root, path)
-    return Change(removed=(path,), lines=told)
+    return WorkspaceEdit(removed=(path,), lines=told)
 
 
-def add_toolset(root: Path, name: str, *, python: str) -> Change:
+def add_toolset(root: Path, name: str, *, python: str) -> WorkspaceEdit:
     """Gives the Python toolset `python`, FILE.py:ATTRIBUTE or package.module:ATTRIBUTE, a name of its own.
 
     Raises:
@@ -139,7 +139,7 @@ def add_toolset(root: Path, name: str, *, python: str) -> Change:
     return _inserted(root, ("toolsets", name), {"python": python}, f"`{name}` is the toolset `{python}`")
 
 
-def remove_toolset(root: Path, name: str) -> Change:
+def remove_toolset(root: Path, name: str) -> WorkspaceEdit:
     """Takes `[toolsets.NAME]` out of the manifest; its Python file stays.
 
     Raises:
@@ -157,7 +157,7 @@ def remove_toolset(root: Path, name: str) -> Change:
     return _deleted(root, ("toolsets", name), f"`{name}` is out of `[toolsets]`")
 
 
-def add_entry(root: Path, name: str, *, worker: str, input: str | None = None) -> Change:  # noqa: A002
+def add_entry(root: Path, name: str, *, worker: str, input: str | None = None) -> WorkspaceEdit:  # noqa: A002
     """Makes `worker` something that `llmdo run NAME` starts.
 
     Raises:
@@ -168,7 +168,7 @@ def add_entry(root: Path, name: str, *, worker: str, input: str | None = None) -
     return _inserted(root, ("entries", name), table, f"`llmdo run {name}` starts `{worker}`")
 
 
-def remove_entry(root: Path, name: str) -> Change:
+def remove_entry(root: Path, name: str) -> WorkspaceEdit:
     """Takes `[entries.NAME]` out of the manifest; its worker stays.
 
     Raises:
@@ -183,7 +183,7 @@ def remove_entry(root: Path, name: str) -> Change:
     return _deleted(root, ("entries", name), f"`llmdo run {name}` starts nothing any more")
 
 
-def add_path(root: Path, alias: str, target: str) -> Change:
+def add_path(root: Path, alias: str, target: str) -> WorkspaceEdit:
     """Lets `alias` stand for the file or, where both end in a slash, the folder `target`.
 
     Raises:
@@ -198,7 +198,7 @@ def add_path(root: Path, alias: str, target: str) -> Change:
     return _inserted(root, ("paths", alias), target, f"`{alias}` stands for `{target}`")
 
 
-def remove_path(root: Path, alias: str) -> Change:
+def remove_path(root: Path, alias: str) -> WorkspaceEdit:
     """Takes an alias out of the path map.
 
     Raises:
@@ -207,7 +207,7 @@ def remove_path(root: Path, alias: str) -> Change:
     return _deleted(root, ("paths", alias), f"`{alias}` stands for nothing but itself")
 
 
-def add_rule(root: Path, capability: str, decision: str) -> Change:
+def add_rule(root: Path, capability: str, decision: str) -> WorkspaceEdit:
     """Adds a rule for a capability, perhaps with a scope, to the manifest's.
 
     Raises:
@@ -218,7 +218,7 @@ def add_rule(root: Path, capability: str, decision: str) -> Change:
     return _inserted(root, (*_RULES, capability), decision, f"`{capability}` is `{decision}`")
 
 
-def remove_rule(root: Path, capability: str) -> Change:
+def remove_rule(root: Path, capability: str) -> WorkspaceEdit:
     """Takes a rule out of the manifest.
 
     Raises:
@@ -227,21 +227,21 @@ def remove_rule(root: Path, capability: str) -> Change:
     return _deleted(root, (*_RULES, capability), f"no rule names `{capability}` any more")
 
 
-def _inserted(root: Path, route: tuple[str, ...], value: str | dict[str, str], told: str) -> Change:
+def _inserted(root: Path, route: tuple[str, ...], value: str | dict[str, str], told: str) -> WorkspaceEdit:
     manifest = Manifest.read(root)
     if route[-1] in manifest.table(*route[:-1]):
         place = _place(manifest.document.key(*route))
         raise refusal(f"`{route[-1]}` is in `[{'.'.join(route[:-1])}]` already: {place}")
     manifest.edited(lambda text: splice.insert(text, route, value)).write()
-    return Change(written=(MANIFEST,), lines=(told,))
+    return WorkspaceEdit(written=(MANIFEST,), lines=(told,))
 
 
-def _deleted(root: Path, route: tuple[str, ...], told: str) -> Change:
+def _deleted(root: Path, route: tuple[str, ...], told: str) -> WorkspaceEdit:
     manifest = Manifest.read(root)
     table = manifest.table(*route[:-1])
     _refuse_unknown(route[-1], table, f"not in `[{'.'.join(route[:-1])}]`")
     manifest.edited(lambda text: splice.delete(text, route)).write()
-    return Change(written=(MANIFEST,), lines=(told,))
+    return WorkspaceEdit(written=(MANIFEST,), lines=(told,))
 
 
 def _worker_text(

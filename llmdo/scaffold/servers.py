@@ -12,7 +12,7 @@ from llmdo.base import credentials
 from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.foreign import reading
 from llmdo.scaffold import splice
-from llmdo.scaffold.edit import Change, refuse_taken
+from llmdo.scaffold.edit import WorkspaceEdit, refuse_taken
 from llmdo.scaffold.manifest import Manifest, refusal
 from llmdo.syntax import discovery
 from llmdo.workspace import project
@@ -35,7 +35,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 
 def add_server(
     root: Path, name: str, *, command: Sequence[str] = (), url: str | None = None, env: Sequence[str] = ()
-) -> Change:
+) -> WorkspaceEdit:
     """Names an MCP server: the program and arguments in `command`, or an address.
 
     `env` are names of variables that it is given.
@@ -61,13 +61,13 @@ def add_server(
         table["env"] = sorted(set(env))
     manifest = _with_server(Manifest.read(root), root, name, table)
     manifest.write()
-    return Change(
+    return WorkspaceEdit(
         written=(MANIFEST,),
         lines=(f"`{name}` is an MCP server; `llmdo lock` asks it what it offers, for you to review",),
     )
 
 
-def import_servers(root: Path, path: Path) -> Change:
+def import_servers(root: Path, path: Path) -> WorkspaceEdit:
     """Names every server of a file with `mcpServers`, or the `servers` of VS Code, in the manifest.
 
     What such a file approves is not taken over, and in place of a secret stands the name of a variable.
@@ -90,7 +90,7 @@ def import_servers(root: Path, path: Path) -> Change:
         manifest = _with_server(manifest, root, own, table)
         told.append(f"`{own}` is an MCP server")
     manifest.write()
-    return Change(
+    return WorkspaceEdit(
         written=(MANIFEST,),
         lines=(*told, "`llmdo check` judges them; `llmdo lock` asks them what they offer"),
     )

@@ -67,7 +67,7 @@ def _apply(root: Path, path: str, fixes: Sequence[Fix]) -> list[Fix]:
     Every other byte of the file stays: line ends, a byte-order mark, white space.
     """
     content = discovery.read(root, path)
-    if isinstance(content, discovery.Refused):
+    if isinstance(content, discovery.RefusedPath):
         return []
     text = content.decode("utf-8")
     made: list[Fix] = []

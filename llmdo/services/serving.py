@@ -61,7 +61,7 @@ _YES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class OfferedEntry:
     """One entry as a tool."""
 
     entry: Entry
@@ -120,7 +120,7 @@ class Service:
     graph: Graph
     root: Path
     prompts: Mapping[str, str]
-    offers: Mapping[str, Offer]
+    offers: Mapping[str, OfferedEntry]
     options: RunOptions
     """What holds for every run."""
     watched: Watched
@@ -153,9 +153,9 @@ class Service:
         except LlmdoError as error:
             return _failure(str(error))
 
-    async def _run(self, offer: Offer, text: str | None, session: ServerSession) -> RunOutcome:
+    async def _run(self, offer: OfferedEntry, text: str | None, session: ServerSession) -> RunOutcome:
         run_id = new_run()
-        progress = Progress(session)
+        progress = ClientProgress(session)
         reporting = asyncio.ensure_future(progress.report())
         try:
             with self.watched(run_id) as recorder:
@@ -174,7 +174,7 @@ class Service:
             reporting.cancel()
 
 
-class Progress:
+class ClientProgress:
     """Tells the client of each step of a run, in its own time."""
 
     def __init__(self, session: ServerSession) -> None:
@@ -233,7 +233,7 @@ class Elicitation:
         )
 
 
-def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer]:
+def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, OfferedEntry]:
     """The entries of these names, all where none is given, as tools. Models of typed inputs are imported.
 
     Raises:
@@ -243,12 +243,12 @@ def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer
     for name in chosen:
         if name not in graph.entries:
             raise LlmdoError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
-    found: dict[str, Offer] = {}
+    found: dict[str, OfferedEntry] = {}
     with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
         for name in sorted(chosen):
             entry = graph.entries[name]
             worker = graph.workers.get(entry.worker.name) if entry.worker else None
-            found[name] = Offer(
+            found[name] = OfferedEntry(
                 entry=entry,
                 signature=signatures_of(graph, [worker.name], modules)[worker.name] if worker else None,
                 description=(worker and worker.description)

@@ -38,7 +38,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedPath:
     """Why a path of the workspace could not be read."""
 
     code: str
@@ -54,21 +54,21 @@ _READING = (
     | getattr(os, "O_CLOEXEC", 0)
 )
 
-_NOT_A_FILE = Refused("LDO105", "is not a regular file")
+_NOT_A_FILE = RefusedPath("LDO105", "is not a regular file")
 _UNFIT = re.compile("^~|[*?\\[\\]\\\\:\\x00-\\x1f\\x7f\\ud800-\\udfff]")
-_UNFIT_NAME = Refused(
+_UNFIT_NAME = RefusedPath(
     "LDO105",
     "has a name that no rule and no lock can say: a control character, one of `*?[]:~`, or not UTF-8",
 )
 
 
-def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None) -> bytes | Refused:
+def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None) -> bytes | RefusedPath:
     """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link.
 
     What is looked at on the way is noted in `seen`, as in all functions of this module.
     """
     refused = _examine(root, path, seen)
-    if isinstance(refused, Refused):
+    if isinstance(refused, RefusedPath):
         return refused
     try:
         descriptor = os.open(f"{root}/{path}", _READING)
@@ -86,19 +86,19 @@ def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = No
         finally:
             os.close(descriptor)
     except OSError as error:
-        return Refused("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
+        return RefusedPath("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
     if len(content) > limit:
-        return Refused("LDO105", f"is larger than {limit // 1024:,} KiB")
+        return RefusedPath("LDO105", f"is larger than {limit // 1024:,} KiB")
     return content
 
 
-def exists(root: Path, path: str, seen: Seen | None = None) -> Refused | None:
+def exists(root: Path, path: str, seen: Seen | None = None) -> RefusedPath | None:
     """None where a file or folder of the workspace stands at `path`, reached through no link."""
     found = _examine(root, path.rstrip("/"), seen)
-    return found if isinstance(found, Refused) else None
+    return found if isinstance(found, RefusedPath) else None
 
 
-def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refused:
+def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | RefusedPath:
     """What stands at `path`; every folder on the way is looked at, so that a link anywhere is refused."""
     names = path.split("/")
     at = base = str(root)
@@ -106,21 +106,21 @@ def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refus
         _note(seen, base, "")
     for number, name in enumerate(names, 1):
         if name in ("", ".", "..") or "\\" in name or "\0" in name:
-            return Refused("LDO107", "is not a path inside the workspace")
+            return RefusedPath("LDO107", "is not a path inside the workspace")
         at = f"{at}/{name}"
         if seen is not None and number < len(names) and _is_folder(seen.get(at[len(base) + 1 :])):
             continue  # it was looked at before
         try:
             found = os.lstat(at)
         except FileNotFoundError:
-            return Refused("LDO106", "does not exist")
+            return RefusedPath("LDO106", "does not exist")
         except (OSError, ValueError):
-            return Refused("LDO106", "cannot be reached")
+            return RefusedPath("LDO106", "cannot be reached")
         if seen is not None:
             seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.packed(found))
         if stat.S_ISLNK(found.st_mode):
             link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
-            return Refused("LDO107", f"{link}, which llmdo does not follow")
+            return RefusedPath("LDO107", f"{link}, which llmdo does not follow")
     return found
 
 
@@ -139,7 +139,7 @@ def read_source(
 ) -> tuple[Source, tuple[Diagnostic, ...]]:
     """The text at `path`: UTF-8 with or without byte-order mark, any line ends; empty beside its problem."""
     content = read(root, path, limit=limit, seen=seen)
-    if isinstance(content, Refused):
+    if isinstance(content, RefusedPath):
         return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
     return decode(path, content)
 
@@ -176,24 +176,24 @@ def leaves(pattern: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GlobMatches:
     """What a glob names."""
 
     paths: list[str]
     """The files, as sorted POSIX paths."""
-    refused: list[tuple[str, Refused]]
+    refused: list[tuple[str, RefusedPath]]
     """What it names besides and llmdo does not read, such as links; and folders that could not be looked into."""
 
 
 def find(
     root: Path, patterns: Iterable[str], ignored: Callable[[str], bool], seen: Seen | None = None
-) -> dict[str, Found]:
+) -> dict[str, GlobMatches]:
     """What each of the globs `patterns` names below `root`.
 
     `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
     holds are left out; a folder that is one of these, or a link, is not entered.
     """
-    found = {pattern: Found([], []) for pattern in patterns}
+    found = {pattern: GlobMatches([], []) for pattern in patterns}
     groups: dict[str, list[str]] = {}
     for pattern in found:
         groups.setdefault(_start(pattern), []).append(pattern)
@@ -233,7 +233,7 @@ def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
         return []
 
 
-def unfit(path: str) -> Refused | None:
+def unfit(path: str) -> RefusedPath | None:
     """Why a file with this name cannot be part of a workspace; None where it can."""
     return _UNFIT_NAME if _UNFIT.search(path) else None
 
@@ -265,7 +265,7 @@ def _levels(pattern: str) -> int:
 
 def _walk(
     root: Path, start: str, depth: int | None, ignored: Callable[[str], bool], seen: Seen | None
-) -> Iterator[tuple[str, Refused | None]]:
+) -> Iterator[tuple[str, RefusedPath | None]]:
     """Every file, with why it cannot be read where that is so; and folders, with a slash, that cannot be listed."""
     folders = [start]
     count = 0
@@ -280,7 +280,7 @@ def _walk(
                     if count > MAX_ENTRIES:
                         yield (
                             f"{start}/",
-                            Refused("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
+                            RefusedPath("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
                         )
                         return
                     if entry.name.startswith("."):
@@ -290,7 +290,7 @@ def _walk(
                         if (depth is None or _levels(path) < depth) and not ignored(path + "/"):
                             folders.append(path)
                     elif entry.is_symlink():
-                        yield path, Refused("LDO107", "is a link, which llmdo does not follow")
+                        yield path, RefusedPath("LDO107", "is a link, which llmdo does not follow")
                     elif entry.is_file(follow_symlinks=False):
                         yield path, None
                     else:
@@ -298,7 +298,10 @@ def _walk(
         except FileNotFoundError:
             continue  # it was removed meanwhile
         except OSError as error:
-            yield f"{folder}/", Refused("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
+            yield (
+                f"{folder}/",
+                RefusedPath("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}"),
+            )
 
 
 def translate(pattern: str) -> str:

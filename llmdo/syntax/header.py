@@ -56,7 +56,7 @@ def parse(source: Source, header: str) -> Document:
         message = f"the header is larger than {MAX_HEADER // 1024} KiB"
         problem = finding("LDO101", source.location(Span(1, 1, 1, len(FENCE) + 1)), message)
         return Document(source, {}, dict, (problem,))
-    reader = _Reader(source, lambda route: places(source, header)[route])
+    reader = _HeaderReader(source, lambda route: places(source, header)[route])
     reader.read(header)
     problems = tuple(reader.problems)
     # Whatever went wrong first: the conflict is the reason, and no key starts like that.
@@ -69,7 +69,7 @@ def parse(source: Source, header: str) -> Document:
 def places(source: Source, header: str) -> Mapping[Route, tuple[Span, Span]]:
     """The place of every key and of its value."""
     found: dict[Route, tuple[Span, Span]] = {}
-    _Reader(source, found.__getitem__, found).read(header)
+    _HeaderReader(source, found.__getitem__, found).read(header)
     return found
 
 
@@ -95,7 +95,7 @@ class _RefusedError(Exception):
     """The rest of the header must not be read."""
 
 
-class _Reader:
+class _HeaderReader:
     """Builds data from events, without recursion; notes places only where it was given a mapping for them."""
 
     def __init__(

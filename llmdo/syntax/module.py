@@ -149,7 +149,7 @@ def _syntax_problem(source: Source, error: SyntaxError) -> Diagnostic:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Found:
+class _ToolsetSketch:
     """A toolset while its outline is drawn."""
 
     span: Span
@@ -167,7 +167,7 @@ class _Toolsets:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._functions = {function.name: function for function, in_module in notes.functions if in_module}
-        self._found: dict[str, _Found] = {}
+        self._found: dict[str, _ToolsetSketch] = {}
         self._understood: set[int] = set()
         """The ids of the nodes that mention a toolset in a way that changes nothing unseen."""
         for definition in notes.classes:
@@ -204,7 +204,7 @@ class _Toolsets:
         known = [self._found[base] for base in bases if base in self._found]
         if known or any(base.endswith("Toolset") for base in bases):
             methods = {node.name for node in definition.body if isinstance(node, Function)}
-            self._found[definition.name] = _Found(
+            self._found[definition.name] = _ToolsetSketch(
                 span=self._notes.spans[definition.name],
                 is_class=True,
                 hook="get_capabilities" in methods or any(base.hook for base in known),
@@ -216,11 +216,11 @@ class _Toolsets:
                 self._note_assignment(one, its_value, None)
         if not isinstance(target, ast.Name) or target.id in self._found:
             return
-        found = _Found(span=self._notes.spans[target.id])
+        found = _ToolsetSketch(span=self._notes.spans[target.id])
         if self._makes_toolset(value, found) or last_name(annotation).endswith("Toolset"):
             self._found[target.id] = found
 
-    def _makes_toolset(self, value: ast.expr, found: _Found) -> bool:
+    def _makes_toolset(self, value: ast.expr, found: _ToolsetSketch) -> bool:
         """Whether `value` is a toolset; what it shows of its tools goes into `found`."""
         is_wrapped = False
         while isinstance(value, ast.Call) and _is_wrapper(value.func):
@@ -245,7 +245,7 @@ class _Toolsets:
             factory is not None and last_name(factory.returns).endswith("Toolset")
         )
 
-    def _note_arguments(self, call: ast.Call, found: _Found) -> None:
+    def _note_arguments(self, call: ast.Call, found: _ToolsetSketch) -> None:
         """Takes note of what `FunctionToolset(...)` is given."""
         options = {keyword.arg: keyword.value for keyword in call.keywords}
         found.inherited = _declared(options.get("metadata"), None)
@@ -287,7 +287,7 @@ class _Toolsets:
         found.complete &= id(statement) in self._notes.certain
         self._offer(found, call.args[0], call.keywords)
 
-    def _offer(self, found: _Found, function: ast.expr, keywords: Iterable[ast.keyword]) -> None:
+    def _offer(self, found: _ToolsetSketch, function: ast.expr, keywords: Iterable[ast.keyword]) -> None:
         """Adds the tool that `function`, given to a toolset by its name, becomes."""
         name = None
         span = self._notes.places.span(function)
@@ -331,7 +331,7 @@ def _is_wrapper(method: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(method, ast.Attribute) and method.attr in _WRAPPING
 
 
-def _add(found: _Found, name: str | None, span: Span, keywords: Iterable[ast.keyword]) -> None:
+def _add(found: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable[ast.keyword]) -> None:
     """Adds a tool to `found`, under the name that `keywords` give, or else under `name`."""
     options = {keyword.arg: keyword.value for keyword in keywords}
     match options.get("name", ast.Constant(None)):

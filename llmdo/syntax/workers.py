@@ -53,7 +53,7 @@ def workers(notes: Notes, source: Source) -> Mapping[str, WorkerOutline]:
     names: dict[str, str] = {}
     for target, value, _ in notes.assignments:
         if isinstance(target, ast.Name) and isinstance(value, ast.Call) and _makes_worker(value.func, notes):
-            reader = _Reader(notes.places, source, texts, names)
+            reader = _CallReader(notes.places, source, texts, names)
             one = reader.outline(value, certain=target.id not in notes.uncertain)
             if isinstance(name := one.header.data.get("name"), str):
                 names[target.id] = name
@@ -78,7 +78,7 @@ def _texts(notes: Notes) -> Iterator[tuple[str, str]]:
                     yield target.id, text
 
 
-class _Reader:
+class _CallReader:
     """Reads the arguments of one call as a header."""
 
     def __init__(

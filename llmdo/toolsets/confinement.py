@@ -177,7 +177,7 @@ class Root:
         top = folder_parts(folder)
         wanted = parse_pattern(pattern)
         with _refusing(folder), closing(self.folder.folder(top)):
-            search = _Search(self.folder, limit, tuple(within), is_closed)
+            search = _FolderWalk(self.folder, limit, tuple(within), is_closed)
             return search.run(top, wanted)
 
     def _made(self, parts: Sequence[str]) -> Folder:
@@ -191,7 +191,7 @@ class Root:
         return at
 
 
-class _Search:
+class _FolderWalk:
     """One walk over the folders of a listing: what it has found and how much it has seen."""
 
     def __init__(

@@ -27,7 +27,7 @@ from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.declarations import declared, tool_digest
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules, is_toolset_class, sentence_of, toolsets_in
-from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found
+from llmdo.toolsets.report import EVENT, REQUEST, Begun, Event, Failed, InspectedToolset, InspectionEnded
 from llmdo.toolsets.workers import workers_in
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def inspect(request: Request) -> AsyncIterator[Event]:
                 yield Begun(work=f"listing the tools of `{place}:{name}`")
                 async for event in _outcome(loaded, f"{place}:{name}"):
                     yield event
-    yield Ended()
+    yield InspectionEnded()
 
 
 def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator[LlmdoError]:
@@ -84,7 +84,7 @@ def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator
 
 async def _outcome(loaded: Modules, reference: str) -> AsyncIterator[Event]:
     try:
-        yield Found(reference=reference, facts=await _facts(reference, loaded.load(reference)))
+        yield InspectedToolset(reference=reference, facts=await _facts(reference, loaded.load(reference)))
     except Problems as several:
         for error in several.problems:
             yield _failed(error)

@@ -22,7 +22,16 @@ from llmdo.base.source import Location, Span
 from llmdo.toolsets.bubblewrap import filtering, seal
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.programs import Programs
-from llmdo.toolsets.report import EVENT, REQUEST, Begun, Ended, Event, Failed, Found, Request
+from llmdo.toolsets.report import (
+    EVENT,
+    REQUEST,
+    Begun,
+    Event,
+    Failed,
+    InspectedToolset,
+    InspectionEnded,
+    Request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,12 +91,12 @@ def inspect_toolsets(
             end = _run(words, variables, cwd=root, timeout_s=timeout_s, inherited=inherited)
         events = tuple(_events(report))
     problems = [_error(event) for event in events if isinstance(event, Failed)]
-    if not any(isinstance(event, Ended) for event in events):
+    if not any(isinstance(event, InspectionEnded) for event in events):
         problems.append(_unfinished(end, events))
     if problems:
         raise Problems(problems)
     found: dict[str, ToolsetFacts] = {
-        event.reference: event.facts for event in events if isinstance(event, Found)
+        event.reference: event.facts for event in events if isinstance(event, InspectedToolset)
     }
     return Inspected(dict(sorted(found.items())), sealed.reason)
 

@@ -34,7 +34,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class InspectedToolset:
     """A toolset, and what is known of it."""
 
     reference: str
@@ -54,13 +54,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class InspectionEnded:
     """Everything was looked at."""
 
     kind: Literal["ended"] = "ended"
 
 
-Event = Begun | Found | Failed | Ended
+Event = Begun | InspectedToolset | Failed | InspectionEnded
 
 REQUEST = TypeAdapter(Request)
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Discriminator("kind")])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worker:
+class PythonWorker:
     """A worker in Python: what a worker file says, as an attribute of a module that the manifest lists.
 
     `check` reads it and runs nothing, so all but `instructions` has to be written out in plain values.
@@ -31,7 +31,7 @@ class Worker:
     model: str | None = None
     compatible_models: Sequence[str] | None = None
     model_settings: ModelSettings | None = None
-    toolsets: Sequence[str | Worker] | Mapping[str, Mapping[str, Any]] | None = None
+    toolsets: Sequence[str | PythonWorker] | Mapping[str, Mapping[str, Any]] | None = None
     native_tools: Sequence[str] | None = None
     may: Sequence[str] | None = None
     approvals: Mapping[str, Decision] | None = None
@@ -59,17 +59,17 @@ class Worker:
         return DelegateToolset(self.name, self.description)
 
 
-def workers_in(module: ModuleType) -> dict[str, Worker]:
+def workers_in(module: ModuleType) -> dict[str, PythonWorker]:
     """The workers that a module offers, by attribute."""
     return {
         name: value
         for name, value in sorted(vars(module).items())
-        if not name.startswith("_") and isinstance(value, Worker)
+        if not name.startswith("_") and isinstance(value, PythonWorker)
     }
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Worker):
+    if isinstance(value, PythonWorker):
         return value.name
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]

@@ -142,7 +142,7 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     document = toml.parse(source)
     problems = (*problems, *document.problems)
     manifest: Any = None
-    reader = _Reader(root, document, manifest_source is None, list(problems), seen)
+    reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen)
     if not problems:
         judged = judge(document, "manifest")
         reader = replace(reader, document=judged.document, problems=list(judged.problems))
@@ -178,7 +178,7 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
 def read_modules(root: Path, paths: Iterable[str]) -> Mapping[str, Module]:
     """Those Python files, and the workspace's own files that they import; what cannot be read is empty."""
     nothing = Document(Source(MANIFEST, ""), {}, dict)
-    return _Reader(root, nothing, has_lock=False, problems=[], seen=None).modules(paths, ())
+    return _WorkspaceReader(root, nothing, has_lock=False, problems=[], seen=None).modules(paths, ())
 
 
 def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tuple[Diagnostic, ...]]:
@@ -192,7 +192,7 @@ def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tupl
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _WorkspaceReader:
     """One reading of a workspace: collects its problems, and every file is read once."""
 
     root: Path
@@ -424,7 +424,7 @@ class _Reader:
             if path is None or path in found:
                 continue
             content = discovery.read(self.root, path, limit=MAX_RECORDING, seen=self.seen)
-            if isinstance(content, discovery.Refused):
+            if isinstance(content, discovery.RefusedPath):
                 self.problems.append(finding(content.code, place.location, f"`{path}` {content.reason}"))
                 self.note_unread(path)
             else:

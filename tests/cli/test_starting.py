@@ -128,4 +128,4 @@ def test_an_empty_standard_input_is_no_input(folder: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("from a pipe"))
     monkeypatch.chdir(folder)
-    assert run.run(run.Options(words=("first", "-"))) == 0
+    assert run.run(run.RunRequest(words=("first", "-"))) == 0

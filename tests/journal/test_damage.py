@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llmdo.journal import Entry, Journal, JournalError, Runs, audit
+from llmdo.journal import Journal, JournalEntry, JournalError, Runs, audit
 from llmdo.journal.anchor import path_of
 from llmdo.journal.store import digest_of, open_journal, read_journal
 from tests.forging import forging
@@ -32,7 +32,8 @@ def filled(root: Path, *, is_closed: bool = False) -> Path:
     source = Runs(root / "live").create("r")
     for step in range(1, ENTRIES + 1):
         source.add(
-            Entry(path="main", kind="request", step=step, body=b'{"step":%d}' % step), {digest_of(b"x"): b"x"}
+            JournalEntry(path="main", kind="request", step=step, body=b'{"step":%d}' % step),
+            {digest_of(b"x"): b"x"},
         )
         source.chain({"kind": "decided", "path": f"main/{step}"})
         source.commit("anchored" if step == ANCHORED else "written")
@@ -276,8 +277,10 @@ def redact(text: bytes) -> bytes:
 
 def test_an_export_takes_secrets_out_and_its_chain_still_holds(tmp_path: Path) -> None:
     with Runs(tmp_path).create("r") as journal:
-        journal.add(Entry(path="main", kind="request", step=1, body=b'{"said":"a secret"}'))
-        journal.add(Entry(path="main", kind="request", step=2), {digest_of(b"my secret"): b"my secret"})
+        journal.add(JournalEntry(path="main", kind="request", step=1, body=b'{"said":"a secret"}'))
+        journal.add(
+            JournalEntry(path="main", kind="request", step=2), {digest_of(b"my secret"): b"my secret"}
+        )
         journal.commit()
         journal.copy_to(tmp_path / "copy.sqlite", without_secrets=redact)
     exported = (tmp_path / "copy.sqlite").read_bytes()
@@ -314,7 +317,7 @@ def test_each_hold_forces_what_it_says(tmp_path: Path, monkeypatch: pytest.Monke
         for step, (hold, expected) in enumerate(
             [("written", []), ("forced", [log]), ("anchored", [log, beside]), ("written", [])]
         ):
-            journal.add(Entry(path="main", kind="request", step=step))
+            journal.add(JournalEntry(path="main", kind="request", step=step))
             journal.commit(hold)  # type: ignore[arg-type]
             assert forced == expected, hold
             forced.clear()
@@ -330,7 +333,7 @@ def test_a_journal_is_opened_again_from_where_it_was(tmp_path: Path) -> None:
     for step in (ENTRIES + 1, ENTRIES + 2):
         with open_journal(journal) as opened:
             opened.add(
-                Entry(path="main", kind="request", step=step, body=json.dumps({"step": step}).encode())
+                JournalEntry(path="main", kind="request", step=step, body=json.dumps({"step": step}).encode())
             )
             opened.chain({"kind": "decided"})
             opened.commit()
@@ -341,7 +344,7 @@ def test_a_run_taken_from_elsewhere_has_an_anchor_once_it_goes_on(tmp_path: Path
     with read_journal(filled(tmp_path)) as journal:
         journal.copy_to(tmp_path / "copy.sqlite")
     with open_journal(tmp_path / "copy.sqlite") as copy:
-        copy.add(Entry(path="main", kind="request", step=99))
+        copy.add(JournalEntry(path="main", kind="request", step=99))
         copy.commit()
         assert isinstance(copy, Journal)
         assert path_of(copy.path).exists()

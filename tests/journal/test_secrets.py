@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from llmdo.journal import Journal, JournalError, Runs
 from llmdo.journal.bundle import take_in
-from llmdo.journal.entries import Entry, Kind, pack
+from llmdo.journal.entries import JournalEntry, Kind, pack
 from llmdo.journal.secrets import Known, Secrets
-from llmdo.journal.spans import Span, shown
+from llmdo.journal.spans import SecretSpan, shown
 from llmdo.journal.store import read_journal
 from tests.forging import forging
 from tests.laws import tried
@@ -137,12 +137,14 @@ def test_what_only_looks_like_a_secret_in_json_is_left_alone() -> None:
 def journal_of(root: Path, body: dict[str, Any], content: bytes = b"", kind: Kind = "request") -> Path:
     with Runs(root).create("r") as journal:
         journal.know(KNOWN)
-        journal.add(Entry(path="main", kind="run", step=1, body=pack({"entry": "main", "input": PLAIN})))
-        journal.add(Entry(path="main", kind="session", step=1, body=pack({"run": "r", "limits": {}})))
-        journal.add(Entry(path="main", kind=kind, step=1, body=pack(body)))
+        journal.add(
+            JournalEntry(path="main", kind="run", step=1, body=pack({"entry": "main", "input": PLAIN}))
+        )
+        journal.add(JournalEntry(path="main", kind="session", step=1, body=pack({"run": "r", "limits": {}})))
+        journal.add(JournalEntry(path="main", kind=kind, step=1, body=pack(body)))
         if content:
             journal.keep(content)
-        journal.add(Entry(path="main", kind="end", step=1, outcome="completed"))
+        journal.add(JournalEntry(path="main", kind="end", step=1, outcome="completed"))
         journal.commit()
     return Runs(root).path("r")
 
@@ -199,10 +201,12 @@ def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch:
     known = Known.of(ENVIRON)
     with Runs(tmp_path).create("r") as journal:
         journal.know(known)
-        journal.add(Entry(path="main", kind="call", step=1, body=pack({"said": "nothing"})))
+        journal.add(JournalEntry(path="main", kind="call", step=1, body=pack({"said": "nothing"})))
         assert made == []
         for step in range(1, 9):
-            journal.add(Entry(path="main", kind="request", step=step, body=pack({"said": [PLAIN, ODD]})))
+            journal.add(
+                JournalEntry(path="main", kind="request", step=step, body=pack({"said": [PLAIN, ODD]}))
+            )
             journal.commit("written")
             entry = journal.get("main", "request", step)
             assert entry
@@ -213,7 +217,7 @@ def test_scrypt_works_once_for_a_run_and_a_variable(tmp_path: Path, monkeypatch:
         entry = journal.get("main", "request", 1)
         assert entry
         assert journal.whole(entry)["said"] == [PLAIN, ODD]
-        journal.add(Entry(path="main", kind="request", step=9, body=pack({"said": [PLAIN, ODD]})))
+        journal.add(JournalEntry(path="main", kind="request", step=9, body=pack({"said": [PLAIN, ODD]})))
         assert len(journal.secrets.registered) == 2
     assert len(made) == 4, "once more in another process"
 
@@ -256,7 +260,7 @@ def test_spans_that_are_not_ours_are_damage(tmp_path: Path, spans: str) -> None:
             reading(path, read)
 
 
-def reading(path: Path, read: Callable[[Journal, Entry], object]) -> None:
+def reading(path: Path, read: Callable[[Journal, JournalEntry], object]) -> None:
     with read_journal(path, whole=True) as journal:
         journal.know(KNOWN)
         [entry] = journal.entries("request")
@@ -304,7 +308,7 @@ def test_what_an_export_redacts_cannot_be_guessed_from_its_chain(tmp_path: Path)
     """The body but for its password is known to whoever has the export, and so is its digest."""
     bodies = [pack({"said": f"https://me:{word}@example.org"}) for word in ("hunter2hunter2", "[redacted]")]
     with Runs(tmp_path).create("r") as journal:
-        journal.add(Entry(path="main", kind="request", step=1, body=bodies[0]))
+        journal.add(JournalEntry(path="main", kind="request", step=1, body=bodies[0]))
         journal.commit()
         journal.copy_to(tmp_path / "out.sqlite", without_secrets=lambda _: bodies[1])
     with closing(sqlite3.connect(tmp_path / "out.sqlite")) as connection:
@@ -319,4 +323,4 @@ def test_what_an_export_redacts_cannot_be_guessed_from_its_chain(tmp_path: Path)
 
 def test_a_span_of_a_number_covers_all_of_it_where_it_is_shown() -> None:
     body = b'{"n":[991,2]}'
-    assert shown(body, [Span(8, 1, 1, "A_KEY", "")]) == {"n": ["[redacted A_KEY]", 2]}
+    assert shown(body, [SecretSpan(8, 1, 1, "A_KEY", "")]) == {"n": ["[redacted A_KEY]", 2]}

@@ -14,14 +14,14 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
-from llmdo.journal import Entry, JournalError, Runs
+from llmdo.journal import JournalEntry, JournalError, Runs
 from llmdo.journal.layout import VERSION
 from llmdo.journal.questions import waiting
 from llmdo.journal.store import create_journal, digest_of, open_journal, read_journal
 
 
-def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> Entry:
-    return Entry(path=path, kind="request", step=step, body=body)
+def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> JournalEntry:
+    return JournalEntry(path=path, kind="request", step=step, body=body)
 
 
 def filled(tmp_path: Path, entries: int = 3) -> Path:
@@ -65,7 +65,7 @@ def test_nothing_that_is_recorded_can_be_recorded_again(tmp_path: Path) -> None:
 def test_questions_come_in_the_order_of_their_calls_not_of_their_arrival(tmp_path: Path) -> None:
     with Runs(tmp_path).create("r") as journal:
         for call in ("w#10", "w#2", "a#b#3", "w#1/shell", "w#1"):
-            journal.add(Entry(path=f"main/{call}", kind="asked", step=1, body=b"{}"))
+            journal.add(JournalEntry(path=f"main/{call}", kind="asked", step=1, body=b"{}"))
         journal.commit()
         ordered = [path.removeprefix("main/") for path in waiting(journal)]
     assert ordered == ["a#b#3", "w#1", "w#1/shell", "w#2", "w#10"]
@@ -131,10 +131,10 @@ def test_what_a_killed_process_did_not_commit_is_gone_and_the_rest_is_there(tmp_
     script = f"""
 import os
 from pathlib import Path
-from llmdo.journal import Entry, Runs
+from llmdo.journal import JournalEntry, Runs
 journal = Runs(Path({str(tmp_path)!r})).create("r")
 for step in range(20):
-    journal.add(Entry(path="main", kind="request", step=step))
+    journal.add(JournalEntry(path="main", kind="request", step=step))
     journal.commit()
 journal._connection.execute("BEGIN")
 journal._connection.execute("DELETE FROM entry")
@@ -202,7 +202,7 @@ def test_a_folder_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
 def begun(runs: Runs, name: str) -> None:
     """Leaves a journal with a run in it."""
     with runs.create(name) as journal:
-        journal.add(Entry(path="main", kind="run", step=1))
+        journal.add(JournalEntry(path="main", kind="run", step=1))
         journal.commit()
 
 

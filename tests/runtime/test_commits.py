@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmdo.journal import Entry, JournalError, Runs, anchor, store
+from llmdo.journal import JournalEntry, JournalError, Runs, anchor, store
 from llmdo.journal.store import open_journal
 from llmdo.runtime.recording.commits import Commits
 
@@ -35,8 +35,8 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return threads
 
 
-def entry(number: int) -> Entry:
-    return Entry(path=f"main/tool#{number}", kind="started", step=1)
+def entry(number: int) -> JournalEntry:
+    return JournalEntry(path=f"main/tool#{number}", kind="started", step=1)
 
 
 def test_one_forced_write_serves_all_calls_that_wait_for_it(tmp_path: Path, forced: list[str]) -> None:

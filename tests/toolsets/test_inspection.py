@@ -22,7 +22,7 @@ from llmdo.toolsets import bubblewrap
 from llmdo.toolsets.inspection import inspect
 from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
-from llmdo.toolsets.report import Ended, Failed, Found, Request
+from llmdo.toolsets.report import Failed, InspectedToolset, InspectionEnded, Request
 from tests.listed import listed
 
 CALC = '''
@@ -83,8 +83,8 @@ def in_process(root: Path, *modules: str, **references: str) -> tuple[dict[str, 
         return [event async for event in inspect(request)]
 
     events = asyncio.run(collect())
-    assert isinstance(events[-1], Ended)
-    found = {event.reference: event.facts for event in events if isinstance(event, Found)}
+    assert isinstance(events[-1], InspectionEnded)
+    found = {event.reference: event.facts for event in events if isinstance(event, InspectedToolset)}
     return found, [event.message for event in events if isinstance(event, Failed)]
 
 

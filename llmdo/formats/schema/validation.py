@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class SchemaFault:
     """One way in which data breaks its schema."""
 
     route: Route
@@ -37,7 +37,7 @@ class Fault:
     """Whether the key at `route` is misspelt."""
 
 
-def faults(data: Any, form: Format) -> Iterator[Fault]:
+def faults(data: Any, form: Format) -> Iterator[SchemaFault]:
     """Everything in data that its format does not allow; nothing exactly where `acceptance` says yes."""
     errors: dict[tuple[Route, str], ValidationError] = {}
     for error in _validator(form).iter_errors(data):
@@ -50,18 +50,20 @@ def faults(data: Any, form: Format) -> Iterator[Fault]:
         schema: Any = error.schema
         value: Any = error.instance
         if keyword == "propertyNames":
-            yield Fault(route=route, keyword=str(error.validator), schema=schema, value=value, of_key=True)
+            yield SchemaFault(
+                route=route, keyword=str(error.validator), schema=schema, value=value, of_key=True
+            )
         elif keyword == "additionalProperties":
             for key in value:
                 if key not in schema.get("properties", {}):
-                    yield Fault(route=(*route, key), keyword=keyword, schema=schema, value=key)
+                    yield SchemaFault(route=(*route, key), keyword=keyword, schema=schema, value=key)
         elif keyword == "required":
             for key in schema["required"]:
                 if key not in value:
-                    yield Fault(route=route, keyword=keyword, schema=schema, value=key)
+                    yield SchemaFault(route=route, keyword=keyword, schema=schema, value=key)
         elif keyword == "type" or (route, "type") not in errors:
             # What is said about the type of a value is all there is to say.
-            yield Fault(route=route, keyword=keyword, schema=schema, value=value)
+            yield SchemaFault(route=route, keyword=keyword, schema=schema, value=value)
 
 
 @cache

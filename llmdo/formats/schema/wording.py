@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic, Fix
     from llmdo.base.source import Location
     from llmdo.formats.schema.acceptance import Format
-    from llmdo.formats.schema.validation import Fault
+    from llmdo.formats.schema.validation import SchemaFault
     from llmdo.syntax.document import Document, Route
 
 _FEW = 8  # keys that a hint may list: more is a wall of words
@@ -54,7 +54,7 @@ _KINDS = {
 }
 
 
-def findings(document: Document, form: Format, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
+def findings(document: Document, form: Format, faults: Iterable[SchemaFault]) -> Iterator[Diagnostic]:
     """One finding for each fault; one for both where an unknown key is a missing one, misspelt."""
     faults = tuple(faults)
     misspelt = _misspelt(faults)
@@ -68,13 +68,13 @@ def findings(document: Document, form: Format, faults: Iterable[Fault]) -> Itera
             yield finding("LDO104", document.key(*fault.route), message)
 
 
-def _misspelt(faults: Iterable[Fault]) -> dict[Route, Fault]:
+def _misspelt(faults: Iterable[SchemaFault]) -> dict[Route, SchemaFault]:
     """The route of each unknown key that is like a missing one of the same table, and the fault of that one."""
     unknown: dict[Route, list[str]] = defaultdict(list)
     for fault in faults:
         if fault.keyword == "additionalProperties":
             unknown[fault.route[:-1]].append(fault.value)
-    misspelt: dict[Route, Fault] = {}
+    misspelt: dict[Route, SchemaFault] = {}
     for fault in faults:
         if fault.keyword == "required" and (near := nearest(fault.value, unknown[fault.route])):
             unknown[fault.route].remove(near)
@@ -82,7 +82,9 @@ def _misspelt(faults: Iterable[Fault]) -> dict[Route, Fault]:
     return misspelt
 
 
-def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault | None) -> Diagnostic:
+def _unknown_key(
+    document: Document, form: Format, fault: SchemaFault, missing: SchemaFault | None
+) -> Diagnostic:
     known = sorted(fault.schema["properties"])
     message = f"unknown key `{excerpt(fault.value)}` {_inside(fault.route[:-1], form)}"
     hint = did_you_mean(fault.value, known)
@@ -101,7 +103,7 @@ def _unknown_key(document: Document, form: Format, fault: Fault, missing: Fault 
     )
 
 
-def _respelt(document: Document, form: Format, fault: Fault, meant: str) -> Fix | None:
+def _respelt(document: Document, form: Format, fault: SchemaFault, meant: str) -> Fix | None:
     """The edit that spells an unknown key as the key `meant`.
 
     It is safe only for a key that can give no permission, because what stands under it comes into force by the
@@ -115,7 +117,7 @@ def _respelt(document: Document, form: Format, fault: Fault, meant: str) -> Fix 
     return Place(document, fault.route, of_key=True).respelt(fault.value, meant, safe=safe)
 
 
-def _wrong_value(document: Document, form: Format, fault: Fault) -> Diagnostic:
+def _wrong_value(document: Document, form: Format, fault: SchemaFault) -> Diagnostic:
     at = (document.key if fault.of_key else document.value)(*fault.route)
     match fault.keyword:
         case "pattern" | "minLength" | "minItems" if not fault.value:
@@ -126,7 +128,7 @@ def _wrong_value(document: Document, form: Format, fault: Fault) -> Diagnostic:
     return finding("LDO103", at, message, hint=_hint(fault))
 
 
-def _misfit(at: Location, fault: Fault) -> Diagnostic:
+def _misfit(at: Location, fault: SchemaFault) -> Diagnostic:
     meaning = fault.schema["title"]
     escape = _ESCAPE.search(fault.value) if "the workspace" in meaning else None
     if escape is None:
@@ -137,7 +139,7 @@ def _misfit(at: Location, fault: Fault) -> Diagnostic:
     return finding("LDO107", at, f"`{excerpt(fault.value)}` leaves the workspace", hint=hint)
 
 
-def _subject(fault: Fault) -> str:
+def _subject(fault: SchemaFault) -> str:
     """The value's name in a sentence: its key, or the list or table that it is an item of."""
     *parents, last = fault.route
     names = [step for step in parents if isinstance(step, str)]
@@ -146,7 +148,7 @@ def _subject(fault: Fault) -> str:
     return f"`{excerpt(last)}`" if isinstance(last, str) else f"an item of `{excerpt(names[-1])}`"
 
 
-def _limit(fault: Fault, form: Format) -> str:
+def _limit(fault: SchemaFault, form: Format) -> str:
     limit: Any = fault.schema[fault.keyword]
     match fault.keyword:
         case "type":
@@ -187,7 +189,7 @@ def _value(value: object, form: Format) -> str:
             return excerpt(str(value))
 
 
-def _hint(fault: Fault) -> str | None:
+def _hint(fault: SchemaFault) -> str | None:
     value, limit = fault.value, fault.schema[fault.keyword]
     if fault.keyword == "enum":
         return did_you_mean(value, limit)

@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from llmdo.journal.entries import Entry
+from llmdo.journal.entries import JournalEntry
 from llmdo.journal.questions import (
     VALID_SECONDS,
     counts,
@@ -40,7 +40,7 @@ _Subject = tuple[str, str]
 class _Given(NamedTuple):
     """An answer as the journal holds it."""
 
-    entry: Entry
+    entry: JournalEntry
     said: Mapping[str, Any]
 
 
@@ -59,7 +59,7 @@ class Postponed:
         """The call paths at which a question waits, or a replay is where its run ended."""
         self._end: LlmdoError | None = None
         """Why the run stops then, where not for its questions."""
-        self._asked: dict[str, Entry] = {}
+        self._asked: dict[str, JournalEntry] = {}
         """The last question at each call path."""
         self._closed: set[str] = set()
         """The call paths at which the last question was answered, or the call decided on."""
@@ -74,7 +74,7 @@ class Postponed:
         for entry in journal.entries("asked", "answered", "decision"):
             self.take(entry)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: JournalEntry) -> None:
         """Takes in an entry of the journal; of most there is nothing to know here."""
         if entry.kind == "asked":
             self._asked[entry.path] = entry
@@ -116,7 +116,7 @@ class Postponed:
     def _counts(self, given: _Given) -> bool:
         return is_valid(given.said, time.time()) and counts(given.entry, given.said, self._foreign)
 
-    def asked(self, question: Question) -> Entry | None:
+    def asked(self, question: Question) -> JournalEntry | None:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
         if question.key is None:
             return None
@@ -124,7 +124,7 @@ class Postponed:
         if kept and question.path not in self._closed and _is_about(kept, question, digest):
             return None
         step = kept.step + 1 if kept else 1
-        return Entry(
+        return JournalEntry(
             path=question.path, kind="asked", step=step, digest=question.key, body=self._body(question)
         )
 
@@ -138,7 +138,7 @@ class Postponed:
             return digest
         return self._encoding.digest_of_text(call)
 
-    def answered(self, question: Question, answer: Answer) -> Entry:
+    def answered(self, question: Question, answer: Answer) -> JournalEntry:
         """The entry that keeps an answer that was given while the run went on."""
         said = {
             "allowed": answer.allowed,
@@ -155,7 +155,7 @@ class Postponed:
         }
         del self._subjects[question.path]
         step = 1 + self._journal.count(question.path, "answered")
-        return Entry(
+        return JournalEntry(
             path=question.path,
             kind="answered",
             step=step,
@@ -216,7 +216,7 @@ def _answer_in(said: Mapping[str, Any]) -> Answer:
     return Answer(**{name: said[name] for name in names if name in said})
 
 
-def _is_about(asked: Entry, question: Question, digest: str) -> bool:
+def _is_about(asked: JournalEntry, question: Question, digest: str) -> bool:
     """Whether a question that is kept is this one, of which that is the digest."""
     if asked.digest != question.key:
         return False

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RequestReporter:
     """Tells of the requests of one call of a worker to one model."""
 
     config: RuntimeConfig

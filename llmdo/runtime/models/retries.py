@@ -26,7 +26,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained
-from llmdo.runtime.models.reporting import Report
+from llmdo.runtime.models.reporting import RequestReporter
 from llmdo.runtime.models.requests import NOT_BEGUN, counted
 from llmdo.toolsets.python import sentence_of
 
@@ -56,13 +56,13 @@ def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> Persist
 
     A chain of models is repeated when all of it failed.
     """
-    return PersistentModel(counted(model, config, frame), Report(config, frame, model.model_id))
+    return PersistentModel(counted(model, config, frame), RequestReporter(config, frame, model.model_id))
 
 
 class PersistentModel(WrapperModel):
     """A model that is asked again after a failure that passes."""
 
-    def __init__(self, wrapped: Model, report: Report) -> None:
+    def __init__(self, wrapped: Model, report: RequestReporter) -> None:
         super().__init__(wrapped)
         self._report = report
 

@@ -10,7 +10,7 @@ from llmdo.journal.summary import ending
 from llmdo.runtime.recording.replay_mode import DivergenceError, EndedError
 
 if TYPE_CHECKING:
-    from llmdo.journal import Entry, Journal
+    from llmdo.journal import Journal, JournalEntry
     from llmdo.runtime.approvals.postponed import Postponed
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.replay_mode import ReplayMode
@@ -24,7 +24,7 @@ class Horizon:
         self._replay_mode = replay_mode
         self._brake = brake
         self._postponed = postponed
-        self._returns: dict[str, Entry | None] = {}
+        self._returns: dict[str, JournalEntry | None] = {}
 
     async def require_live(self, path: str, what: str) -> None:
         """Returns where what is not recorded may happen at `path`: nowhere within a delegate that is over.

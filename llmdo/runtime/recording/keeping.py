@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal.entries import Entry
+    from llmdo.journal.entries import JournalEntry
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.options import RunOptions
 
@@ -100,7 +100,7 @@ def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     return outcome
 
 
-def outcome_in(ended: Entry, said: Mapping[str, Any]) -> RunOutcome:
+def outcome_in(ended: JournalEntry, said: Mapping[str, Any]) -> RunOutcome:
     """How a run ended, as the entry says, whose body is `said`.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.entries import Entry
+from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
 from llmdo.runtime.models.failure import without_body

@@ -15,7 +15,7 @@ from llmdo.base.digest import canonical
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import JournalError
 from llmdo.runtime.gate.numbering import call_path
-from llmdo.runtime.models.reporting import Report
+from llmdo.runtime.models.reporting import RequestReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ class Recording(AbstractCapability[Any]):
         response = await self.recorder.response(frame.path, messages, asked, send)
         if not was_sent:
             config.ledger.count_request(frame.name)
-            report = Report(config, frame, request_context.model.model_id)
+            report = RequestReporter(config, frame, request_context.model.model_id)
             report.asked()
             report.answered(response)
         return response

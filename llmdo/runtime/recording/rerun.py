@@ -10,12 +10,12 @@ from llmdo.runtime.recording.retold import ending_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from llmdo.journal import Entry
+    from llmdo.journal import JournalEntry
     from llmdo.runtime.recording.encoding import Encoding
 
 
 async def rerun(
-    path: str, recorded: Entry, work: Callable[[], Awaitable[object]], encoding: Encoding
+    path: str, recorded: JournalEntry, work: Callable[[], Awaitable[object]], encoding: Encoding
 ) -> str | None:
     """How the call at `path` ends now, where it is not how it is recorded: a sentence without secrets."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pydantic_ai
 
-from llmdo.journal.entries import Entry
+from llmdo.journal.entries import JournalEntry
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.encoding import Encoding
 
 
-def run_entry(binding: Binding, encoding: Encoding) -> Entry:
+def run_entry(binding: Binding, encoding: Encoding) -> JournalEntry:
     """What the run is bound to."""
-    return Entry(
+    return JournalEntry(
         path=binding.entry,
         kind="run",
         step=1,
@@ -28,7 +28,9 @@ def run_entry(binding: Binding, encoding: Encoding) -> Entry:
     )
 
 
-def session_entry(path: str, number: int, run: str, limits: Mapping[str, float], encoding: Encoding) -> Entry:
+def session_entry(
+    path: str, number: int, run: str, limits: Mapping[str, float], encoding: Encoding
+) -> JournalEntry:
     """That a process works on the run of that id, the one of that number, and which limits a person set with it."""
     said = {
         "run": run,
@@ -37,4 +39,4 @@ def session_entry(path: str, number: int, run: str, limits: Mapping[str, float],
         "python": platform.python_version(),
         "limits": dict(limits),
     }
-    return Entry(path=path, kind="session", step=number, body=encoding.plain(said).body)
+    return JournalEntry(path=path, kind="session", step=number, body=encoding.plain(said).body)
