@@ -22,7 +22,7 @@ def plain(field: Callable[..., Any]) -> type:
     class Plain:
         name: str
         at: object = field(compare=False, repr=False)
-        more: tuple[str, ...] = ()
+        more: tuple[str, ...] = field(default=(), metadata={"word": "more"})
         table: dict[str, int] = field(default_factory=dict)
 
     Plain.__qualname__ = "Plain"
@@ -57,6 +57,7 @@ def test_a_class_does_what_the_standard_one_does(options: dict[str, bool]) -> No
             "eq", True
         )
         assert [field.name for field in dataclasses.fields(one)] == ["name", "at", "more", "table"]
+        assert [dict(field.metadata) for field in dataclasses.fields(one)] == [{}, {}, {"word": "more"}, {}]
         assert dataclasses.asdict(other) == {"name": "b", "at": 1, "more": ("x",), "table": {"y": 1}}
         assert made.__match_args__ == (() if options.get("kw_only") else ("name", "at", "more", "table"))
         assert hasattr(one, "__dict__") == (not options.get("slots"))

@@ -1,4 +1,4 @@
-"""`dataclass`, `field`, `fields` and `replace` as the standard library has them, made for a quick start.
+"""`dataclass`, `field`, `fields` and `replace` as the standard library has them, made for a quick start; `Json`.
 
 The standard library writes, for every class, the source of six functions and compiles it: for the sixty classes
 that a check loads, a third of its time. Here one function is compiled, `__init__`, and the others are shared. To a
@@ -11,24 +11,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from dataclasses import dataclass, field, fields, replace
+    from typing import TypeAlias
+
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+    """What JSON, TOML and YAML can say, as far as our formats use it."""
 else:
     from operator import attrgetter
 
+    Json = object  # for annotations alone
+
     _MISSING = object()
+    _NO_METADATA = {}
 
     class _Field:
-        __slots__ = ("annotation", "compare", "default", "default_factory", "name", "repr")
+        __slots__ = ("annotation", "compare", "default", "default_factory", "metadata", "name", "repr")
 
-        def __init__(self, default, default_factory, *, compare, repr):  # noqa: A002
+        def __init__(self, default, default_factory, *, compare, repr, metadata):  # noqa: A002
             self.default = default
             self.default_factory = default_factory
             self.compare = compare
             self.repr = repr
+            self.metadata = metadata
 
-    def field(*, default=_MISSING, default_factory=_MISSING, compare=True, repr=True):  # noqa: A002
+    def field(
+        *,
+        default=_MISSING,
+        default_factory=_MISSING,
+        compare=True,
+        repr=True,  # noqa: A002
+        metadata=_NO_METADATA,
+    ):
         """What a field is beyond its name and its type."""
-        return _Field(default, default_factory, compare=compare, repr=repr)
+        return _Field(default, default_factory, compare=compare, repr=repr, metadata=metadata)
 
     def fields(value):
         """The fields of a class or of a value of it."""
@@ -36,7 +52,11 @@ else:
 
     def replace(value, /, **changes):
         """A copy of a value with some of its fields changed."""
-        kept = {one.name: getattr(value, one.name) for one in value.__fields__ if one.name not in changes}
+        kept = {
+            attribute.name: getattr(value, attribute.name)
+            for attribute in value.__fields__
+            if attribute.name not in changes
+        }
         return value.__class__(**kept, **changes)
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, order=False, eq=True):
@@ -44,46 +64,46 @@ else:
 
         def made(cls):
             own = _own_fields(cls)
-            inherited = [one for one in getattr(cls, "__fields__", ()) if one.name not in own]
+            inherited = [
+                attribute for attribute in getattr(cls, "__fields__", ()) if attribute.name not in own
+            ]
             whole = (*inherited, *own.values())
             members = _members(cls, whole, frozen=frozen, kw_only=kw_only, order=order, eq=eq)
             if slots:
-                taken = {one.name for one in inherited}
+                taken = {attribute.name for attribute in inherited}
                 members["__slots__"] = tuple(name for name in own if name not in taken)
                 cls = _with_slots(cls, own, members)
             else:
                 for name, value in members.items():
                     setattr(cls, name, value)
-                for one in own.values():
-                    if one.default is not _MISSING:
-                        setattr(cls, one.name, one.default)
-                    elif one.name in cls.__dict__:
-                        delattr(cls, one.name)
+                for attribute in own.values():
+                    if attribute.default is not _MISSING:
+                        setattr(cls, attribute.name, attribute.default)
+                    elif attribute.name in cls.__dict__:
+                        delattr(cls, attribute.name)
             cls.__init__ = _initializer(cls, whole, frozen=frozen, slots=slots, kw_only=kw_only)
             return cls
 
         return made if cls is None else made(cls)
 
     def _own_fields(cls):
-        found = {}
+        own = {}
         annotations = cls.__dict__.get("__annotations__", {})  # noqa: RUF063  # `inspect` costs more than all this
         for name, annotation in annotations.items():
             if str(annotation).startswith("ClassVar"):
                 continue
             default = cls.__dict__.get(name, _MISSING)
-            one = (
-                default if isinstance(default, _Field) else _Field(default, _MISSING, compare=True, repr=True)
-            )
-            one.name = name
-            one.annotation = annotation
-            found[name] = one
-        return found
+            stated = default if isinstance(default, _Field) else field(default=default)
+            stated.name = name
+            stated.annotation = annotation
+            own[name] = stated
+        return own
 
     def _members(cls, whole, *, frozen, kw_only, order, eq):
         members = {
             "__fields__": whole,
             "__dataclass_fields__": _StandardFields(kw_only),
-            "__match_args__": () if kw_only else tuple(one.name for one in whole),
+            "__match_args__": () if kw_only else tuple(attribute.name for attribute in whole),
         }
         if "__repr__" not in cls.__dict__:
             members["__repr__"] = _represent
@@ -91,7 +111,7 @@ else:
             members |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
             members |= {"__getstate__": _state, "__setstate__": _restore}
         if eq:
-            compared = tuple(one.name for one in whole if one.compare)
+            compared = tuple(attribute.name for attribute in whole if attribute.compare)
             members |= _comparison(compared, order=order)
             if frozen and "__hash__" not in cls.__dict__:
                 key = members["__eq__"].key
@@ -142,14 +162,14 @@ else:
         lines = [] if whole else ["    pass"]
         if frozen and not slots:
             lines.append("    inside = self.__dict__")
-        for one in whole:
-            name = value = one.name
-            if one.default_factory is not _MISSING:
-                known[f"make_{name}"] = one.default_factory
+        for attribute in whole:
+            name = value = attribute.name
+            if attribute.default_factory is not _MISSING:
+                known[f"make_{name}"] = attribute.default_factory
                 parameters.append(f"{name}=_missing")
                 value = f"make_{name}() if {name} is _missing else {name}"
-            elif one.default is not _MISSING:
-                known[f"default_{name}"] = one.default
+            elif attribute.default is not _MISSING:
+                known[f"default_{name}"] = attribute.default
                 parameters.append(f"{name}=default_{name}")
             else:
                 parameters.append(name)
@@ -163,11 +183,17 @@ else:
         initializer = known["__init__"]
         initializer.__qualname__ = f"{cls.__qualname__}.__init__"
         initializer.__module__ = cls.__module__
-        initializer.__annotations__ = {one.name: one.annotation for one in whole} | {"return": "None"}
+        initializer.__annotations__ = {attribute.name: attribute.annotation for attribute in whole} | {
+            "return": "None"
+        }
         return initializer
 
     def _represent(self):
-        shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr)
+        shown = ", ".join(
+            f"{attribute.name}={getattr(self, attribute.name)!r}"
+            for attribute in self.__fields__
+            if attribute.repr
+        )
         return f"{self.__class__.__qualname__}({shown})"
 
     def _refuse_to_set(_self, name, _value):
@@ -177,11 +203,11 @@ else:
         raise AttributeError(f"cannot delete field {name!r}")
 
     def _state(self):
-        return [getattr(self, one.name) for one in self.__fields__]
+        return [getattr(self, attribute.name) for attribute in self.__fields__]
 
     def _restore(self, state):
-        for one, value in zip(self.__fields__, state, strict=True):
-            object.__setattr__(self, one.name, value)
+        for attribute, value in zip(self.__fields__, state, strict=True):
+            object.__setattr__(self, attribute.name, value)
 
     class _StandardFields:
         """The fields as `dataclasses` describes them, made when it asks."""
@@ -194,14 +220,18 @@ else:
             from dataclasses import field as standard_field
 
             described = []
-            for one in cls.__fields__:
-                default = MISSING if one.default is _MISSING else one.default
-                factory = MISSING if one.default_factory is _MISSING else one.default_factory
-                told = standard_field(
-                    default=default, default_factory=factory, compare=one.compare, repr=one.repr
+            for attribute in cls.__fields__:
+                default = MISSING if attribute.default is _MISSING else attribute.default
+                factory = MISSING if attribute.default_factory is _MISSING else attribute.default_factory
+                standard = standard_field(
+                    default=default,
+                    default_factory=factory,
+                    compare=attribute.compare,
+                    repr=attribute.repr,
+                    metadata=attribute.metadata,
                 )
-                described.append((one.name, one.annotation, told))
+                described.append((attribute.name, attribute.annotation, standard))
             return make_dataclass(cls.__name__, described, kw_only=self._kw_only).__dataclass_fields__
 
 
-__all__ = ["dataclass", "field", "fields", "replace"]
+__all__ = ["Json", "dataclass", "field", "fields", "replace"]
