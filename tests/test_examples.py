@@ -60,7 +60,7 @@ def test_the_pitch_decks_get_a_report_each(tmp_path: Path) -> None:
     assert set(reports) == {"brightwell.md", "broken_empty.md", "trailcrate.md", "zentoryx.md"}
     assert "**Verdict: GO**" in reports["brightwell.md"]
     assert "**Verdict: WATCH**" in reports["trailcrate.md"]
-    assert "**Verdict: PASS**" in reports["zentoryx.md"]
+    assert "**Verdict: PASS** (decline as it stands)" in reports["zentoryx.md"]
     assert "**Verdict: NOT JUDGED**" in reports["broken_empty.md"]
     for text in reports.values():
         assert "rules (not a language model)" in text
@@ -92,8 +92,8 @@ def test_decks_that_nobody_can_read_do_not_stop_the_others(tmp_path: Path) -> No
     reports = root / "reports"
     good = (reports / "good.md").read_text(encoding="utf-8")
     assert '"Bakeries throw away 12% of their bread every day."' in good
-    assert '"$400,000"' in good
-    assert "not stated" in good
+    assert '- Raising: line 9: "We raise $400,000."' in good
+    assert "### Team: not stated" in good
     assert {path.name for path in reports.iterdir()} == {"good.md"}
     assert "latin.txt` is not UTF-8 text" in done.stdout
     assert not any("9M" in path.read_text(encoding="utf-8") for path in reports.iterdir())

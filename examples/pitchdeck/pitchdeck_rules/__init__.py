@@ -1,18 +1,11 @@
-"""The rules that evaluate a pitch deck, and the two roles that they play in a run.
+"""The scripted evaluator of this example: rules that read a pitch deck in place of a language model.
 
-Values flow one way: `text -> deck -> statements -> figures -> { scores | flags } -> evaluation -> report`.
+They take what stands under headings they know and in words that leave no doubt, quote it with its line, and leave
+out the rest. `deck.text -> statements -> { figures, scores, flags } -> report`:
 
-* `text`: bytes -> readable text, or why there is none
-* `deck`: text -> lines with slide numbers and headings
-* `amounts`: money, percentages, multiples and counts in a sentence
-* `patterns`, `words`: how patterns are written down; the words of each topic, in headings and in sentences
-* `classification`: which dimensions a sentence speaks of
-* `instructions`: which sentences speak to the evaluator instead of about the company
-* `statements`: deck -> sentences, list items and table rows, each with what it speaks of
-* `subjects`, `figures`: statements -> what the company says of itself in numbers
-* `growth`, `contradictions`, `flags`: what should make an investor stop
-* `criteria`, `rubric`: what earns a point in each dimension
-* `evaluation`: all of it together, with the verdict
-* `report`: evaluation -> Markdown
-* `conversation`: the messages of an agent run -> what the orchestrator or the evaluator does next
+* `deck`: the text of a deck as statements, each with its slide, its lines and the heading above it
+* `figures`: amounts of money, and the statements that give a key figure
+* `scores`: three points for each of seven dimensions, each with the statement that earned it
+* `flags`: what should make an investor stop
+* `report`: all of it as Markdown, with the verdict
 """

@@ -1,292 +1,275 @@
-"""A deck: its lines, numbered as in the file, each with its slide and with what it is."""
+"""The text of a deck as statements, each with its slide, its lines and what the heading above it announces."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-from pitchdeck_rules.words import is_question, topics_of_label, topics_of_title
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-Kind = Literal["heading", "item", "row", "text", "blank", "mark", "hidden"]
+Dimension = Literal["problem", "solution", "team", "market", "traction", "finances", "ask"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
-_RULE = re.compile(r"\s*(?:([-=*_~^#])\1{2,}|(?:[-*_] ){2,}[-*_])\s*$")
-_ATX = re.compile(r"\s{0,3}(#{1,6})(?:\s+|(?<=##)(?=\S))(.*?)[\s#]*$")
-_BOLD = re.compile(r"\s*(?:\*\*|__)((?:\d{1,2}[.)]\s*)?[^*_\d]{1,70}?)(?:\*\*|__)\s*:?\s*$")
-_NUMBERED = re.compile(r"\s*(?:\d{1,2}|[IVX]{1,4})[.)]\s+(.*\S)\s*$")
-_ITEM = re.compile(
-    r"\s*(?:>\s*)*(?:[-*+\u2022\u2023\u25aa\u25e6\u25cf\u2013\u2014\u2192\u2713\u2714\u2705\u27a4\u00bb]"
-    r"|\d{1,2}[.)]|[a-z]\))\s+(?:\[[ xX]\]\s+)?(?=\S)"
+_TITLES: Mapping[Dimension, str] = {
+    "problem": r"problems?|pains?|pain points?|challenges?|unmet needs?",
+    "solution": r"solutions?|products?|technology|how it works|what we (?:do|build|make|offer)",
+    "team": r"team|founders?|founding team|who we are|leadership|management",
+    "market": r"markets?|market size|opportunity|competition|competitors|competitive landscape|alternatives",
+    "traction": r"traction|progress|momentum|metrics|kpis|(?<!target )customers|pilots?|where we are(?: today)?",
+    "finances": r"finances|financials?|unit economics|(?:business|revenue) model|pricing|(?:financial )?plan",
+    "ask": r"ask|raise|funding|fundraising|investment|(?:seed )?round|use of (?:funds|proceeds)|join us",
+}
+_ANY_TITLE = "|".join(_TITLES.values())
+_ANNOUNCED: Mapping[Dimension, re.Pattern[str]] = {
+    dimension: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for dimension, words in _TITLES.items()
+}
+_ONLY_TITLES = re.compile(
+    rf"(?:(?:the|our) )?(?:{_ANY_TITLE})(?: (?:and|&) (?:{_ANY_TITLE}))*", re.IGNORECASE
 )
-_QUOTE = re.compile(r"\s*(?:>\s*)+")
-_DELIMITER = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
-_LABEL = re.compile(
-    r"\s*(?P<hash>\#{1,6}\s+)?(?:[-=*_\[(>~\s]*)(?P<word>slide|folie|page|seite|diapositiv[ea]|diapo)\s*"
-    r"(?:\#|no\.?|nr\.?)?\s*(?P<number>\d{1,3})(?:\s*(?:/|of|von|sur)\s*\d{1,3})?"
-    r"(?P<sep>[\s\])*_=~]*(?:$|[:.)\]|=~*\u2013\u2014-]+\s*))?(?P<title>.*?)[\s\-=*_~\])\#]*$",
+_MOST_WORDS, _MOST_CHARACTERS = 6, 70  # a longer line is a sentence, not a heading
+_UNDERLINED, _STANDING, _BOLD_DEPTH, _LABEL_DEPTH = (
+    2,
+    3,
+    7,
+    8,
+)  # how deep such headings stand; hashes are 1 to 6
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_HASHES = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_BOLD = re.compile(r"\s*\*\*([^*]+)\*\*\s*:?\s*$")
+_LABEL = re.compile(r"\s*\**([^:*|]{3,40}):\**(?:\s+|$)")
+_SLIDE = re.compile(
+    r"[\s#*=\[-]*slide\s+(\d{1,3})(?:[\s\])*=-]*$|[\])*]*\s*[:.|\u2013\u2014-]+\s*(.*?)[\s*=#]*$)",
     re.IGNORECASE,
 )
-_FRONT_MATTER_LINE = re.compile(r"\s*$|\s*[\w-]+\s*:|\s+\S|\s*-\s|\s*#")
-_LABEL_WORD = re.compile("slide|folie|page|seite|diapo", re.IGNORECASE)
-_MOST_LINES = 8_000  # different ones; repeated lines cost little
-_LONGEST_LINE = 1000  # characters; a longer line is text, whatever marks it holds
-_LONGEST_HEADING = 70  # characters; a longer bare line is a sentence
+_RULE = re.compile(r"\s*([-=*_])(?:\s*\1){2,}\s*$")
+_ITEM = re.compile(r"\s*(?:>\s*)*(?:[-*+\u2022\u2013]|\d{1,2}[.)])\s+(?=\S)")
+_ROW = re.compile(r"\s*\|.*\|\s*$")
+_ROW_RULE = re.compile(r"\s*\|[\s|:-]+$")
+_SETTING = re.compile(r"\s*$|\s*[\w-]+\s*:|\s+\S|- ")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z$\u20ac\u00a3\"\u201c])")
+_PLACEHOLDER = re.compile(r"\W*(?:tbd|tba|todo|n/a|coming soon|to follow)\W*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A part of one line, letter by letter."""
+
+    line: int
+    """1-based, as an editor shows it."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One line of a deck."""
+class Statement:
+    """A sentence, a list item or a row of a table."""
 
-    number: int
-    """1-based, as an editor shows it."""
-    text: str
+    fragments: tuple[Fragment, ...]
+    """One for each line that it stands in."""
     slide: int | None
-    kind: Kind
-    title: str = ""
-    """The words of a heading, without its markup."""
-    level: int = 0
-    """How deep a heading stands; 0 for the label of a slide."""
-    start: int = 0
-    """Where the words of the line begin, after a list mark."""
+    heading: str
+    dimensions: frozenset[Dimension]
+    """What the heading announces; none for a heading of other words."""
+
+    @property
+    def text(self) -> str:
+        """The statement on one line."""
+        return " ".join(fragment.text for fragment in self.fragments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deck:
     """A deck as these rules see it."""
 
-    name: str
-    """The path that the caller used for it."""
-    lines: tuple[Line, ...]
+    path: str
+    title: str
+    """The first heading; empty where there is none, or where it is that of a section."""
+    lines: int
     slides: int
     """How many slides it marks; 0 where it marks none."""
-    notes: tuple[str, ...] = ()
+    statements: tuple[Statement, ...]
+    comments: tuple[Statement, ...]
+    """HTML comments, which no reader of the rendered deck sees."""
+
+    def about(self, dimension: Dimension) -> tuple[Statement, ...]:
+        """The statements under headings that announce `dimension`."""
+        return tuple(statement for statement in self.statements if dimension in statement.dimensions)
 
 
-def read_deck(content: str, name: str, notes: tuple[str, ...] = ()) -> Deck:
-    """The deck written in `content`; every line of the file, up to a limit, is one of its lines."""
-    all_texts = re.split(r"\r\n|\r|\n", content)
-    texts = all_texts[: _readable(all_texts)]
-    if len(texts) < len(all_texts):
-        notes = (*notes, f"only the first {len(texts):,} of {len(all_texts):,} lines were read")
-    hidden = _hidden_lines(texts)
-    slide_by_line = _slides(texts, hidden)
-    lines = tuple(_line(texts, index, hidden, slide_by_line.get(index)) for index in range(len(texts)))
-    return Deck(name=name, lines=lines, slides=len(set(slide_by_line.values())), notes=notes)
+def read_deck(content: str, path: str) -> Deck:
+    """The deck that `content` holds. A placeholder such as "TBD" states nothing and is left out."""
+    lines = re.split(r"\r\n|\r|\n", _INVISIBLE.sub("", content))
+    if not lines[-1]:
+        lines.pop()
+    reader = _Reader(lines)
+    reader.read()
+    return Deck(
+        path=path,
+        title=reader.title or "",
+        lines=len(lines),
+        slides=len(reader.slides),
+        statements=tuple(reader.statements),
+        comments=tuple(reader.comments),
+    )
 
 
-def _readable(texts: Sequence[str]) -> int:
-    """How many lines to read: all, unless the file holds more different ones than any deck does."""
-    seen: set[str] = set()
-    for index, text in enumerate(texts):
-        seen.add(text)
-        if len(seen) > _MOST_LINES:
-            return index
-    return len(texts)
+@dataclass(slots=True)
+class _Reader:
+    """One pass over the lines, with the slide and the heading that hold at each."""
 
+    lines: Sequence[str]
+    statements: list[Statement] = field(default_factory=list)
+    comments: list[Statement] = field(default_factory=list)
+    title: str | None = None
+    slides: set[int] = field(default_factory=set)
+    _slide: int | None = None
+    _heading: str = ""
+    _dimensions: frozenset[Dimension] = frozenset()
+    _depth: int = 0
+    _block: list[Fragment] = field(default_factory=list)
 
-def _hidden_lines(texts: Sequence[str]) -> frozenset[int]:
-    """Lines that no reader of the rendered deck sees: front matter and HTML comments."""
-    hidden: set[int] = set()
-    if texts[0].strip() == "---":
-        end = next((i for i in range(1, min(len(texts), 40)) if texts[i].strip() in {"---", "..."}), 0)
-        if end > 1 and all(_FRONT_MATTER_LINE.match(text) for text in texts[1:end]):
-            hidden.update(range(end + 1))
-    index = 0
-    while index < len(texts):
-        if texts[index].lstrip().startswith("<!--"):
-            close = next((i for i in range(index, len(texts)) if "-->" in texts[i]), None)
-            if close is None:  # never closed: hiding the rest of the deck would be worse
-                break
-            if not texts[close].split("-->", 1)[1].strip():
-                hidden.update(range(index, close + 1))
-            index = close
-        index += 1
-    return frozenset(hidden)
+    def read(self) -> None:
+        start = _end_of_front_matter(self.lines)
+        has_labels = any(_SLIDE.match(line) for line in self.lines)
+        marks = frozenset() if has_labels else frozenset(_slide_marks(self.lines, start))
+        if marks:
+            self._enter_slide(1)
+        last_comment_end = max((i for i, line in enumerate(self.lines) if "-->" in line), default=-1)
+        index = start
+        while index < len(self.lines):
+            if index in marks:
+                self._end_block()
+                self._enter_slide((self._slide or 0) + 1)
+            elif "<!--" in self.lines[index]:
+                index = self._set_comment_aside(index, last_comment_end)
+            else:
+                self._read_line(index)
+            index += 1
+        self._end_block()
 
+    def _set_comment_aside(self, start: int, last_end: int) -> int:
+        """The last line of the comment that begins in line `start`; it is that line where nothing closes it."""
+        self._end_block()
+        end = start
+        while end < last_end and "-->" not in self.lines[end]:
+            end += 1
+        texts = [(number, self.lines[number - 1].strip()) for number in range(start + 1, end + 2)]
+        self.comments.append(self._statement(tuple(Fragment(number, text) for number, text in texts if text)))
+        return end
 
-def _slides(texts: Sequence[str], hidden: frozenset[int]) -> dict[int, int]:
-    """The slide of each line: by "Slide 3" labels, else by form feeds, else by separators."""
-    labels = {i: label for i, text in enumerate(texts) if i not in hidden and (label := _label(text))}
-    if labels and _are_footers(texts, labels):
-        ends = sorted(labels)
-        starts = [0, *(index + 1 for index in ends)]
-        return dict(
-            _spread(ends[-1] + 1, {at: labels[end][0] for at, end in zip(starts, ends, strict=False)})
+    def _read_line(self, index: int) -> None:
+        line = self.lines[index]
+        if not line.strip() or _RULE.match(line) or line.lstrip().startswith("```"):
+            self._end_block()
+        elif slide := _SLIDE.match(line):
+            self._end_block()
+            self._enter_slide(int(slide[1]))
+            self._enter_section(slide[2] or "", depth=1)
+        elif heading := _heading(self.lines, index):
+            self._end_block()
+            self._enter_section(*heading)
+        elif _ROW.match(line):
+            self._end_block()
+            is_header = index + 1 < len(self.lines) and _ROW_RULE.match(self.lines[index + 1])
+            if not is_header and not _ROW_RULE.match(line):
+                self._add([Fragment(index + 1, line.strip())])
+        else:
+            self._read_text(index + 1, line)
+
+    def _read_text(self, number: int, line: str) -> None:
+        may_be_labelled = not self._dimensions or self._depth == _LABEL_DEPTH
+        if may_be_labelled and (label := _LABEL.match(line)) and _ONLY_TITLES.fullmatch(label[1]):
+            self._end_block()
+            self._enter_section(label[1], _LABEL_DEPTH)
+            line = line[label.end() :]
+        elif item := _ITEM.match(line):
+            self._end_block()
+            line = line[item.end() :]
+        if line.strip():
+            self._block.append(Fragment(number, line.strip()))
+
+    def _enter_slide(self, number: int) -> None:
+        self._slide = number
+        self.slides.add(number)
+
+    def _enter_section(self, title: str, depth: int) -> None:
+        is_short = len(title.split()) <= _MOST_WORDS
+        announced = frozenset(name for name in DIMENSIONS if is_short and _ANNOUNCED[name].search(title))
+        if self.title is None and title:
+            self.title = "" if announced else title
+        if announced or depth <= self._depth:  # else a subheading, such as a name below "Team"
+            self._heading, self._dimensions, self._depth = title, announced, depth
+
+    def _end_block(self) -> None:
+        """Part the lines gathered so far into sentences."""
+        sentence: list[Fragment] = []
+        for fragment in self._block:
+            for part in _SENTENCE_END.split(fragment.text):
+                sentence.append(Fragment(fragment.line, part))
+                if part.endswith((".", "!", "?")):
+                    self._add(sentence)
+                    sentence = []
+        if sentence:
+            self._add(sentence)
+        self._block.clear()
+
+    def _add(self, fragments: Sequence[Fragment]) -> None:
+        if not _PLACEHOLDER.match(fragments[0].text):
+            self.statements.append(self._statement(tuple(fragments)))
+
+    def _statement(self, fragments: tuple[Fragment, ...]) -> Statement:
+        return Statement(
+            fragments=fragments, slide=self._slide, heading=self._heading, dimensions=self._dimensions
         )
-    if labels:
-        return dict(_spread(len(texts), {i: number for i, (number, _) in labels.items()}))
-    feeds = [i for i, text in enumerate(texts) if i and text.startswith("\f")]
-    if feeds:
-        return dict(_spread(len(texts), {0: 1} | {i: order for order, i in enumerate(feeds, start=2)}))
-    separators = [i for i in range(len(texts)) if i not in hidden and _is_separator(texts, i)]
-    dashes = [i for i in separators if texts[i].strip()[0] != "="]
-    separators = dashes or separators
-    if len(separators) < 2 and not any(_opens_heading(texts, index) for index in separators):
-        return {}
-    return _count_slides(texts, hidden, frozenset(separators))
 
 
-def _are_footers(texts: Sequence[str], labels: dict[int, tuple[int, str]]) -> bool:
-    """Whether the labels stand below their slides: bare, the last one at the end, something before the first."""
-    used = [index for index, text in enumerate(texts) if text.strip()]
-    return used[-1] in labels and used[0] not in labels and not any(title for _, title in labels.values())
-
-
-def _opens_heading(texts: Sequence[str], index: int) -> bool:
-    return _ATX.match(_following(texts, index)) is not None
-
-
-def _following(texts: Sequence[str], index: int) -> str:
-    """The next line that is not blank; the empty text after the last one."""
-    return next((texts[i] for i in range(index + 1, len(texts)) if texts[i].strip()), "")
-
-
-def _label(text: str) -> tuple[int, str] | None:
-    if len(text) > _LONGEST_LINE or not _LABEL_WORD.search(text, 0, _LONGEST_HEADING):
+def _heading(lines: Sequence[str], index: int) -> tuple[str, int] | None:
+    """Title and depth where the line is a heading: marked as one, or standing alone like one."""
+    line = lines[index]
+    if hashes := _HASHES.match(line):
+        return hashes[2], len(hashes[1])
+    title = line.strip()
+    if len(title) > _MOST_CHARACTERS or title[-1] in ".!?,;" or _ITEM.match(line) or _ROW.match(line):
         return None
-    found = _LABEL.match(text)
-    if not found or not (found["sep"] is not None or found["hash"] or text.strip().isupper()):
+    if bold := _BOLD.match(line):
+        return bold[1], _BOLD_DEPTH
+    if index and lines[index - 1].strip() and not _RULE.match(lines[index - 1]):
         return None
-    if found["word"].lower() in {"page", "seite"} and not found["title"] and not found["hash"]:
-        return None  # the foot of a printed page
-    return int(found["number"]), found["title"].strip()
+    if _is_rule(lines, index + 1, "-="):
+        return title, _UNDERLINED
+    is_capitals = title.isupper() and not any(character.isdigit() for character in title)
+    if is_capitals or _ONLY_TITLES.fullmatch(title):
+        return title, _STANDING
+    return (title, 1) if index == 0 and not "".join(lines[1:2]).strip() else None
 
 
-def _spread(count: int, starts: dict[int, int]) -> Iterator[tuple[int, int]]:
-    slide: int | None = None
-    for index in range(count):
-        slide = starts.get(index, slide)
-        if slide is not None:
-            yield index, slide
+def _slide_marks(lines: Sequence[str], start: int) -> Iterator[int]:
+    """The rules that part slides: they underline no heading, and something stands before and after each."""
+    is_rule = [_is_rule(lines, index, "-*_") for index in range(len(lines))]
+    last = max((i for i, line in enumerate(lines) if line.strip() and not is_rule[i]), default=-1)
+    has_content = False
+    for index in range(start, last):
+        underlines = index > 0 and bool(lines[index - 1].strip()) and _heading(lines, index - 1) is not None
+        if is_rule[index] and not underlines:
+            if has_content:
+                yield index
+            has_content = False
+        elif lines[index].strip():
+            has_content = True
 
 
-def _count_slides(texts: Sequence[str], hidden: frozenset[int], separators: frozenset[int]) -> dict[int, int]:
-    slide, is_used = 1, False
-    slides: dict[int, int] = {}
-    for index, text in enumerate(texts):
-        if index in separators:
-            slide, is_used = slide + is_used, False
-        elif index not in hidden and text.strip():
-            is_used = True
-            slides[index] = slide
-    return slides
+def _is_rule(lines: Sequence[str], index: int, marks: str) -> bool:
+    rule = _RULE.match(lines[index]) if index < len(lines) else None
+    return rule is not None and rule[1] in marks
 
 
-def _is_separator(texts: Sequence[str], index: int) -> bool:
-    """Whether a line of dashes parts slides: it underlines no heading and is not the top of a box."""
-    if not _RULE.match(texts[index]) or texts[index].strip()[0] not in "-*_=":
-        return False
-    return not _underlines(texts, index) and not (
-        index + 2 < len(texts) and _underlines(texts, index + 2) and bool(_RULE.match(texts[index + 2]))
-    )
-
-
-def _underlines(texts: Sequence[str], index: int) -> bool:
-    """Whether the line at `index` is the underline of a heading in the line above it."""
-    rule = _RULE.match(texts[index])
-    if index == 0 or rule is None or rule[1] is None or rule[1] == "#":
-        return False
-    title = texts[index - 1].strip()
-    if not title or len(title) > _LONGEST_HEADING or title[-1] in ".!?;," or title[0] in "|>":
-        return False
-    if _RULE.match(title) or _ATX.match(title) or _label(title):
-        return False
-    if _ITEM.match(title) and not _NUMBERED.match(title):
-        return False
-    if index > 1 and texts[index - 2].strip() and not _RULE.match(texts[index - 2]):
-        return False
-    if rule[1] == "=":
-        return True
-    if rule[1] != "-":
-        return len(texts[index].strip()) >= len(title) - 2
-    following = _following(texts, index)
-    return not _ATX.match(following) and not _label(following)
-
-
-def _line(texts: Sequence[str], index: int, hidden: frozenset[int], slide: int | None) -> Line:
-    text = texts[index].lstrip("\f")
-    number = index + 1
-    if index in hidden:
-        return Line(number=number, text=text, slide=slide, kind="hidden")
-    if not text.strip():
-        return Line(number=number, text=text, slide=slide, kind="blank")
-    if len(text) > _LONGEST_LINE:
-        return Line(number=number, text=text, slide=slide, kind="text")
-    if (
-        _RULE.match(text)
-        or text.lstrip().startswith(("```", "~~~"))
-        or ("|" in text and _DELIMITER.match(text))
-    ):
-        return Line(number=number, text=text, slide=slide, kind="mark")
-    if heading := _heading(texts, index, hidden):
-        level, title = heading
-        return Line(number=number, text=text, slide=slide, kind="heading", title=title, level=level)
-    if _is_row(texts, index):
-        return Line(number=number, text=text, slide=slide, kind="row")
-    if item := _ITEM.match(text):
-        return Line(number=number, text=text, slide=slide, kind="item", start=item.end())
-    quote = _QUOTE.match(text)
-    return Line(number=number, text=text, slide=slide, kind="text", start=quote.end() if quote else 0)
-
-
-def _is_row(texts: Sequence[str], index: int) -> bool:
-    text = texts[index].strip()
-    if text.startswith("|") and text.count("|") > 1:
-        return True
-    neighbours = (texts[i] for i in (index - 1, index + 1) if 0 <= i < len(texts))
-    return "|" in text and any("|" in near and (_DELIMITER.match(near) or "|" in near) for near in neighbours)
-
-
-def _heading(texts: Sequence[str], index: int, hidden: frozenset[int]) -> tuple[int, str] | None:
-    """Level and title where the line is a heading: marked as one, or bare and standing like one."""
-    text = texts[index].lstrip("\f")
-    if label := _label(text):
-        return 0, _plain(label[1])
-    if atx := _ATX.match(text):
-        return (len(atx[1]), _plain(atx[2])) if _plain(atx[2]) else None
-    if index + 1 < len(texts) and _underlines(texts, index + 1):
-        return (1 if texts[index + 1].strip()[0] == "=" else 2), _plain(text)
-    if text.lstrip().startswith(("|", ">")):
-        return None
-    if (bold := _BOLD.match(text)) and bold[1][-1] not in ".!?":
-        return 5, _plain(bold[1])
-    opens = (
-        index == 0
-        or index - 1 in hidden
-        or not texts[index - 1].strip()
-        or bool(_RULE.match(texts[index - 1]))
-    )
-    if opens and _is_capitals(text):
-        return 3, _plain(text)
-    numbered = _NUMBERED.match(text)
-    if numbered and index + 1 < len(texts) and _NUMBERED.match(texts[index + 1]):
-        return None  # a list
-    if not numbered and _ITEM.match(text):
-        return None
-    title = _plain(text)
-    if opens and is_question(title) and topics_of_title(title):
-        return 4, title
-    return (4, title) if (opens or text.rstrip().endswith(":")) and topics_of_label(title) else None
-
-
-def _is_capitals(text: str) -> bool:
-    title = _plain(text)
-    letters = [character for character in title if character.isalpha()]
-    return (
-        len(letters) >= 3
-        and all(character.isupper() for character in letters if character.lower() != character.upper())
-        and not any(character.isdigit() for character in title)
-        and len(title.split()) <= 8
-        and title[-1] not in ".,;"
-        and not (_ITEM.match(text) and not _NUMBERED.match(text))
-    )
-
-
-def _plain(title: str) -> str:
-    """A heading without numbering, pictures and emphasis."""
-    title = re.sub(r"\*\*|__|`", "", title).strip()
-    title = re.sub(r"^(?:\d{1,2}(?:[.)]|\s*[-\u2013\u2014:])\s*|[IVX]{1,4}[.)]\s+)", "", title)
-    return re.sub(r"^[^\w\u20ac$\u00a3\"'(]+|[\s:*_]+$", "", title)
+def _end_of_front_matter(lines: Sequence[str]) -> int:
+    """The first line after the settings that some programs for slides keep at the top; 0 where there are none."""
+    if not lines or lines[0].strip() != "---":
+        return 0
+    end = next((i for i in range(1, min(len(lines), 40)) if lines[i].strip() == "---"), 0)
+    return end + 1 if end and all(_SETTING.match(line) for line in lines[1:end]) else 0
