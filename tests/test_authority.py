@@ -18,6 +18,7 @@ from llmdo.policy.authority import (
     Rule,
     base_rules,
     decide,
+    never_runs,
     scope_contains,
     scopes_meet,
 )
@@ -26,7 +27,7 @@ from llmdo.policy.composition import Base, Layer, authority_of
 PATHS = ["a", "a/b", "a/b/c", "b", "ab", "a/bc"]
 scopes = st.sampled_from([None, "**", *PATHS, *(f"{path}/**" for path in PATHS)])
 exact_paths = st.sampled_from([*PATHS, "c", "a/c", "b/c/d"])
-names = st.sampled_from([*VOCABULARY, "fs", "proc", "net", "x", "x.t", "x.t.any", "x.tt.any"])
+names = st.sampled_from([*VOCABULARY, "agent", "fs", "proc", "net", "x", "x.t", "x.t.any", "x.tt.any"])
 leaves = st.sampled_from([*VOCABULARY, "x.t.any", "x.tt.any"])
 patterns = st.builds(Capability, names, scopes)
 raised = st.builds(Capability, leaves, scopes)
@@ -179,9 +180,9 @@ def test_a_scoped_rule_does_not_withdraw_a_built_in_question() -> None:
 
 def test_reserved_names_lie_inside_a_ceiling_only_by_full_name() -> None:
     for name in ("fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"):
-        one = Capability(name, "a")
-        assert not Ceiling((Capability("fs"), Capability("proc.exec")), "test").admits(one)
-        assert Ceiling((Capability(name),), "test").admits(one)
+        for raised in (Capability(name, "a"), Capability(f"{name}.below", "a")):
+            assert not Ceiling((Capability("fs"), Capability("proc.exec")), "test").admits(raised)
+            assert Ceiling((Capability(name),), "test").admits(raised)
 
 
 def test_delegation_and_the_marker_need_no_place_in_a_ceiling() -> None:
@@ -192,10 +193,11 @@ def test_delegation_and_the_marker_need_no_place_in_a_ceiling() -> None:
 
 def test_a_question_about_a_protected_file_is_for_a_terminal_only() -> None:
     authority = Authority(base_rules([Rule(Capability("fs.write"), "allowed", "llmdo.toml")]))
-    calls = [Capability("fs.write", "llmdo.toml"), Capability("fs.write.protected", "llmdo.toml")]
-    verdict = decide(calls, calls, authority)
-    assert verdict.decision == "needs_approval"
-    assert verdict.terminal_only
+    for name in ("fs.write.protected", "fs.write.protected.below"):
+        calls = [Capability("fs.write", "llmdo.toml"), Capability(name, "llmdo.toml")]
+        verdict = decide(calls, calls, authority)
+        assert verdict.decision == "needs_approval"
+        assert verdict.terminal_only
 
 
 def test_every_built_in_rule_names_a_capability_of_the_vocabulary() -> None:
@@ -243,3 +245,63 @@ def test_the_rules_of_a_worker_end_at_its_own_calls_and_its_ceiling_does_not(
     if above.ceiling is not None and not all(map(above.ceiling.admits, calls)):
         assert decide(calls, ANYTHING, below).decision == "blocked"
     assert set(below.layers) == {*entry.rules, *own.rules, *base.tightening}
+
+
+FILES = [*PATHS, *(f"{path}/new" for path in PATHS), "new"]
+NAMES = ["agent", "agent.delegate", "fs", "fs.write", "fs.write.protected"]
+EVERYTHING = [Capability(name, path) for name in [*NAMES, "fs.new", "fs.write.new"] for path in FILES]
+"""Something of every kind that a call can raise: of what the rules below name, and of what they do not."""
+related = st.builds(Capability, st.sampled_from(NAMES), scopes)
+related_rules = st.lists(st.builds(Rule, related, decisions, st.just("test")), max_size=5).map(tuple)
+tight = st.builds(
+    Authority,
+    base=related_rules,
+    default=st.just("blocked") | decisions,
+    layers=related_rules,
+    ceilings=st.lists(
+        st.builds(Ceiling, st.lists(related, max_size=4).map(tuple), st.just("test")), max_size=1
+    ).map(tuple),
+)
+
+
+@given(st.lists(patterns, min_size=1, max_size=4), authorities)
+def test_a_tool_is_hidden_where_what_every_call_of_it_raises_is_blocked(declared, authority) -> None:
+    assert never_runs(declared, authority) == (decide(declared, declared, authority).decision == "blocked")
+
+
+@given(st.lists(related, max_size=4), st.data(), tight)
+def test_a_tool_that_narrows_its_calls_is_hidden_exactly_where_all_of_them_are_blocked(
+    declared, data, authority
+) -> None:
+    group = st.lists(st.sampled_from(declared), min_size=1, max_size=3) if declared else st.nothing()
+    least = data.draw(st.lists(group, max_size=2) if declared else st.just([]))
+    mildest = [[one for one in EVERYTHING if any(most.contains(one) for most in group)] for group in least]
+    runs = [
+        next((one for one in group if decide([one], declared, authority).decision != "blocked"), None)
+        for group in mildest
+    ]
+    hidden = never_runs(declared, authority, least)
+    assert hidden == (None in runs)
+    if not hidden:  # the call that raises no more than it must is let through, or asked about
+        call = [one for one in runs if one is not None]
+        assert decide(call, declared, authority).decision != "blocked"
+
+
+@given(st.lists(related, min_size=1, max_size=3), st.lists(related, min_size=1, max_size=3), tight)
+def test_whatever_a_hidden_tool_raises_is_blocked(declared, calls, authority) -> None:
+    if never_runs(declared, authority, [declared]):
+        assert decide(calls, declared, authority).decision == "blocked"
+
+
+def test_a_tool_stays_in_sight_as_long_as_something_is_left_of_it() -> None:
+    write, everything = Capability("fs.write"), [[Capability("fs.write")]]
+
+    def hidden(*rules: tuple[str, str], default: str = "allowed") -> bool:
+        base = tuple(Rule(Capability.parse(text), decision, "test") for text, decision in rules)
+        return never_runs([write], Authority(base=base, default=default), everything)
+
+    for path in PATHS:
+        assert not hidden((f"fs.write:{path}", "blocked"), (f"fs.write:{path}/**", "blocked"))
+        assert not hidden((f"fs.write:{path}", "needs_approval"), default="blocked")
+    assert hidden(("fs.write:**", "blocked"))
+    assert hidden(("fs.write:a/**", "allowed"), ("fs.write:a/**", "blocked"), default="blocked")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from llmdo.diff.difference import RowChange
 from llmdo.graph import inventory
 from llmdo.policy.authority import (
-    ONLY_BY_FULL_NAME,
     STRICTNESS,
     Capability,
     gravity,
@@ -54,8 +53,7 @@ def acceptance_of(
     for one in acceptances:
         if one.capability is None or one.entry not in (None, entry) or (one.gated and not gated):
             continue
-        full = capability.name not in ONLY_BY_FULL_NAME or one.capability.name == capability.name
-        if full and one.capability.contains(capability):
+        if one.capability.grants(capability):
             return one
     return None
 

@@ -47,6 +47,19 @@ def tools(name: str, config: Mapping[str, object], shell: ShellSettings = _NO_SH
     return {tool.name: tool for tool in offered if tool.capabilities}
 
 
+def raised_always(name: str, tool: Tool) -> list[list[Capability]]:
+    """Groups of what a tool of the built-in toolset `name` declares: every call raises something within each.
+
+    There are none for the tools of other toolsets, whose calls may raise nothing.
+    """
+    if name == "shell":  # a command that is refused raises nothing, and nothing runs
+        return [[one for one in tool.capabilities if one.name.startswith("proc.")]]
+    if name == "filesystem":
+        names = {one.name for one in tool.capabilities if not one.name.endswith(".protected")}
+        return [[one for one in tool.capabilities if one.name == each] for each in sorted(names)]
+    return []
+
+
 def _filesystem(config: Mapping[str, object]) -> tuple[Tool, ...]:
     """It reads where `read` says, everywhere without it, writes where `write` says, and edits where both do."""
     read = cast("Iterable[str]", config.get("read", ("**",)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base.values import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.syntax.document import Place
 
@@ -55,7 +55,7 @@ UNDECLARED = "capability.undeclared"
 ONLY_BY_FULL_NAME = frozenset(
     {"fs.read.protected", "fs.write.protected", "proc.exec.unlisted", "proc.exec.unvouched"}
 )
-"""Inside a ceiling only where the ceiling spells out the whole name."""
+"""Inside a ceiling, with all below them, only where the ceiling spells out the whole name."""
 
 OUTSIDE_CEILINGS = frozenset({"agent.delegate", "data.untrusted"})
 """Never cut off by a ceiling: the callee has its own, and a marker does nothing."""
@@ -118,6 +118,11 @@ class Capability:
     def contains(self, other: Capability) -> bool:
         """Whether every call that raises `other` falls under this."""
         return self.covers_name(other.name) and scope_contains(self.scope, other.scope)
+
+    def grants(self, raised: Capability) -> bool:
+        """Whether it contains `raised` as ceilings, approvals and acceptances do, some only by their full name."""
+        guarded = [name for name in raised.names if name in ONLY_BY_FULL_NAME]
+        return self.contains(raised) and all(Capability(name).covers_name(self.name) for name in guarded)
 
     def touches(self, other: Capability) -> bool:
         """Whether some call that raises `other` falls under this."""
@@ -239,10 +244,7 @@ class Ceiling:
         """Whether all that `raised` may be lies inside this ceiling."""
         if raised.name in OUTSIDE_CEILINGS:
             return True
-        return any(
-            most.contains(raised) and (raised.name not in ONLY_BY_FULL_NAME or most.name == raised.name)
-            for most in self.capabilities
-        )
+        return any(most.grants(raised) for most in self.capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +291,7 @@ class Verdict:
     @property
     def terminal_only(self) -> bool:
         """Whether only a person at a terminal may answer the question that this verdict asks."""
-        return any(reason.capability.name in TERMINAL_ONLY for reason in self.reasons)
+        return any(not TERMINAL_ONLY.isdisjoint(reason.capability.names) for reason in self.reasons)
 
 
 def decide(raised: Iterable[Capability], declared: Iterable[Capability], authority: Authority) -> Verdict:
@@ -307,6 +309,46 @@ def decide(raised: Iterable[Capability], declared: Iterable[Capability], authori
     made = [reason for reason in reasons if reason.decision == decision]
     # What a worker's own rule repeats of the rules for all is one reason.
     return Verdict(decision, tuple(sorted(dict.fromkeys(made), key=_order) if len(made) > 1 else made))
+
+
+def never_runs(
+    declared: Sequence[Capability], authority: Authority, least: Iterable[Sequence[Capability]] | None = None
+) -> bool:
+    """Whether every call of a tool that declared `declared` is blocked, so that no model needs to see it.
+
+    A call raises all that is declared. That of a tool which narrows it raises what it likes of that, and something
+    within each group of `least` where that is given: of such a tool that may raise nothing, there is no group.
+    """
+    if least is None:
+        return decide(declared, declared, authority).decision == "blocked"
+    return any(
+        all(decide([one], declared, authority).decision == "blocked" for one in _mildest(group, authority))
+        for group in least
+    )
+
+
+def _mildest(group: Iterable[Capability], authority: Authority) -> Iterator[Capability]:
+    """Capabilities within `group`, by which all within it are blocked if these are.
+
+    What is raised with a smaller scope is never judged more strictly. So it suffices to look at every path that
+    somebody wrote, and in every folder at one that nobody did; and likewise at every name.
+    """
+    ceilings = [most for ceiling in authority.ceilings for most in ceiling.capabilities]
+    written = {*ceilings, *(rule.capability for rule in (*authority.base, *authority.layers))}
+    for most in group:
+        related = [one for one in written if most.covers_name(one.name) or one.covers_name(most.name)]
+        names = {
+            one for one in (*OUTSIDE_CEILINGS, *(each.name for each in related)) if most.covers_name(one)
+        }
+        scopes = {one.scope for one in related if scope_contains(most.scope, one.scope)}
+        for name in {most.name, *names}:
+            yield from (Capability(name, _unnamed(scope)) for scope in {most.scope, *scopes})
+
+
+def _unnamed(scope: str | None) -> str:
+    """A path within `scope` that nobody wrote; the path itself where it is one."""
+    folder = "**" if scope is None else scope
+    return folder.removesuffix("**") + "\0" if folder.endswith("**") else folder
 
 
 def _order(reason: Reason) -> tuple[str, bool, str, str]:

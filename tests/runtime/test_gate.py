@@ -203,6 +203,15 @@ def test_a_file_that_code_asks_for_meets_the_gate(tmp_path: Path) -> None:
     assert "`load_attachment` is blocked" in (outcome.output or "")
 
 
+def test_a_tool_is_hidden_where_one_of_the_things_that_it_always_does_is_blocked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    script(tmp_path, main=[[("edit_file", {"path": "a.txt", "old": "x", "new": "y"})], "{results}"])
+    made = graph(worker("main", use("filesystem", write=["**"])), approvals={"fs.write": "blocked"})
+    outcome = go(made, tmp_path)
+    assert "Unknown tool name" in (outcome.output or "")
+    assert "read_file" in (outcome.output or "")
+
+
 def test_a_tool_without_a_locked_declaration_is_hidden(tmp_path: Path) -> None:
     script(tmp_path, main=["{tools}"])
     outcome = go(graph(worker("main", "calc"), CALC, approvals={"x.calc": "allowed"}), tmp_path)

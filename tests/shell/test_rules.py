@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmdo.graph import builtin
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell import ShellRule, ShellSettings, Vouching, parse_rules
 from llmdo.policy.shell.presets import PRESETS
@@ -306,6 +307,16 @@ def test_whatever_a_command_raises_was_declared(
     for isolated in {"auto": (True, False), "require": (True,), "off": (False,)}[mode]:
         for one in vouching.raised(command, scope_in_text, isolated=isolated):
             assert any(most.contains(one) for most in declared)
+
+
+@given(COMMANDS, CONFIGS, st.booleans())
+def test_every_command_raises_that_it_is_one(
+    command: list[str], config: dict[str, object], isolated: bool
+) -> None:
+    shell = builtin.tools("shell", config, SETTINGS)["shell"]
+    raised = Vouching.of(SETTINGS, config).raised(command, scope_in_text, isolated=isolated)
+    for group in builtin.raised_always("shell", shell):
+        assert any(most.contains(one) for most in group for one in raised)
 
 
 @pytest.mark.parametrize("rule", [{"positional": "paths"}, {"reads": "workspace"}])

@@ -443,19 +443,20 @@ def test_a_listing_that_was_decided_on_shows_what_is_in_a_folder_of_secrets(make
     assert say(make({}), "list_files", path=".git") == ".git/refs/main"
 
 
-@given(
-    st.sampled_from(["read_file", "edit_file", "list_files", "write_file"]),
-    st.lists(st.sampled_from(["in", "a", ".env", ".git", "x.pem"]), min_size=1, max_size=3).map("/".join),
-    st.sampled_from(
-        [
-            {"write": ["**"]},
-            {"read": ["in/**"], "write": ["in/a"]},
-            {"read": [".git/**", "in/a"]},
-            {"read": ["a"]},
-            {"read": [".env"], "write": [".env"]},
-        ]
-    ),
+NAMES = st.sampled_from(["read_file", "edit_file", "list_files", "write_file"])
+DEEP = st.lists(st.sampled_from(["in", "a", ".env", ".git", "x.pem"]), min_size=1, max_size=3).map("/".join)
+CONFIGS = st.sampled_from(
+    [
+        {"write": ["**"]},
+        {"read": ["in/**"], "write": ["in/a"]},
+        {"read": [".git/**", "in/a"]},
+        {"read": ["a"]},
+        {"read": [".env"], "write": [".env"]},
+    ]
 )
+
+
+@given(NAMES, DEEP, CONFIGS)
 def test_a_call_within_its_scopes_raises_only_what_is_declared(name, path, config):
     toolset = FilesystemToolset(None, config, PathMap.of({}))
     tool = builtin.tools("filesystem", config).get(name)
@@ -464,3 +465,15 @@ def test_a_call_within_its_scopes_raises_only_what_is_declared(name, path, confi
     for one in toolset.get_capabilities(name, {"path": path}, None, {}):
         inside = any(scope_contains(most.scope, one.scope) for most in tool.capabilities)
         assert not inside or any(most.contains(one) for most in tool.capabilities)
+
+
+@given(NAMES, DEEP, CONFIGS)
+def test_a_call_raises_something_of_each_group_that_its_tool_always_raises(name, path, config):
+    toolset = FilesystemToolset(None, config, PathMap.of({}))
+    tool = builtin.tools("filesystem", config).get(name)
+    if tool is None:
+        return
+    calls = toolset.get_capabilities(name, {"path": path}, None, {})
+    if all(any(most.contains(one) for most in tool.capabilities) for one in calls):
+        for group in builtin.raised_always("filesystem", tool):
+            assert any(most.contains(one) for most in group for one in calls)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.diagnostic import LlmdoError, joined
-from llmdo.policy.authority import ONLY_BY_FULL_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,18 +108,13 @@ class ApproveSome:
     async def ask(self, question: Question) -> Answer:
         """A yes that names the flags which gave it, or what `otherwise` says."""
         asking = question.asking
-        if question.terminal_only or question.by_tool or not asking or not all(map(self._covers, asking)):
+        if question.terminal_only or question.by_tool or not asking or not all(map(self._grants, asking)):
             return await self.otherwise.ask(question)
-        covering = [one for one in self.capabilities if any(_covers(one, need) for need in asking)]
-        return Answer(allowed=True, by=" ".join(f"--approve {one}" for one in covering))
+        granting = [given for given in self.capabilities if any(map(given.grants, asking))]
+        return Answer(allowed=True, by=" ".join(f"--approve {given}" for given in granting))
 
-    def _covers(self, need: Capability) -> bool:
-        return any(_covers(one, need) for one in self.capabilities)
-
-
-def _covers(given: Capability, need: Capability) -> bool:
-    """Whether `--approve` of one answers for the other: as in a ceiling, some only by their full name."""
-    return given.contains(need) and (need.name not in ONLY_BY_FULL_NAME or given.name == need.name)
+    def _grants(self, need: Capability) -> bool:
+        return any(given.grants(need) for given in self.capabilities)
 
 
 def approves_all(approver: Approver | None) -> bool:

@@ -11,7 +11,7 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.inventory import tools_of
-from llmdo.policy.authority import decide
+from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.call import Call, Refused
 from llmdo.runtime.gate.decisions import judge
 from llmdo.toolsets.adoption import tools_in
@@ -35,7 +35,7 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[An
     found: list[NativeTool[Any]] = []
     for tool in _tools(config.graph, frame.worker):
         declared = tool.capabilities
-        if decide(declared, declared, frame.authority).decision == "blocked":
+        if never_runs(declared, frame.authority):
             continue
         call = Call(
             path=f"{frame.path}/{tool.name}",

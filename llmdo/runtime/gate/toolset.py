@@ -13,8 +13,7 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.inventory import DELEGATE
-from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability, decide, scopes_meet
-from llmdo.policy.secret_files import PROTECTED_READ
+from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
@@ -28,7 +27,7 @@ from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import CrashError
     from llmdo.graph.resolved import Tool, Use
     from llmdo.journal.entries import Kind
-    from llmdo.policy.authority import Authority
+    from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Permit
@@ -72,16 +71,16 @@ class Gate(WrapperToolset[Any]):
         self._open = frozenset(
             name
             for name, tool in self.tools.items()
-            if not _hopeless(tool, self.frame.authority, self._least(tool))
+            if not never_runs(tool.capabilities, self.frame.authority, self._least(tool))
         )
 
-    def _least(self, tool: Tool) -> tuple[Capability, ...] | None:
+    def _least(self, tool: Tool) -> Sequence[Sequence[Capability]] | None:
+        """The groups of capabilities of each of which every call raises one, as `never_runs` takes them."""
+        if not tool.hook:
+            return None
         if self.use.name in self.config.graph.workers:
-            return (DELEGATE,)
-        if self.use.name in builtin.NAMES:
-            # A read of a secret is never all that a call raises.
-            return tuple(one for one in tool.capabilities if one.name != PROTECTED_READ)
-        return None
+            return [[DELEGATE]]
+        return builtin.raised_always(self.use.name, tool)
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """The tools that are declared and not blocked whatever the call.
@@ -234,33 +233,3 @@ class Gate(WrapperToolset[Any]):
     def _ends(self) -> Kind:
         """The kind of the entry that says how a call ended."""
         return "return" if self.use.name in self.config.graph.workers else "finished"
-
-
-def _hopeless(tool: Tool, authority: Authority, least: tuple[Capability, ...] | None) -> bool:
-    """Whether every call of `tool` is blocked.
-
-    Every call raises something within one of `least`; None says that its hook may raise nothing at all.
-    """
-    if not tool.hook:
-        return decide(tool.capabilities, tool.capabilities, authority).decision == "blocked"
-    return bool(least) and all(_surely_blocked(one, authority) for one in least or ())
-
-
-def _surely_blocked(declared: Capability, authority: Authority) -> bool:
-    """Whether a call is blocked for anything that it raises within `declared`."""
-    rules = (*authority.base, *authority.layers)
-    if any(rule.decision == "blocked" and rule.capability.contains(declared) for rule in rules):
-        return True
-    if authority.default == "blocked" and not any(
-        _share(rule.capability, declared) for rule in authority.base
-    ):
-        return True
-    return not any(declared.covers_name(name) for name in OUTSIDE_CEILINGS) and any(
-        not any(_share(most, declared) for most in ceiling.capabilities) for ceiling in authority.ceilings
-    )
-
-
-def _share(one: Capability, other: Capability) -> bool:
-    """Whether something can be raised that lies in both."""
-    related = one.covers_name(other.name) or other.covers_name(one.name)
-    return related and scopes_meet(one.scope, other.scope)
