@@ -75,11 +75,12 @@ def _dispatch(words: Sequence[str]) -> int:
 
             return history.list_as_asked(asked_runs)
     elif words[:1] == ["check"]:
+        from llmdo.base.colour import has_colour
         from llmdo.cli import quick
 
         found = quick.options(words[1:])
         if found is not None:
-            colour = quick.has_colour(sys.stdout, os.environ)
+            colour = has_colour(sys.stdout, os.environ)
             if known := quick.remembered(found, os.environ, colour=colour):
                 sys.stdout.write(known[1])
                 return known[0]

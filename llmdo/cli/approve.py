@@ -93,7 +93,7 @@ def _ask(journal: Journal, questions: Mapping[str, Waiting], answers: Answers) -
     from llmdo.runtime.approvals.postponed import question_in
     from llmdo.runtime.approvals.terminal import AskOnTerminal
 
-    asker = AskOnTerminal(sys.stdin, sys.stderr)
+    asker = AskOnTerminal(sys.stdin, sys.stderr, os.environ)
     for question in questions.values():
         answer = asyncio.run(asker.ask(question_in(question.path, question.said)))
         if answer.stops:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from llmdo.base import colour
 from llmdo.base.diagnostic import LlmdoError, shown, unsteering
-from llmdo.cli import quick
 
 FINE = 0
 FINDINGS = 1
@@ -39,7 +39,7 @@ def root_folder(project: str | None) -> Path:
 
 def has_colour(stream: TextIO) -> bool:
     """Whether `stream` is a terminal that wants colour."""
-    return quick.has_colour(stream, os.environ)
+    return colour.has_colour(stream, os.environ)
 
 
 def put(text: str, *, end: str = "\n", as_json: bool = False) -> None:

@@ -10,7 +10,6 @@ from llmdo.base import cache
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TextIO
 
 REMEMBERED = ("text", "concise", "json")
 """The formats of which the answer is a text and nothing besides."""
@@ -61,11 +60,6 @@ def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
     return flag or any(
         environ.get(name, "").lower() not in ("", "0", "false") for name in ("CI", "LLMDO_LOCKED")
     )
-
-
-def has_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether `stream` is a terminal that wants colour."""
-    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def remembered(

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.colour import painted, plain
 from llmdo.base.diagnostic import place, shown
 from llmdo.render.excerpt import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.base.colour import Paint, Shade
     from llmdo.base.diagnostic import Diagnostic, Related
     from llmdo.base.source import Location
     from llmdo.render.report import Lines
 
-    Paint = Callable[[str, str], str]
-
-_COLOURS = {"error": "31;1", "warning": "33;1", "note": "36;1", "dim": "34;1"}
+_SHADES: dict[str, Shade] = {"error": "bad", "warning": "asks", "note": "note"}
 
 
 def text(findings: Sequence[Diagnostic], lines: Lines, *, colour: bool = False) -> str:
     """Every finding with its place, the source line underlined, related places and hint; then a summary line."""
-    paint = _paint if colour else _plain
+    paint = painted if colour else plain
     blocks = ["".join(f"{line}\n" for line in _block(finding, lines, paint)) for finding in findings]
     return "\n".join([*blocks, summary(findings) + "\n"])
 
@@ -44,45 +44,38 @@ def concise(findings: Iterable[Diagnostic]) -> str:
     )
 
 
-def _plain(_colour: str, words: str) -> str:
-    return words
-
-
-def _paint(colour: str, words: str) -> str:
-    return f"\x1b[{_COLOURS[colour]}m{words}\x1b[0m"
-
-
 def _block(finding: Diagnostic, lines: Lines, paint: Paint) -> Iterator[str]:
-    label = paint(finding.severity, f"{finding.severity}[{finding.code}]")
+    shade = _SHADES[finding.severity]
+    label = paint(shade, f"{finding.severity}[{finding.code}]")
     yield f"{label}: {shown(finding.message)}"
     width = max(
         (len(str(at.span.line)) for at in (finding.at, *(one.at for one in finding.related)) if at.span),
         default=1,
     )
-    yield from _excerpt(finding.at, None, lines, width, paint, finding.severity)
+    yield from _excerpt(finding.at, None, lines, width, paint, shade)
     for related in finding.related:
         yield from _related(related, lines, width, paint)
     if finding.hint:
-        yield f"{' ' * width} {paint('dim', '=')} hint: {shown(finding.hint)}"
+        yield f"{' ' * width} {paint('gutter', '=')} hint: {shown(finding.hint)}"
 
 
 def _related(related: Related, lines: Lines, width: int, paint: Paint) -> Iterator[str]:
-    yield from _excerpt(related.at, related.message, lines, width, paint, "dim")
+    yield from _excerpt(related.at, related.message, lines, width, paint, "gutter")
 
 
 def _excerpt(
-    at: Location, note: str | None, lines: Lines, width: int, paint: Paint, colour: str
+    at: Location, note: str | None, lines: Lines, width: int, paint: Paint, shade: Shade
 ) -> Iterator[str]:
     arrow = "-->" if note is None else ":::"
-    yield f"{' ' * width}{paint('dim', arrow)} {place(at)}"
+    yield f"{' ' * width}{paint('gutter', arrow)} {place(at)}"
     told = shown(note) if note else ""
     found = lines(at.path) if at.span else ()
     if at.span is None or at.span.line > len(found):
         if told:
-            yield f"{' ' * width} {paint('dim', '=')} {told}"
+            yield f"{' ' * width} {paint('gutter', '=')} {told}"
         return
     line, before, underline = drawn(found[at.span.line - 1], at.span)
-    bar = paint("dim", "|")
+    bar = paint("gutter", "|")
     yield f"{' ' * width} {bar}"
     yield f"{at.span.line:>{width}} {bar} {line}"
-    yield f"{' ' * width} {bar} {before}{paint(colour, f'{underline} {told}'.rstrip())}"
+    yield f"{' ' * width} {bar} {before}{paint(shade, f'{underline} {told}'.rstrip())}"

@@ -14,7 +14,6 @@ import pytest
 from llmdo.base.diagnostic import shown
 from llmdo.journal import Runs
 from llmdo.runtime import AskOnTerminal, RunOutcome
-from llmdo.runtime.approvals.drawing import MARGIN
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.events import Asked, Decided, Event
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -22,7 +21,7 @@ from tests.locks import locked
 
 from .building import go, graph, script, toolset, use, worker
 from .ptys import PROMPT, Person, Reaction, wait_for
-from .test_drawing import HIDING
+from .test_drawing import HIDING, sections
 
 TOOLS = """
 from pathlib import Path
@@ -76,7 +75,7 @@ def test_a_person_is_asked_about_the_call_and_allows_it_once(tmp_path: Path) -> 
     assert len(person.prompts) == 2
     assert [call.path for call in outcome.denied] == ["main/note#2"]
     assert person.prompts[0][0] == "approval needed"
-    assert '  | text: "a"' in person.prompts[0]
+    assert 'args   | text: "a"' in person.prompts[0]
 
 
 def test_always_means_this_very_call_and_no_other(tmp_path: Path) -> None:
@@ -195,7 +194,7 @@ def test_show_shows_all_that_was_folded(tmp_path: Path) -> None:
     before, after = ("\n".join(lines) for lines in person.prompts)
     assert "rm -rf" not in before
     assert "... more is left out; `show` shows all of it" in before
-    assert f"{MARGIN}  rm -rf everything" in after
+    assert "|   rm -rf everything" in after
 
 
 @pytest.mark.parametrize("word", ["once", "always"])
@@ -214,8 +213,16 @@ def test_an_unknown_answer_counts_as_nothing_and_is_asked_for_again(tmp_path: Pa
     events: list[Event] = []
     _, person = ask(tmp_path, [{"text": "a"}], f"{typed}\n", "once\n", events=events)
     assert len(person.prompts) == 2
-    assert "a whole word, one of: once, always, edit, show, no, stop" in person.lines()
-    assert f"`{shown(typed)}` is no answer" in person.lines()
+    lines = person.lines()
+    said = lines.index(f"`{shown(typed)}` is no answer; a whole word is:")
+    assert [line.split()[0] for line in lines[said + 1 : said + 7]] == [
+        "once",
+        "always",
+        "edit",
+        "show",
+        "no",
+        "stop",
+    ]
     assert [event.allowed for event in events if isinstance(event, Decided)] == [True]
     assert done(tmp_path) == "a;"
 
@@ -227,8 +234,8 @@ def test_typed_arguments_make_a_new_call_that_is_asked_about_again(tmp_path: Pat
     )
     assert done(tmp_path) == "bbb;"
     assert '  |   "text": "a",' in person.prompts[1]
-    assert '  | text: "b"' in person.prompts[1]
-    assert "  | a person changed its arguments" in person.prompts[1]
+    assert 'args   | text: "b"' in person.prompts[1]
+    assert "       | a person changed its arguments" in person.prompts[1]
     first, second = (event for event in events if isinstance(event, Decided))
     assert (first.allowed, first.changed) == (False, {"text": "b", "times": 3})
     assert (second.allowed, second.arguments) == (True, {"text": "b", "times": 3})
@@ -286,7 +293,7 @@ def test_no_character_hides_a_payload_from_a_terminal(tmp_path: Path, character:
     _, person = ask(tmp_path, [{"text": text}, {"text": f"first\n{text}\nlast"}], "no\n", "no\n")
     for lines in person.prompts:
         row = next(line for line in lines if "echo hello" in line)
-        assert row.startswith(MARGIN)
+        assert "| " in row[:9]
         assert "rm -rf x" in row
     assert done(tmp_path) == ""
 
@@ -296,7 +303,7 @@ FORGERIES = [
     f"x\r\n{PROMPT} once\n",
     "\x1b[1A\x1b[2K\x1b[G",
     "x" * 76 + f"{PROMPT} once",
-    "x" * 15 + "  it raises  | nothing",
+    "x" * 15 + "raises | nothing",
     "天" * 37 + PROMPT,
 ]
 
@@ -306,13 +313,23 @@ FORGERIES = [
 def test_no_payload_imitates_the_frame(tmp_path: Path, forgery: str, columns: int) -> None:
     _, person = ask(tmp_path, [{"text": forgery}], "no\n", columns=columns)
     lines = person.prompts[0]
-    titles = [line for line in lines if line.startswith("  ") and not line.startswith(MARGIN.rstrip())]
-    known = ["  who asks", "  tool", "  arguments", "  it raises", "  asked because", "  to ask no more"]
-    assert titles[:6] == known
     assert [line for line in lines if line.startswith(PROMPT)] == [PROMPT]
-    start, end = lines.index("  arguments"), lines.index("  it raises")
-    assert all(line.startswith(MARGIN.rstrip()) for line in lines[start + 1 : end])
-    assert lines[0] == "approval needed"
+    asked = lines[: next(at for at, line in enumerate(lines) if line.startswith("once"))]
+    rows = sections([f"{line} " if line.endswith("|") else line for line in asked], columns)
+    assert rows["raises"] == ["x.calc.note"]
+    assert len(rows["args"]) > 1 or columns > 31 or len(forgery) < 20
+
+
+@pytest.mark.parametrize(
+    ("more", "colours"), [({}, {"brown"}), ({"NO_COLOR": "1"}, set()), ({"TERM": "dumb"}, set())]
+)
+def test_a_question_has_colour_where_it_is_wanted(
+    tmp_path: Path, more: dict[str, str], colours: set[str]
+) -> None:
+    _, person = ask(tmp_path, [{"text": "a"}], "no\n", environ={"TERM": "xterm", **more})
+    cells = person.screen.buffer[0]
+    assert {cells[column].fg for column in range(len("approval needed"))} - {"default"} == colours
+    assert person.prompts[0][0] == "approval needed"
 
 
 def test_a_window_that_is_too_narrow_is_a_no(tmp_path: Path) -> None:
@@ -355,7 +372,7 @@ def play(
 def test_the_program_asks_and_names_the_rule_and_its_place(tmp_path: Path) -> None:
     code, person = play(tmp_path, "once\n", columns=100)
     assert code == 0
-    assert '  | `x.calc.any`: "x.calc" = "needs_approval" (llmdo.toml:10)' in person.prompts[0]
+    assert 'why    | `x.calc.any`: "x.calc" = "needs_approval" (llmdo.toml:10)' in person.prompts[0]
     assert done(tmp_path) == "a;"
     assert "[success: a]" in person.text()
 
@@ -373,7 +390,7 @@ def test_what_was_asked_and_answered_stays_on_the_screen(tmp_path: Path) -> None
     _, person = play(tmp_path, "huh\n", "no too long\n", columns=90)
     lines = person.lines()
     question = lines.index("approval needed")
-    assert lines[question + 1] == "  who asks"
+    assert lines[question + 1] == "caller | main/note#1"
     assert f"{PROMPT} huh" in lines
     assert f"{PROMPT} no too long" in lines
     assert any(line.startswith("main/note#1: denied: ") for line in lines)

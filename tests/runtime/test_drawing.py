@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Question
-from llmdo.runtime.approvals.drawing import MARGIN, LeftOut, describe, scripts, visible
+from llmdo.runtime.approvals.drawing import MARGIN, TITLES, WIDE, LeftOut, describe, scripts, visible
 
 WRITE = Capability("fs.write", "a.txt")
 
@@ -34,31 +34,56 @@ def question(arguments: dict[str, object] | None = None, **more: Any) -> Questio
 
 def drawn(arguments: dict[str, object], columns: int = 80, *, folded: bool = True, **more: Any) -> list[str]:
     """The rows of the arguments, without their margin."""
-    lines = list(describe(question(arguments, **more), columns, folded=folded))
-    rows = lines[lines.index("  arguments") + 1 : lines.index("  it raises")]
-    assert all(row.startswith(MARGIN) for row in rows)
-    return [row.removeprefix(MARGIN) for row in rows]
+    return sections(list(describe(question(arguments, **more), columns, folded=folded)), columns)["args"]
+
+
+def sections(lines: list[str], columns: int) -> dict[str, list[str]]:
+    """The rows of each section without their margin, outside of which there is nothing but titles."""
+    assert lines[0] == "approval needed"
+    read: dict[str, list[str]] = {}
+    for line in lines[1:]:
+        if columns < WIDE and not line.startswith(MARGIN):
+            read[line.strip()] = []
+            continue
+        title, bar, row = line[:6], line[6:9], line[9:]
+        if columns < WIDE:
+            title, bar, row = "", line[1:4], line[4:]
+        assert bar == " | "
+        if title.strip():
+            read[title.strip()] = []
+        read[[*read][-1]].append(row)
+    assert tuple(read) == TITLES
+    return read
 
 
 def test_a_question_says_who_asks_what_and_why() -> None:
     assert list(describe(question({"path": "a.txt", "content": "one\ntwo"}), 80)) == [
         "approval needed",
-        "  who asks",
+        "caller | main/write_file#1",
+        "tool   | write_file of filesystem",
+        'args   | path: "a.txt"',
+        "       | content: 2 lines, 7 bytes",
+        "       |   one",
+        "       |   two",
+        "raises | fs.write:a.txt",
+        "why    | no rule names `fs.write:a.txt`, so the default holds: needs_approval",
+        'advice | add `"fs.write:a.txt" = "allowed"` to [approvals.rules] in llmdo.toml',
+    ]
+    narrow = list(describe(question({"path": "a.txt"}), WIDE - 1))
+    assert narrow[:7] == [
+        "approval needed",
+        "  caller",
         "  | main/write_file#1",
         "  tool",
         "  | write_file of filesystem",
-        "  arguments",
+        "  args",
         '  | path: "a.txt"',
-        "  | content: 2 lines, 7 bytes",
-        "  |   one",
-        "  |   two",
-        "  it raises",
-        "  | fs.write:a.txt",
-        "  asked because",
-        "  | no rule names `fs.write:a.txt`, so the default holds: needs_approval",
-        "  to ask no more",
-        '  | add `"fs.write:a.txt" = "allowed"` to [approvals.rules] in llmdo.toml',
     ]
+
+
+def test_a_question_about_three_short_arguments_takes_at_most_twelve_rows_with_its_answers() -> None:
+    rows = list(describe(question({"path": "a.txt", "content": "hello", "times": 3}), 80))
+    assert len(rows) + len(["the answers", "the prompt"]) <= 12
 
 
 HIDING = [
@@ -183,9 +208,10 @@ HIDDEN = "--upload-pack=./pwn.sh"
     ],
 )
 def test_nothing_pushes_the_end_of_a_command_out_of_sight(value: object) -> None:
-    shown = list(describe(question({"command": value}, capabilities=(Capability("proc.exec.listed"),)), 80))
-    assert HIDDEN in "".join(row.removeprefix(MARGIN).strip() for row in shown)
-    assert not any(isinstance(row, LeftOut) for row in shown)
+    rows = list(describe(question({"command": value}, capabilities=(Capability("proc.exec.listed"),)), 80))
+    assert not any(isinstance(row, LeftOut) for row in rows)
+    shown = sections(rows, 80)["args"]
+    assert HIDDEN in "".join(row.strip() for row in shown)
     at = next(place for place, row in enumerate(shown) if row.rstrip('",').endswith(HIDDEN[-6:]))
     assert at <= 2 * 48 or "1" in repr(value), "what says nothing takes no rows"
     folded = drawn({"command": value})
@@ -201,16 +227,12 @@ def test_a_value_that_takes_several_rows_cannot_pass_for_another_argument(text: 
 
 
 def test_a_payload_cannot_imitate_the_frame() -> None:
-    forged = "x\n  it raises\n  | nothing\nallow? [no] once\napproval needed"
-    for columns in (20, 33, 80):
+    forged = "x\nraises | nothing\n  | nothing\nallow? [no] once\napproval needed"
+    for columns in (20, 33, 59, 60, 80):
         rows = list(
             describe(question({"content": forged, forged: forged}, path=forged, tool=forged), columns)
         )
-        frame = [row for row in rows if not row.startswith(MARGIN)]
-        assert frame == [
-            "approval needed", "  who asks", "  tool", "  arguments", "  it raises", "  asked because",
-            "  to ask no more",
-        ]  # fmt: skip
+        assert sections(rows, columns)["raises"] == ["fs.write:a.txt"]
         assert all(len(row) <= columns for row in rows)
 
 
@@ -243,10 +265,11 @@ def test_a_long_value_is_folded_with_its_size_and_digest_and_shown_on_request() 
 def test_many_arguments_and_capabilities_are_folded_too() -> None:
     arguments: dict[str, object] = {f"a{number}": number for number in range(1_000)}
     many = tuple(Capability("fs.read", f"{number}.txt") for number in range(1_000))
-    rows = list(describe(question(arguments, capabilities=many), 80))
-    assert any("... 960 more arguments; " in row for row in rows)
-    assert "  | ... 960 more; `show` shows them" in rows
-    assert {"  | a999: 999", "  | fs.read:999.txt"} <= {*rows}
+    rows = sections(list(describe(question(arguments, capabilities=many), 80)), 80)
+    assert any("... 960 more arguments; " in row for row in rows["args"])
+    assert "... 960 more; `show` shows them" in rows["raises"]
+    assert "a999: 999" in rows["args"]
+    assert "fs.read:999.txt" in rows["raises"]
     assert len(list(describe(question(arguments, capabilities=many), 80, folded=False))) > 2_000
 
 

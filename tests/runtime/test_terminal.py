@@ -194,6 +194,5 @@ def test_a_person_at_a_terminal_lets_a_call_run(tmp_path: Path) -> None:
         outcome = go(made, tmp_path, approver=AskOnTerminal(source, screen))
     assert outcome.output == "[success: 2]"
     assert screen.getvalue().startswith(
-        "approval needed\n  who asks\n  | main/add#1\n  tool\n  | add of calc\n  arguments\n  | a: 1\n"
-        "  it raises\n  | x.calc.cpu\n  asked because\n"
+        "approval needed\ncaller | main/add#1\ntool   | add of calc\nargs   | a: 1\nraises | x.calc.cpu\nwhy    | "
     )

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 MARGIN = "  | "
 """Before every row of what comes from the call, so that none can pass for a row of ours."""
 
+HEADING = "approval needed"
+TITLES = ("caller", "tool", "args", "raises", "why", "advice")
+TITLED = max(map(len, TITLES))
+WIDE = 60  # columns: from here on a title stands before its first row, and takes no row of its own
 NARROWEST = 20  # columns: in a narrower terminal our own rows would break as well
 FIRST_ROWS, LAST_ROWS = 8, 4  # of one value that is folded
 FIRST_ITEMS, LAST_ITEMS = 30, 10  # of arguments, capabilities, reasons or advice
@@ -108,26 +112,32 @@ class LeftOut(str):
 def describe(question: Question, columns: int, *, folded: bool = True) -> Iterator[str]:
     """The rows that put `question` to a person: complete, or where `folded` with a `LeftOut` for what is missing.
 
-    Of what is folded, the first and the last rows are shown, and a digest of all. A command is never folded.
+    Of what is folded, the first and the last rows are shown, and a digest of all. A command is never folded. What comes
+    from the call stands to the right of a margin, in which there is nothing but a title of ours.
     """
-    room = max(columns, NARROWEST) - len(MARGIN)
+    is_wide = columns >= WIDE
+    margin = f"{'':<{TITLED}} | " if is_wide else MARGIN
+    room = max(columns, NARROWEST) - len(margin)
     runs = any(RUNS.contains(capability) for capability in question.capabilities)
     raised = [visible(str(capability)) for capability in question.capabilities] or ["nothing"]
-    sections: tuple[tuple[str, Iterable[str]], ...] = (
-        ("who asks", [visible(question.path)]),
-        ("tool", [f"{visible(question.tool)} of {visible(question.toolset)}"]),
-        ("arguments", _arguments(question, room, folded=folded and not runs)),
-        ("it raises", _several(raised, folded=folded)),
-        ("asked because", _several([visible(reason) for reason in question.reasons], folded=folded)),
-        ("to ask no more", _several([shown(advice) for advice in question.advice], folded=folded)),
+    sections: tuple[Iterable[str], ...] = (
+        [visible(question.path)],
+        [f"{visible(question.tool)} of {visible(question.toolset)}"],
+        _arguments(question, room, folded=folded and not runs),
+        _several(raised, folded=folded),
+        _several([visible(reason) for reason in question.reasons], folded=folded),
+        _several([shown(advice) for advice in question.advice], folded=folded),
     )
-    yield "approval needed"
-    for title, lines in sections:
-        yield f"  {title}"
+    yield HEADING
+    for title, lines in zip(TITLES, sections, strict=True):
+        before = f"{title:<{TITLED}} | " if is_wide else margin
+        if not is_wide:
+            yield f"  {title}"
         for line in lines:
             kind = LeftOut if isinstance(line, LeftOut) else str
             for row in _indented(line, room):
-                yield kind(MARGIN + row)
+                yield kind(before + row)
+                before = margin
 
 
 def _several(lines: Sequence[str], *, folded: bool) -> Iterator[str]:

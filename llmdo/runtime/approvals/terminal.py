@@ -10,9 +10,10 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from llmdo.base.colour import has_colour, painted, plain
 from llmdo.base.diagnostic import excerpt
 from llmdo.runtime.approvals.approver import BEFORE, Answer, GoneError, RejectAll
-from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, LeftOut, describe, rows, visible
+from llmdo.runtime.approvals.drawing import HEADING, MARGIN, NARROWEST, WIDE, LeftOut, describe, rows, visible
 from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ class AskOnTerminal:
     """Asks a person, one question at a time; what was typed before a question is shown does not answer it."""
 
     def __init__(self, source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> None:
-        """`environ` names the editor for changed arguments; without one they are typed in."""
+        """`environ` names the editor for changed arguments, which are typed in without one, and permits colour."""
         self._source = source
         self._screen = screen
         self._editor = editor_of(environ or {})
+        self._paint = painted if has_colour(screen, environ or {"NO_COLOR": "1"}) else plain
         self._one_at_a_time = asyncio.Lock()
         self._allowed: set[str] = set()
         """The keys of the calls that are allowed for the rest of their run."""
@@ -101,19 +103,30 @@ class AskOnTerminal:
                     if answer := self._changed(question, cancelled):
                         return answer
                 case _:
-                    self._say(f"`{excerpt(line.strip())}` is no answer\n")
-                    self._say(f"a whole word, one of: {', '.join(_words(question))}\n")
+                    self._explain(question, line.strip())
 
     def _show(self, question: Question, *, folded: bool) -> bool:
         """Puts the question on the screen; whether all of it is there."""
         columns = self._columns()
         drawn = list(describe(question, columns, folded=folded))
-        self._say("".join(f"{row}\n" for row in drawn))
-        if columns < USUAL_COLUMNS:
-            self._say(f"{' '.join(_words(question))}\n")
-        else:
-            self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
+        self._say("".join(f"{self._painted(row)}\n" for row in drawn))
+        hint = self._paint("dim", "   ? explains") if columns >= WIDE else ""
+        self._say(f"{self._paint('strong', ' '.join(_words(question)))}{hint}\n")
         return not any(isinstance(row, LeftOut) for row in drawn)
+
+    def _explain(self, question: Question, typed: str) -> None:
+        if typed != "?":
+            self._say(f"`{excerpt(typed)}` is no answer; a whole word is:\n")
+        self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
+
+    def _painted(self, row: str) -> str:
+        """A row of a question in colour: our own words to the left of the margin step back."""
+        if row == HEADING:
+            return self._paint("asks", row)
+        title, bar, content = row.partition("| ")
+        return self._paint("gutter", title + bar) + (
+            self._paint("asks", content) if isinstance(row, LeftOut) else content
+        )
 
     def _allow(self, question: Question, *, lasts: bool) -> Answer:
         if lasts and question.key is not None:
