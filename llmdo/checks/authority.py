@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding
@@ -10,32 +9,22 @@ from llmdo.graph.inventory import tools_of
 from llmdo.policy.authority import (
     BUILT_IN,
     ONLY_BY_FULL_NAME,
-    OUTSIDE_CEILINGS,
     STRICTNESS,
-    Capability,
     decide,
-    gravity,
 )
 from llmdo.policy.composition import NO_LAYER
 from llmdo.reach import entry_ceiling
+from llmdo.reach.risks import edges, gains, leaks, path_text
 from llmdo.reach.shapes import assurance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.resolved import Tool
-    from llmdo.policy.authority import Authority, Ceiling, Reason, Rule
-    from llmdo.reach import Analysis, Hop, Row
+    from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule
+    from llmdo.reach import Analysis, Row
     from llmdo.workspace.project import Project
-
-PRIVATE = ("fs.read", "secret.read", "env.read")
-"""Capabilities that return what others should not see."""
-
-UNTRUSTED = ("data.untrusted",)
-
-WAY_OUT = ("net", "mcp.call", "proc.exec")
-"""Capabilities that can carry data away; a command can send."""
 
 
 def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
@@ -139,41 +128,19 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
     for entry in project.graph.entries.values():
         if entry.may is not None or entry.worker is None:
             continue
-        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
-        own = [
-            row.capability
-            for row in rows
-            if not row.takes_delegation and row.capability.name not in OUTSIDE_CEILINGS
-        ]
-        for first, gained in _by_first_edge(_gained(rows, own)):
-            if first.use is None:
+        for gain in gains(project.analysis.of(entry)):
+            if gain.first.use is None:
                 continue
-            gained.sort(key=lambda row: gravity(row.capability))
-            names = ", ".join(f"`{row.capability}`" for row in gained)
+            path = gain.rows[0].path
             yield finding(
                 "LDO502",
-                first.use.at.location,
-                f"the entry `{entry.name}` gains {names} only through `{first.name}`: {path_text(gained[0].path)}",
+                gain.first.use.at.location,
+                f"the entry `{entry.name}` gains {gain.names} only through `{gain.first.name}`: {path_text(path)}",
                 hint=f"say what it may reach: `may = [...]` in [entries.{entry.name}]",
-                related=edges(gained[0].path)[1:],
+                related=edges(path)[1:],
                 subject=entry.name,
-                gated=all(row.decision != "allowed" for row in gained),
+                gated=gain.is_gated,
             )
-
-
-def _gained(rows: Iterable[Row], own: Sequence[Capability]) -> Iterator[Row]:
-    for row in rows:
-        known = any(one.contains(row.capability) for one in own)
-        if row.takes_delegation and not known and row.capability.name not in OUTSIDE_CEILINGS:
-            yield row
-
-
-def _by_first_edge(rows: Iterable[Row]) -> Iterator[tuple[Hop, list[Row]]]:
-    found: dict[str, tuple[Hop, list[Row]]] = {}
-    for row in rows:
-        first = row.path[1]
-        found.setdefault(first.name, (first, []))[1].append(row)
-    yield from found.values()
 
 
 def dead_rule(project: Project) -> Iterator[Diagnostic]:
@@ -403,59 +370,15 @@ def private_data_way_out(project: Project) -> Iterator[Diagnostic]:
 
     With `gated = true` the acceptance holds only as long as somebody is asked on the way out.
     """
-    analysis = project.analysis
-    bounds = [
-        analysis.bounds.rows_where(partial(_is_named, names=names)) for names in (PRIVATE, UNTRUSTED, WAY_OUT)
-    ]
+    leak_of = leaks(project.analysis)
     for entry in project.graph.entries.values():
-        if not all(analysis.may_reach(entry, bound) for bound in bounds):
-            continue
-        rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
-        legs = [_first(rows, names) for names in (PRIVATE, UNTRUSTED, WAY_OUT)]
-        private, untrusted, out = legs
-        if private is None or untrusted is None or out is None:
-            continue
-        said = zip(("private data", "untrusted input", "a way out"), (private, untrusted, out), strict=True)
-        yield finding(
-            "LDO510",
-            entry.at.location,
-            f"the entry `{entry.name}` reaches private data, untrusted input and a way out",
-            hint="take one of them away, or accept it in llmdo.toml with a reason: [[check.accept]]",
-            related=[
-                Related(use.at.location, f"{what}: `{row.capability}` by {path_text(row.path)}")
-                for what, row in said
-                if (use := row.path[-1].use)
-            ],
-            subject=entry.name,
-            gated=all(row.decision != "allowed" for row in rows if _is_one_of(row, WAY_OUT)),
-        )
-
-
-def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
-    found = [row for row in rows if _is_one_of(row, names)]
-    return min(
-        found, key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)), default=None
-    )
-
-
-def _is_one_of(row: Row, names: Sequence[str]) -> bool:
-    return _is_named(row.capability, names)
-
-
-def _is_named(capability: Capability, names: Sequence[str]) -> bool:
-    return any(Capability(name).covers_name(capability.name) for name in names)
-
-
-def path_text(path: Iterable[Hop]) -> str:
-    """A path in words: `triage > releaser > shell`."""
-    return " > ".join(hop.name for hop in path)
-
-
-def edges(path: Sequence[Hop]) -> list[Related]:
-    """The places where each step of a path is allowed."""
-    callers = [hop.name for hop in path]
-    return [
-        Related(hop.use.at.location, f"`{caller}` uses `{hop.name}`")
-        for caller, hop in zip(callers, path[1:], strict=False)
-        if hop.use
-    ]
+        if leak := leak_of(entry):
+            yield finding(
+                "LDO510",
+                entry.at.location,
+                f"the entry `{entry.name}` reaches private data, untrusted input and a way out",
+                hint="take one of them away, or accept it in llmdo.toml with a reason: [[check.accept]]",
+                related=leak.related(),
+                subject=entry.name,
+                gated=leak.is_gated,
+            )

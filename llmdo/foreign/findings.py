@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base import topology
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.values import replace
 from llmdo.foreign.building import named
-from llmdo.policy.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, gravity
+from llmdo.reach.risks import edges, gains, leaks, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
-    from llmdo.reach import Hop, Row
 
     Check = Callable[[Foreign], Iterator[Diagnostic]]
 
 MAX_OF_A_KIND = 1_000  # findings with one code: a project could be made to have millions
-
-PRIVATE = ("fs.read", "secret.read", "env.read")
-UNTRUSTED = ("data.untrusted",)
-WAY_OUT = ("net", "mcp.call", "proc.exec")
-"""As in LDO510: what returns what others should not see, what may be an attacker's, and what carries data away."""
 
 
 def foreign_guess(project: Foreign) -> Iterator[Diagnostic]:
@@ -150,36 +143,19 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     for entry in project.graph.entries.values():
         if agents[entry.name].inherits:
             continue
-        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
-        own = [row.capability for row in rows if not row.takes_delegation]
-        for first, gained in _by_first_edge(_gained(rows, own)):
-            if first.use is None:
+        for gain in gains(project.analysis.of(entry)):
+            if gain.first.use is None:
                 continue
-            gained.sort(key=lambda row: gravity(row.capability))
-            names = ", ".join(f"`{row.capability}`" for row in gained)
-            asked = "" if any(row.decision == "allowed" for row in gained) else ", after a question"
+            path = gain.rows[0].path
+            asked = ", after a question" if gain.is_gated else ""
             yield finding(
                 "LDO550",
-                first.use.at.location,
-                f"`{entry.name}` gains {names} only through `{first.name}`{asked}: `{_words(gained[0].path)}`",
-                related=_edges(gained[0].path)[1:],
+                gain.first.use.at.location,
+                f"`{entry.name}` gains {gain.names} only through `{gain.first.name}`{asked}: `{path_text(path)}`",
+                related=edges(path)[1:],
                 subject=entry.name,
-                gated=all(row.decision != "allowed" for row in gained),
+                gated=gain.is_gated,
             )
-
-
-def _gained(rows: Iterable[Row], own: Sequence[Capability]) -> Iterator[Row]:
-    for row in rows:
-        known = any(one.contains(row.capability) for one in own)
-        if row.takes_delegation and not known and row.capability.name not in OUTSIDE_CEILINGS:
-            yield row
-
-
-def _by_first_edge(rows: Iterable[Row]) -> Iterator[tuple[Hop, list[Row]]]:
-    found: dict[str, tuple[Hop, list[Row]]] = {}
-    for row in rows:
-        found.setdefault(row.path[1].name, (row.path[1], []))[1].append(row)
-    yield from found.values()
 
 
 def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
@@ -220,44 +196,19 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     agent with every tool has them all and is not named again here.
     """
     agents = named(project.team.agents)
-    analysis = project.analysis
-    bounds = [
-        analysis.bounds.rows_where(partial(_is_one_of, names=names))
-        for names in (PRIVATE, UNTRUSTED, WAY_OUT)
-    ]
+    leak_of = leaks(project.analysis)
     for entry in project.graph.entries.values():
-        if agents[entry.name].inherits or not all(analysis.may_reach(entry, bound) for bound in bounds):
+        if agents[entry.name].inherits or (leak := leak_of(entry)) is None:
             continue
-        rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
-        legs = [_first(rows, names) for names in (PRIVATE, UNTRUSTED, WAY_OUT)]
-        private, untrusted, out = legs
-        if private is None or untrusted is None or out is None:
-            continue
-        said = zip(("private data", "untrusted input", "a way out"), (private, untrusted, out), strict=True)
-        asked = "" if out.decision == "allowed" else ", the last after a question"
+        asked = ", the last after a question" if leak.is_gated else ""
         yield finding(
             "LDO552",
             entry.at.location,
             f"`{entry.name}` reaches private data, untrusted input and a way out{asked}",
-            related=[
-                Related(use.at.location, f"{what}: `{row.capability}` by `{_words(row.path)}`")
-                for what, row in said
-                if (use := row.path[-1].use)
-            ],
+            related=leak.related(quote="`"),
             subject=entry.name,
-            gated=out.decision != "allowed",
+            gated=leak.is_gated,
         )
-
-
-def _first(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
-    found = [row for row in rows if _is_one_of(row.capability, names)]
-    return min(
-        found, key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)), default=None
-    )
-
-
-def _is_one_of(capability: Capability, names: Sequence[str]) -> bool:
-    return any(Capability(name).covers_name(capability.name) for name in names)
 
 
 def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
@@ -325,16 +276,3 @@ def _few(findings: Iterator[Diagnostic]) -> Iterator[Diagnostic]:
             yield replace(one, message=message, hint=None, related=())
             return
         yield one
-
-
-def _words(path: Iterable[Hop]) -> str:
-    return " > ".join(hop.name for hop in path)
-
-
-def _edges(path: Sequence[Hop]) -> list[Related]:
-    callers = [hop.name for hop in path]
-    return [
-        Related(hop.use.at.location, f"`{caller}` uses `{hop.name}`")
-        for caller, hop in zip(callers, path[1:], strict=False)
-        if hop.use
-    ]

@@ -1,0 +1,125 @@
+"""What a reach amounts to: capabilities gained only by delegation, and ways by which private data can leave.
+
+Asked of workspaces and of foreign projects alike; how it is worded is up to who asks.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import Related
+from llmdo.base.values import dataclass
+from llmdo.policy.authority import OUTSIDE_CEILINGS, STRICTNESS, Capability, gravity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from llmdo.graph.resolved import Entry
+    from llmdo.reach.analysis import Analysis
+    from llmdo.reach.rows import Hop, Row
+
+LEGS: Mapping[str, tuple[str, ...]] = {
+    "private data": ("fs.read", "secret.read", "env.read"),
+    "untrusted input": ("data.untrusted",),
+    "a way out": ("net", "mcp.call", "proc.exec"),
+}
+"""What must not meet in one tree, and the capabilities that bring it; a command can send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What an entry reaches only through one of the workers that its own worker calls."""
+
+    first: Hop
+    """That worker."""
+    rows: tuple[Row, ...]
+    """At least one, the gravest first."""
+
+    @property
+    def names(self) -> str:
+        """The capabilities, as a sentence lists them."""
+        return ", ".join(f"`{row.capability}`" for row in self.rows)
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether somebody is asked before each of them."""
+        return all(row.decision != "allowed" for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """Private data, untrusted input and a way out that one entry reaches."""
+
+    legs: tuple[tuple[str, Row], ...]
+    """What each is, and a row that brings it: the mildest, then the nearest."""
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether somebody is asked on every way out."""
+        return self.legs[-1][1].decision != "allowed"
+
+    def related(self, *, quote: str = "") -> list[Related]:
+        """The place at which each leg is used, the path between two `quote`s."""
+        return [
+            Related(use.at.location, f"{leg}: `{row.capability}` by {quote}{path_text(row.path)}{quote}")
+            for leg, row in self.legs
+            if (use := row.path[-1].use)
+        ]
+
+
+def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
+    """What the rows of one entry say that it gains through each of its delegates, in the order of the rows."""
+    open_rows = [row for row in rows if row.decision != "blocked"]
+    own = [row.capability for row in open_rows if not row.takes_delegation]
+    by_delegate: dict[str, tuple[Hop, list[Row]]] = {}
+    for row in open_rows:
+        is_own = any(capability.contains(row.capability) for capability in own)
+        if row.takes_delegation and not is_own and row.capability.name not in OUTSIDE_CEILINGS:
+            first = row.path[1]
+            by_delegate.setdefault(first.name, (first, []))[1].append(row)
+    return tuple(
+        Gain(first, tuple(sorted(gained, key=lambda row: gravity(row.capability))))
+        for first, gained in by_delegate.values()
+    )
+
+
+def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
+    """What tells for an entry whether all three of `LEGS` come together below it, and where."""
+    bounds = [analysis.bounds.rows_where(partial(_is_of, names=names)) for names in LEGS.values()]
+
+    def leak_of(entry: Entry) -> Leak | None:
+        if not all(analysis.may_reach(entry, bound) for bound in bounds):
+            return None
+        rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
+        legs = [(leg, row) for leg, names in LEGS.items() if (row := _mildest(rows, names))]
+        return Leak(tuple(legs)) if len(legs) == len(LEGS) else None
+
+    return leak_of
+
+
+def _mildest(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
+    return min(
+        (row for row in rows if _is_of(row.capability, names)),
+        key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)),
+        default=None,
+    )
+
+
+def _is_of(capability: Capability, names: Sequence[str]) -> bool:
+    return any(Capability(name).covers_name(capability.name) for name in names)
+
+
+def path_text(path: Iterable[Hop]) -> str:
+    """A path in words: `triage > releaser > shell`."""
+    return " > ".join(hop.name for hop in path)
+
+
+def edges(path: Sequence[Hop]) -> list[Related]:
+    """The places where each step of a path is allowed."""
+    return [
+        Related(hop.use.at.location, f"`{caller.name}` uses `{hop.name}`")
+        for caller, hop in pairwise(path)
+        if hop.use
+    ]
