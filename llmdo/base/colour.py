@@ -35,3 +35,27 @@ def painted(shade: Shade, words: str) -> str:
 def plain(_shade: Shade, words: str) -> str:
     """`words` as they are."""
     return words
+
+
+class Screen:
+    """Where something is drawn: in which colours, and in how many columns; `PAPER` is no terminal at all."""
+
+    __slots__ = ("columns", "paint")
+
+    def __init__(self, paint: Paint, columns: int | None) -> None:
+        """`columns` is None where lines may be as long as they like."""
+        self.paint = paint
+        self.columns = columns
+
+
+PAPER = Screen(plain, None)
+
+
+def screen_of(stream: TextIO, environ: Mapping[str, str]) -> Screen:
+    """The terminal that `stream` is, if it is one."""
+    if not stream.isatty():
+        return PAPER
+    import shutil  # not for an answer from memory
+
+    columns = shutil.get_terminal_size().columns
+    return Screen(painted if has_colour(stream, environ) else plain, columns)

@@ -42,12 +42,17 @@ def has_colour(stream: TextIO) -> bool:
     return colour.has_colour(stream, os.environ)
 
 
-def put(text: str, *, end: str = "\n", as_json: bool = False) -> None:
+def screen() -> colour.Screen:
+    """What results are drawn on."""
+    return colour.screen_of(sys.stdout, os.environ)
+
+
+def put(text: str, *, end: str = "\n", as_json: bool = False, is_drawn: bool = False) -> None:
     """Prints a result: as it is where a program reads it, on a terminal with all that would steer it spelled out.
 
-    `as_json` says that it is JSON, which it stays.
+    `as_json` says that it is JSON, which it stays; `is_drawn` that it was drawn for a screen, with colours of ours.
     """
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not is_drawn:
         text = unsteering(text, in_json=as_json)
     print(text, end=end)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional, cast
 import typer
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say
+from llmdo.cli.console import FINDINGS, FINE, put, root_folder, say, screen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -147,9 +147,10 @@ def reach(
     found = [(one.name, depth_of(read.analysis, one), read.analysis.of(one)) for one in asked]
     if format is ReachFormat.json:
         put(render.to_json(found, read.graph.read_from), end="", as_json=True)
+    elif format is ReachFormat.markdown:
+        put("\n".join(render.markdown(*one) for one in found), end="")
     else:
-        draw = render.text if format is ReachFormat.text else render.markdown
-        put("\n".join(draw(*one) for one in found), end="")
+        put("\n".join(render.text(*one, screen()) for one in found), end="", is_drawn=True)
     return FINE
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.base.colour import Screen, Shade
     from llmdo.policy.authority import Decision
     from llmdo.reach import Depth, Hop, Row
     from llmdo.reach.paths import CallPath
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 HEADINGS = ("capability", "decision", "assurance", "path")
 
+_SHADES: dict[str, Shade] = {"allowed": "good", "needs_approval": "asks", "blocked": "bad"}
+BELOW = " " * 6
 _WORDS: dict[Decision, str] = {
     "allowed": "allowed without approval",
     "needs_approval": "needs approval",
@@ -24,25 +28,46 @@ _WORDS: dict[Decision, str] = {
 }
 
 
-def text(entry: str, depth: Depth, rows: Sequence[Row]) -> str:
+def text(entry: str, depth: Depth, rows: Sequence[Row], screen: Screen = PAPER) -> str:
     """The reach of one entry: a line a capability, the gravest first."""
-    return f"{shown(entry)}: depth {depth}\n{table(rows)}"
+    return f"{screen.paint('strong', shown(entry))}: depth {depth}\n{table(rows, screen)}"
 
 
-def table(rows: Sequence[Row]) -> str:
-    """A line a capability, the gravest first."""
-    lines = []
-    cells_of = [HEADINGS, *map(_cells, rows)]
-    widths = [max(len(cells[column]) for cells in cells_of) for column in range(len(HEADINGS) - 1)]
-    for cells in cells_of:
-        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
-        lines.append("  " + "  ".join([*padded, cells[-1]]))
+def table(rows: Sequence[Row], screen: Screen = PAPER) -> str:
+    """A line a capability, the gravest first; where the screen is too narrow for that, the path below each."""
     if not rows:
-        lines = ["  nothing"]
+        return "  nothing\n"
+    cells_of = [tuple(map(shown, cells)) for cells in (HEADINGS, *map(_cells, rows))]
+    widths = [max(len(cells[column]) for cells in cells_of) for column in range(len(HEADINGS) - 1)]
+    longest = 2 + sum(width + 2 for width in widths) + max(len(cells[-1]) for cells in cells_of)
+    is_folded = screen.columns is not None and longest > screen.columns
+    lines = []
+    for number, (*front, way) in enumerate(cells_of):
+        shades: tuple[Shade, ...] = ("strong", _SHADES[front[1]], "dim") if number else ("dim", "dim", "dim")
+        padded = [cell.ljust(width) for cell, width in zip(front, widths, strict=True)]
+        start = "  " + "  ".join(
+            screen.paint(shade, cell) for shade, cell in zip(shades, padded, strict=True)
+        )
+        if is_folded and screen.columns:
+            lines += [start, *(f"{BELOW}{line}" for line in folded(way, screen.columns - len(BELOW)))]
+        else:
+            lines.append(f"{start}  {way}")
     return "\n".join(lines) + "\n"
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def folded(path: str, room: int) -> Iterator[str]:
+    """A path in lines of at most `room` columns, broken between its steps; a step that is longer has its own."""
+    line = ""
+    for step in path.split(" > "):
+        longer = f"{line} > {step}" if line else step
+        if line and len(longer) > room:
+            yield line
+            longer = f"> {step}"
+        line = longer
+    yield line
+
+
+def _cells(row: Row) -> tuple[str, str, str, str]:
     return (capability(row), row.decision, row.assurance, path(row))
 
 
