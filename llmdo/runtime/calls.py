@@ -29,6 +29,7 @@ from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
 from llmdo.runtime.place import not_calling, place_of
 from llmdo.runtime.recording.replay_mode import DivergenceError
+from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_ai import RunContext
     from pydantic_ai.messages import UserContent
+    from pydantic_ai.models import Model
 
     from llmdo.graph.resolved import Use, Worker
     from llmdo.policy.authority import Capability
@@ -283,7 +285,7 @@ async def run_worker(
     try:
         result = await config.agents.of(frame.name).run(
             prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
-            model=persistent(config.agents.models[frame.name], config, frame),
+            model=_asked(config, frame),
             deps=runtime,
             toolsets=runtime.toolsets_for(frame.name) or None,
             message_history=frame.history or None,
@@ -309,6 +311,12 @@ async def run_worker(
             )
         )
     return output
+
+
+def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
+    """The model of one call of a worker, with all that stands before it."""
+    model = persistent(config.agents.models[frame.name], config, frame)
+    return RecordedModel(model, config, frame, config.recorder) if config.recorder else model
 
 
 def _incomplete(runtime: AgentRuntime, answer: str, reason: str) -> str:

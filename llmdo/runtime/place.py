@@ -143,6 +143,11 @@ def calling(frame: CallFrame, path: str, *, again: bool = False) -> Iterator[Non
         yield
 
 
+def is_in_code() -> bool:
+    """Whether what runs now is code of the workspace, or was begun by it."""
+    return _SCOPE.get() is not None
+
+
 @contextmanager
 def not_calling() -> Iterator[None]:
     """Around what is not the workspace's code: tasks that it creates do not count."""

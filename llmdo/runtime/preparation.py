@@ -24,7 +24,6 @@ from llmdo.runtime.gate.provider_side import require_support
 from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
-from llmdo.runtime.recording.requests import Recording
 from llmdo.runtime.recording.stub import StandInModel
 from llmdo.runtime.signatures import signatures_of
 from llmdo.runtime.stop import Stop
@@ -167,7 +166,7 @@ def _agents(
         models=_models(graph, entry, references, root, modules, options),
         references=references,
         signatures=signatures_of(graph, workers, modules),
-        instruments=(*options.instruments, *([Recording(options.recorder)] if options.recorder else [])),
+        instruments=options.instruments,
         adopted=agents_of(reached, modules),
     )
 

@@ -20,6 +20,7 @@ from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
 from llmdo.runtime.models.failure import told
 from llmdo.runtime.place import calling
+from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
 from llmdo.runtime.recording.retold import told_of
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
@@ -90,11 +91,19 @@ class Gate(WrapperToolset[Any]):
         """
         found = await self.wrapped.get_tools(ctx)
         self._asking = {name for name, tool in found.items() if tool.tool_def.kind == "unapproved"}
-        return {
+        open_tools = {
             name: _plain(tool)
             for name, tool in found.items()
             if name in self._open and tool.tool_def.kind in ("function", "unapproved")
         }
+        recorder = self.config.recorder
+        if recorder is None or not recorder.mode.live:
+            return open_tools
+        return {name: noting(tool, self._note_fault) for name, tool in open_tools.items()}
+
+    def _note_fault(self, ctx: RunContext[Any], fault: Exception) -> None:
+        if self.config.recorder:
+            self.config.recorder.found_fault(call_path(self.frame, ctx), fault)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -109,7 +118,7 @@ class Gate(WrapperToolset[Any]):
             raise ToolFailed(
                 f"not called: of one response, only the first {MOST_CALLS} calls are carried out"
             )
-        path = call_path(self.frame, ctx)
+        path, tool = call_path(self.frame, ctx), without_notes(tool)
         arguments = frozen(name, tool_args)
         self.config.on_event(
             ToolCalled(

@@ -6,12 +6,12 @@ before anything is asked or executed, so that a run which goes on is the run tha
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
@@ -25,6 +25,7 @@ from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.horizon import Horizon
 from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
+    Asking,
     DivergenceError,
     Execution,
     ReachedError,
@@ -35,10 +36,12 @@ from llmdo.runtime.recording.replay_mode import (
 from llmdo.runtime.recording.rerun import rerun
 from llmdo.runtime.recording.retold import end_again, ending_of, told_of
 from llmdo.runtime.recording.sessions import run_entry, session_entry
+from llmdo.runtime.recording.steps import Steps
 from llmdo.runtime.recording.unordered import RecordedCalls
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
 
@@ -68,7 +71,7 @@ class Recorder:
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.unordered = RecordedCalls(journal, self.encoding)
-        self._steps: Counter[tuple[str, Kind]] = Counter()
+        self._steps = Steps(journal, self.mode)
         self._session = 1
         self.differences: list[str] = []
         """What tools returned that ran again and what they returned then, a sentence each."""
@@ -107,52 +110,63 @@ class Recorder:
         self.audit.end(self.journal.run, status, said["error"])
         await self._commits.commit()
 
-    async def response(
+    async def asking(
         self,
         path: str,
         messages: Sequence[ModelMessage],
         asked: Callable[[Mapping[str, Any] | None], Mapping[str, Any]],
-        work: Callable[[], Awaitable[ModelResponse]],
-    ) -> ModelResponse:
-        """The answer to the next request of the call at `path`, which tells its model `messages`.
+    ) -> Asking:
+        """The next request of the call at `path`, which tells its model `messages`: recorded, or to be sent now.
 
         `asked` says what the request is made of, to be held against a recorded one where it is given one.
         """
-        step = self._next(path, "request")
+        step = self._steps.take(path, "request")
         await self._stop_before(f"{path}@{step}")
         async with self._certain:
             if entry := self.journal.get(path, "request", step):
                 said = self.journal.whole(entry)
-                if found := difference(said["asked"], asked(said["asked"]), accepts_drift=self.mode.drifted):
+                now = asked(said["asked"])
+                if found := difference(said["asked"], now, accepts_drift=self.mode.drifted):
                     await self.brake.pull(
                         DivergenceError(f"{path}: request {step} is not the recorded one: {found}")
                     )
-                with self._postponed.busy(f"{path}@{step}"):
-                    return self.decoding.response(said["response"])
+                request = Asking(path, step, now)
+                with self.busy(request):
+                    return replace(request, recorded=self.decoding.response(said["response"]))
             await self._horizon.require_live(path, f"asks its model for the time {step}")
             await self.require_known(path, messages)
-            now = asked(None)
-        with self._postponed.busy(f"{path}@{step}"):
-            response = await work()
+            return Asking(path, step, asked(None))
+
+    def busy(self, request: Asking) -> AbstractContextManager[None]:
+        """Around what a model does with a request."""
+        return self._postponed.busy(f"{request.path}@{request.step}")
+
+    async def responded(self, request: Asking, response: ModelResponse) -> None:
+        """Keeps a request and what its model answered."""
         packed = self.encoding.response(response)
-        body = b'{"asked":' + self.encoding.plain(now).body + b',"response":' + packed.body + b"}"
+        asked = self.encoding.plain(request.asked).body
         await self._record(
-            Entry(path=path, kind="request", step=step, digest=self.encoding.digest(now), body=body),
+            Entry(
+                path=request.path,
+                kind="request",
+                step=request.step,
+                digest=self.encoding.digest(request.asked),
+                body=b'{"asked":' + asked + b',"response":' + packed.body + b"}",
+            ),
             packed.contents,
             hold="written",  # whatever is done because of it is recorded first, and that takes it along
         )
-        return response
 
     async def sent(self, path: str) -> None:
         """Keeps that a request of the call at `path` leaves: it counts, also where nobody hears its answer."""
-        self._add(Entry(path=path, kind="sent", step=self._new(path, "sent")))
+        self._add(Entry(path=path, kind="sent", step=self._steps.take_new(path, "sent")))
         await self.settled(forced=False)
 
     def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
         """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
-        step = self._new(path, "attempt")
+        step = self._steps.take_new(path, "attempt")
         said = {
-            "request": self._steps[path, "request"],
+            "request": self._steps.last(path, "request"),
             "model": model,
             "message": without_body(error),
             "sent": was_sent,
@@ -175,7 +189,7 @@ class Recorder:
             Exception: What the tool raises or raised.
         """
         path, digest = execution.path, self.encoding.digest(execution.arguments)
-        step = self._steps[path, "finished"] = self._execution(path)
+        step = self._steps.take_execution(path)
         await self._stop_before(path)
         async with self._certain:
             if entry := self.journal.get(path, "finished", step):
@@ -321,7 +335,7 @@ class Recorder:
 
     def next_tools(self, path: str) -> bytes | None:
         """What the worker called at `path` was shown of its tools in the request that comes next, as JSON."""
-        entry = self.journal.get(path, "request", self._steps[path, "request"] + 1)
+        entry = self.journal.get(path, "request", self._steps.last(path, "request") + 1)
         return self.journal.content(entry.data["asked"]["tools"]) if entry else None
 
     def key(self, path: str, call: str) -> str:
@@ -363,10 +377,10 @@ class Recorder:
         Its arguments are those that the call has.
         """
         async with self._certain:
-            entry = self.journal.get(path, "decision", self._steps[path, "decision"] + 1)
+            entry = self.journal.get(path, "decision", self._steps.last(path, "decision") + 1)
             if entry is None or (self.mode.live and not self.encoding.is_same(entry.digest, arguments)):
                 return None
-            self._next(path, "decision")
+            self._steps.take(path, "decision")
             return decision_in(path, self.journal.whole(entry))
 
     async def require_undecided(self, path: str, tool: str) -> None:
@@ -392,26 +406,8 @@ class Recorder:
             await self.brake.pull(AnotherInputError(path, worker))
 
     def is_over(self, path: str, ends: Kind | None) -> bool:
-        """Whether it is recorded what the next execution of the call at `path` came to, so that nothing will run.
-
-        `ends` is the kind of the entry that says so; of nothing but a call that has such entries it can be told.
-        """
-        if ends == "finished":
-            return self.journal.get(path, ends, self._execution(path)) is not None
-        return ends is not None and self.journal.get(path, ends, self._steps[path, ends] + 1) is not None
-
-    def _execution(self, path: str) -> int:
-        """The step of the next execution at `path`, without those that ended with an error and were begun anew.
-
-        One that is to be begun anew now is the first that is not recorded.
-        """
-        step = self._steps[path, "finished"] + 1
-        while (entry := self.journal.get(path, "finished", step)) and entry.outcome == "error":
-            is_anew = any(self.journal.get(path, kind, step + 1) for kind in ("started", "finished"))
-            if not is_anew and not (self.mode.live and path in self.mode.again):
-                break
-            step += 1
-        return step
+        """Whether it is recorded what the next execution of the call at `path` came to, as `Steps.is_over` says."""
+        return self._steps.is_over(path, ends)
 
     def decided(self, told: RecordedDecision, declared: Sequence[Capability], *, asks: bool) -> None:
         """Keeps a decision; it is on disk before anything is done because of it.
@@ -419,13 +415,11 @@ class Recorder:
         `asks` says whether somebody was to be asked whatever the rules say.
         """
         decided = told.decided
-        while self.journal.get(decided.path, "decision", self._steps[decided.path, "decision"] + 1):
-            self._next(decided.path, "decision")
         self._add(
             Entry(
                 path=decided.path,
                 kind="decision",
-                step=self._next(decided.path, "decision"),
+                step=self._steps.take_new(decided.path, "decision"),
                 outcome="allowed" if decided.allowed else "denied",
                 digest=self.encoding.digest(decided.arguments),
                 body=self.encoding.plain(record_of(told, declared, asks=asks)).body,
@@ -463,16 +457,6 @@ class Recorder:
         if variable := self.encoding.secrets.lacks(value):
             problem = self.encoding.secrets.missing(variable)
             await self.brake.pull(LlmdoError(f"{path}: {problem.message}", hint=problem.hint))
-
-    def _next(self, path: str, kind: Kind) -> int:
-        self._steps[path, kind] += 1
-        return self._steps[path, kind]
-
-    def _new(self, path: str, kind: Kind) -> int:
-        """The next step that no earlier process has recorded."""
-        while self.journal.get(path, kind, self._next(path, kind)):
-            pass
-        return self._steps[path, kind]
 
     def _add(self, entry: Entry, contents: Mapping[str, bytes] | None = None) -> None:
         if self.mode.live:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from pydantic_ai.messages import ModelResponse
 
     from llmdo.graph.resolved import Retry
     from llmdo.policy.authority import Capability
@@ -89,6 +91,20 @@ class ReplayMode:
     """The call paths of tools that did not finish or ended with an error, and are to run again."""
     given_up: frozenset[str] = frozenset()
     """Those of tools that did not finish, and whose model is to be told that nobody knows what they did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request to a model, at its place in the run."""
+
+    path: str
+    """The call path of its worker."""
+    step: int
+    """Its number among the requests of that call."""
+    asked: Mapping[str, Any]
+    """What it is made of."""
+    recorded: ModelResponse | None = None
+    """The answer, where the journal has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,102 +3,139 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from contextlib import asynccontextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.messages import ModelRequest
+from pydantic_ai.models import CompletedStreamedResponse
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import ToolDefinition
 
 from llmdo.base.digest import canonical
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import JournalError
-from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.models.reporting import RequestReporter
+from llmdo.runtime.place import is_in_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
-    from pydantic import ValidationError
-    from pydantic_ai import ModelRetry, RunContext
-    from pydantic_ai.capabilities import WrapModelRequestHandler
+    from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelMessage, ModelResponse
-    from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.replay_mode import Asking
 
 SHOWN = ("name", "description", "parameters_json_schema", "strict", "sequential")
 """What of a tool's definition matters to a model or to the agent loop."""
 
+_RECORDS = ("-delta", "-baseline", "-digest")
+"""How the kinds of the parts end in which pydantic-ai notes changes of tools, settings and instructions.
 
-@dataclass
-class Recording(AbstractCapability[Any]):
-    """Serves a worker's model requests from the journal, or records them. The innermost: nothing is asked around it."""
+Which of them there are depends on the model; what they are about is compared by itself.
+"""
 
-    recorder: Recorder
-    _seen: int = 0
-    """The messages that earlier requests of this call held."""
-    _tools: list[ToolDefinition] = field(default_factory=list)
-    _tools_digest: str = ""
 
-    @classmethod
-    def get_serialization_name(cls) -> str | None:
-        """None: no file can ask for it."""
-        return None
+class RecordedModel(WrapperModel):
+    """A worker's model in one call of it: its requests are served from the journal, or sent and recorded.
 
-    def get_ordering(self) -> CapabilityOrdering:
-        """Nearer to the model than all others."""
-        return CapabilityOrdering(position="innermost")
+    It is the outermost, so nothing is asked around it. What a tool asks by itself is part of that tool, whose result
+    the journal has: it passes through.
+    """
 
-    async def for_run(self, ctx: RunContext[Any]) -> Recording:  # noqa: ARG002  # pydantic-ai's signature
-        """The same for one call of the worker."""
-        return replace(self, _seen=0, _tools=[], _tools_digest="")
+    def __init__(self, wrapped: Model, config: RuntimeConfig, frame: CallFrame, recorder: Recorder) -> None:
+        super().__init__(wrapped)
+        self._config = config
+        self._frame = frame
+        self._recorder = recorder
+        self._told: list[ModelMessage] | None = None
+        """What the next request tells, before it is put into the words of the model's provider."""
+        self._seen = 0
+        """The messages that earlier requests of this call held."""
+        self._tools: list[ToolDefinition] = []
+        self._tools_digest = ""
 
-    async def wrap_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+    def prepare_messages(
+        self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
+    ) -> list[ModelMessage]:
+        """The messages in the words of the provider. Recorded are those that every model would be given."""
+        if not is_in_code():
+            self._told = messages
+        return super().prepare_messages(messages, model_request_parameters)
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """The model's response."""
-        config, frame = ctx.deps.config, ctx.deps.frame
-        messages, parameters = request_context.messages, request_context.model_request_parameters
-        new = messages[self._seen :] if len(messages) >= self._seen else messages
-        self._seen = len(messages)
-
-        def asked(recorded: Mapping[str, Any] | None) -> dict[str, Any]:
-            encoding, settings = self.recorder.encoding, request_context.model_settings
-            return {
-                "model": config.agents.references.get(frame.name, ""),
-                "tools": self._offered(shown_tools(parameters), recorded),
-                **told_in(encoding, messages, new, settings, parameters, recorded),
-            }
-
-        was_sent = False
-
-        async def send() -> ModelResponse:
-            nonlocal was_sent
-            was_sent = True  # and is counted and told of where it leaves
-            return await handler(request_context)
-
-        response = await self.recorder.response(frame.path, messages, asked, send)
-        if not was_sent:
-            config.ledger.count_request(frame.name)
-            report = RequestReporter(config, frame, request_context.model.model_id)
-            report.asked()
-            report.answered(response)
+        """The response, recorded or new."""
+        if is_in_code():
+            return await super().request(messages, model_settings, model_request_parameters)
+        asking = await self._asking(messages, model_settings, model_request_parameters)
+        if asking.recorded is not None:
+            return self._served(asking.recorded)
+        with self._recorder.busy(asking):
+            response = await super().request(messages, model_settings, model_request_parameters)
+        await self._recorder.responded(asking, response)
         return response
 
-    async def on_tool_validate_error(
-        self, ctx: RunContext[Any], *, error: ValidationError | ModelRetry, **_: Any
-    ) -> dict[str, Any]:
-        """Nothing: the fault is the model's to hear of.
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncIterator[StreamedResponse]:
+        """The same, piece by piece; one that is recorded in one piece."""
+        live = super().request_stream(messages, model_settings, model_request_parameters, run_context)
+        if is_in_code():
+            async with live as stream:
+                yield stream
+            return
+        asking = await self._asking(messages, model_settings, model_request_parameters)
+        if asking.recorded is not None:
+            response = self._served(asking.recorded)
+            yield CompletedStreamedResponse(response, model_request_parameters=model_request_parameters)
+            return
+        with self._recorder.busy(asking):
+            async with live as stream:
+                yield stream
+        await self._recorder.responded(asking, stream.get())
 
-        Raises:
-            Exception: `error`.
-        """
-        self.recorder.found_fault(call_path(ctx.deps.frame, ctx), error)
-        raise error
+    async def _asking(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> Asking:
+        told = messages if self._told is None else self._told
+        new = told[self._seen :] if len(told) >= self._seen else told
+        self._told, self._seen = None, len(told)
+
+        def asked(recorded: Mapping[str, Any] | None) -> dict[str, Any]:
+            return {
+                "model": self._config.agents.references.get(self._frame.name, ""),
+                "tools": self._offered(shown_tools(parameters), recorded),
+                **told_in(self._recorder.encoding, told, new, settings, parameters, recorded),
+            }
+
+        return await self._recorder.asking(self._frame.path, told, asked)
+
+    def _served(self, response: ModelResponse) -> ModelResponse:
+        """A recorded response, counted and told of as one that comes from the model."""
+        self._config.ledger.count_request(self._frame.name)
+        report = RequestReporter(self._config, self._frame, self.model_id)
+        report.asked()
+        report.answered(response)
+        return response
 
     def _offered(self, tools: list[ToolDefinition], recorded: Mapping[str, Any] | None) -> str:
         """The digest of what the model is shown of its tools, under which the journal keeps it.
@@ -106,11 +143,11 @@ class Recording(AbstractCapability[Any]):
         It is the one of a request that is `recorded` where that showed the same.
         """
         if recorded is not None:
-            journal, encoding = self.recorder.journal, self.recorder.encoding
+            journal, encoding = self._recorder.journal, self._recorder.encoding
             return tools_digest(definitions(tools), str(recorded["tools"]), encoding, journal.content)
         if tools != self._tools or not self._tools_digest:
             self._tools = tools
-            self._tools_digest = self.recorder.keep(definitions(tools))
+            self._tools_digest = self._recorder.keep(definitions(tools))
         return self._tools_digest
 
 
@@ -144,7 +181,13 @@ def _parts(
     encoding: Encoding, messages: Sequence[ModelMessage], recorded: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, str, str]]:
     """Kind, tool and digest of all that these messages tell the model; its own responses are recorded already."""
-    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    parts = [
+        part
+        for message in messages
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+        if not part.part_kind.endswith(_RECORDS)
+    ]
     for part, before in zip_longest(parts, recorded[: len(parts)]):
         said = [getattr(part, "content", None), getattr(part, "outcome", None)]
         digest = encoding.digest(said, before[2] if before else None)

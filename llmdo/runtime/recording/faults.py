@@ -1,0 +1,71 @@
+"""Arguments that do not fit their tool: noted at the call that they are of."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_ai.exceptions import ModelRetry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic_ai import RunContext
+    from pydantic_ai.toolsets import ToolsetTool
+
+_FAULT = "llmdo:fault"
+"""The key of a fault among arguments that nobody has looked at yet."""
+
+
+class _LaterValidator:
+    """Validates like the validator of a tool, but raises nothing: what is wrong stands in place of the arguments.
+
+    A validator is not told which call it validates; the function that looks at the arguments after it is.
+    """
+
+    def __init__(self, tool: ToolsetTool[Any]) -> None:
+        self.tool = tool
+        """As it was."""
+
+    def validate_json(self, *arguments: Any, **options: Any) -> Any:
+        """The arguments in a JSON text, or what is wrong with them."""
+        try:
+            return self.tool.args_validator.validate_json(*arguments, **options)
+        except (ValidationError, ModelRetry) as error:
+            return {_FAULT: error}
+
+    def validate_python(self, *arguments: Any, **options: Any) -> Any:
+        """The same of a dict."""
+        try:
+            return self.tool.args_validator.validate_python(*arguments, **options)
+        except (ValidationError, ModelRetry) as error:
+            return {_FAULT: error}
+
+
+def noting(
+    tool: ToolsetTool[Any], note: Callable[[RunContext[Any], ValidationError | ModelRetry], None]
+) -> ToolsetTool[Any]:
+    """`tool` with a `note` taken of every call whose arguments do not fit it."""
+
+    async def judge(ctx: RunContext[Any], **arguments: Any) -> None:
+        try:
+            fault = arguments.get(_FAULT)
+            if isinstance(fault, ValidationError | ModelRetry):  # a model may call an argument so, too
+                raise fault
+            if tool.args_validator_func is not None:
+                verdict = tool.args_validator_func(ctx, **arguments)
+                if inspect.isawaitable(verdict):
+                    await verdict
+        except (ValidationError, ModelRetry) as error:
+            note(ctx, error)
+            raise
+
+    return replace(tool, args_validator=_LaterValidator(tool), args_validator_func=judge)
+
+
+def without_notes(tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
+    """The tool that `noting` was given, or `tool` where that is it."""
+    validator = tool.args_validator
+    return validator.tool if isinstance(validator, _LaterValidator) else tool

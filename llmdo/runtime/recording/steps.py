@@ -1,0 +1,62 @@
+"""The numbers of a run's entries of one kind at one call path: which comes next, among those that are there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llmdo.journal import Journal
+    from llmdo.journal.entries import Kind
+    from llmdo.runtime.recording.replay_mode import ReplayMode
+
+
+class Steps:
+    """Counts what this process has come to, from the beginning of the run."""
+
+    def __init__(self, journal: Journal, replay_mode: ReplayMode) -> None:
+        self._journal = journal
+        self._replay_mode = replay_mode
+        self._taken: Counter[tuple[str, Kind]] = Counter()
+
+    def last(self, path: str, kind: Kind) -> int:
+        """The number that was taken last; 0 where none was."""
+        return self._taken[path, kind]
+
+    def take(self, path: str, kind: Kind) -> int:
+        """The next number."""
+        self._taken[path, kind] += 1
+        return self._taken[path, kind]
+
+    def take_new(self, path: str, kind: Kind) -> int:
+        """The next number that no earlier process has recorded."""
+        while self._journal.get(path, kind, self.take(path, kind)):
+            pass
+        return self._taken[path, kind]
+
+    def take_execution(self, path: str) -> int:
+        """The number of the next execution of a tool."""
+        self._taken[path, "finished"] = step = self._execution(path)
+        return step
+
+    def is_over(self, path: str, ends: Kind | None) -> bool:
+        """Whether it is recorded what the next execution of the call at `path` came to, so that nothing will run.
+
+        `ends` is the kind of the entry that says so; of nothing but a call that has such entries it can be told.
+        """
+        if ends == "finished":
+            return self._journal.get(path, ends, self._execution(path)) is not None
+        return ends is not None and self._journal.get(path, ends, self._taken[path, ends] + 1) is not None
+
+    def _execution(self, path: str) -> int:
+        """The step of the next execution at `path`, without those that ended with an error and were begun anew.
+
+        One that is to be begun anew now is the first that is not recorded.
+        """
+        step = self._taken[path, "finished"] + 1
+        while (entry := self._journal.get(path, "finished", step)) and entry.outcome == "error":
+            is_anew = any(self._journal.get(path, kind, step + 1) for kind in ("started", "finished"))
+            if not is_anew and not (self._replay_mode.live and path in self._replay_mode.again):
+                break
+            step += 1
+        return step
