@@ -1,0 +1,166 @@
+"""Counts how many example projects of llm-do move over: `python -m bench.moving CHECKOUT... [--direct]`.
+
+Each project below `examples/` of a checkout of llm-do is imported, locked and run with a scripted model that calls
+every tool once, while somebody says yes to every question. `--direct` runs `.worker` files as they are instead. What
+does not go is told with the first reason. Libraries that the projects' own tools import have to be installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
+from pydantic_ai.profiles import ModelProfile
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.runtime.approvals.approver import ApproveAll
+from llmdo.scaffold.importing import MODULE
+from llmdo.services import embedding
+
+ENDINGS = (".agent", ".worker")
+SCRIPTED = "anthropic:claude-scripted"
+"""What the scripted model is called, so that headers which name models accept it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far one project came."""
+
+    name: str
+    steps: tuple[str, ...]
+    """Of import, lock and run those that went."""
+    reason: str = ""
+    """Why the next one did not."""
+    has_stand_ins: bool = False
+    """Whether some tool still has to be written."""
+
+
+def call_each_tool(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    """Calls of all tools at once, and after that an answer."""
+    answered = any(isinstance(part, ToolReturnPart) for message in messages for part in message.parts)
+    tools = [] if answered or len(messages) > 1 else info.function_tools
+    if tools:
+        return ModelResponse(
+            parts=[ToolCallPart(tool.name, _example(tool.parameters_json_schema)) for tool in tools]
+        )
+    return ModelResponse(parts=[TextPart("Done.")])
+
+
+def _example(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> Any:
+    """The smallest value that a JSON Schema of a tool's arguments allows."""
+    definitions = definitions or schema.get("$defs", {})
+    if reference := schema.get("$ref"):
+        return _example(definitions[reference.rpartition("/")[2]], definitions)
+    if "default" in schema:
+        return schema["default"]
+    if options := schema.get("anyOf"):
+        return _example(options[0], definitions)
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type")
+    if kind == "object":
+        needed = schema.get("required", ())
+        return {name: _example(schema["properties"][name], definitions) for name in needed}
+    least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1)
+    return {"integer": least, "number": least, "boolean": False, "array": []}.get(kind, "1")
+
+
+def run_here(files: list[Path] | Path) -> None:
+    """Runs the only entry of a workspace or of some files, and prints how it ended."""
+    model = FunctionModel(
+        call_each_tool,
+        model_name=SCRIPTED,
+        profile=ModelProfile(supported_native_tools=frozenset(SUPPORTED_NATIVE_TOOLS)),
+    )
+    team = embedding.open_entry(files)
+    team = embedding.open_entry(files, model=dict.fromkeys(team.graph.workers, model))
+    given = None if team.graph.entries[team.name].input is not None else "Go."
+    ended = asyncio.run(team.run(given, approver=ApproveAll()))
+    if ended.status != "completed":
+        raise LlmdoError(ended.error or ended.status)
+
+
+def _child(*words: str, folder: Path) -> tuple[bool, str]:
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("LLMDO_")}
+    environ["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    said = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    failures = [line for line in said if "rror" in line]
+    return done.returncode == 0, (failures or said or [""])[0]
+
+
+def moved(project: Path, target: Path) -> Moved:
+    """How far one project comes by an import."""
+    name, steps = project.name, []
+    for step, words in (
+        ("import", ("llmdo", "import", "llm-do", str(project), "--to", str(target))),
+        ("lock", ("llmdo", "lock")),
+        ("run", ("bench.moving", "--here", ".")),
+    ):
+        went, said = _child(*words, folder=target.parent if step == "import" else target)
+        if not went:
+            return Moved(name, tuple(steps), said)
+        steps.append(step)
+    return Moved(name, tuple(steps), "", (target / MODULE).exists())
+
+
+def direct(project: Path) -> Moved:
+    """Whether the `.worker` files of a project run as they are."""
+    files = sorted(map(str, project.glob("*.worker")))
+    went, said = _child("bench.moving", "--here", *files, folder=project)
+    return Moved(project.name, ("run",) if went else (), "" if went else said)
+
+
+def main() -> None:
+    """Prints a line for each project, and how many came how far."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkout", type=Path, nargs="*")
+    parser.add_argument("--direct", action="store_true")
+    parser.add_argument("--here", type=Path, nargs="+", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.here:
+        try:
+            run_here(chosen.here[0] if chosen.here[0].is_dir() else chosen.here)
+        except LlmdoError as error:
+            sys.exit(f"error: {error}")
+        return
+    projects = [
+        folder
+        for checkout in chosen.checkout
+        for folder in sorted((checkout.absolute() / "examples").iterdir())
+        if folder.is_dir() and any(one.suffix in ENDINGS for one in folder.iterdir())
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        results = [
+            direct(one) if chosen.direct else moved(one, Path(folder) / f"{number}-{one.name}")
+            for number, one in enumerate(projects)
+        ]
+    for one in results:
+        rest = f"  then: {one.reason}" if one.reason else "  with stand-ins" if one.has_stand_ins else ""
+        print(f"{one.name:30} {' '.join(one.steps):16}{rest}")
+    for step in ("import", "lock", "run"):
+        print(f"{step}: {sum(step in one.steps for one in results)} of {len(results)}")
+    print(f"run without stand-ins: {sum('run' in one.steps and not one.has_stand_ins for one in results)}")
+
+
+if __name__ == "__main__":
+    main()
