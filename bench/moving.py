@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from pydantic_ai.profiles import ModelProfile
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.approvals.approver import ApproveAll
+from llmdo.runtime.models.choice import ModelChoice
 from llmdo.scaffold.importing import MODULE
 from llmdo.services import embedding
 
@@ -83,7 +84,8 @@ def run_here(files: list[Path] | Path) -> None:
         profile=ModelProfile(supported_native_tools=frozenset(SUPPORTED_NATIVE_TOOLS)),
     )
     team = embedding.open_entry(files)
-    team = embedding.open_entry(files, model=dict.fromkeys(team.graph.workers, model))
+    choice = ModelChoice(by_worker=dict.fromkeys(team.graph.workers, SCRIPTED), made={SCRIPTED: model})
+    team = replace(team, models=choice)
     given = None if team.graph.entries[team.name].input is not None else "Go."
     ended = asyncio.run(team.run(given, approver=ApproveAll()))
     if ended.status != "completed":

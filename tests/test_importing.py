@@ -91,6 +91,7 @@ def test_what_cannot_be_carried_over_is_said_with_its_place(tmp_path: Path) -> N
     told = [(one.at.span.line if one.at.span else 0, one.text) for one in done.remarks]
     assert told == [
         (2, "`my.agent` is called `my-agent`"),
+        (4, "`Read` has still to be written: `Read` stands in for it"),
         (5, "`model` of `my.agent` is not carried over"),
         (6, "`hooks` of `my.agent` is not carried over"),
     ]

@@ -54,6 +54,7 @@ def test_the_wheel_has_its_licence_its_two_commands_and_no_tests(unpacked: Path)
     assert "llmdo-workspace = llmdo.__main__:script" in entry_points
     assert {path.name for path in unpacked.iterdir()} == {"llmdo", info.name}
     assert (unpacked / "llmdo/py.typed").is_file()
+    assert (unpacked / "llmdo/data/adapters/llm-do/llm_do/runtime/args.py").is_file()
 
 
 def test_every_requirement_has_an_upper_bound(unpacked: Path) -> None:

@@ -1,11 +1,11 @@
-"""The files that come with llmdo: JSON Schemas, and the templates of `llmdo init`."""
+"""The files that come with llmdo: JSON Schemas, templates of `llmdo init`, and Python that `llmdo import` adds."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["schemas", "templates"]
+Kind = Literal["adapters", "schemas", "templates"]
 
 
 def folder(kind: Kind) -> Path:

@@ -148,7 +148,6 @@ def import_project(form: str, folder: Path, target: Path) -> int:
     read = opened((form, str(folder)))
     done = importing.import_project(read, target)
     put(report(done, target.as_posix()), end="")
-    say(
-        f"next: read {target.as_posix()}/llmdo.toml, write what {importing.MODULE} stands for, then `llmdo lock`"
-    )
+    written = f", write what {importing.MODULE} stands for" if importing.MODULE in done.paths else ""
+    say(f"next: read {target.as_posix()}/llmdo.toml{written}, then `llmdo lock`")
     return FINDINGS if any(one.severity == "error" for one in done.findings) else FINE

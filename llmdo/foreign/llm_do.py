@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
-from llmdo.foreign.tables import LLM_DO, Line
-from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
+from llmdo.foreign.llm_do_code import Shown, shown
+from llmdo.foreign.llm_do_manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
+from llmdo.foreign.llm_do_tools import COUNTERPARTS, DIFFERENT, LINES, grant, server_side
+from llmdo.foreign.tables import Line
+from llmdo.foreign.team import (
+    MAX_NAME,
+    Agent,
+    AgentCall,
+    Code,
+    Counterpart,
+    Grant,
+    Remark,
+    Team,
+    capability_of,
+)
 from llmdo.foreign.tree import few
-from llmdo.graph.resolved import DEFAULT_MAX_DEPTH
-from llmdo.policy.authority import Capability
+from llmdo.graph.models import problem_of
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
 FILES = ("**/*.worker", "**/*.agent")
-PROJECTS = ("**/project.json",)
 MODULES = ("**/*.py",)
 
 KEYS = frozenset(
@@ -34,24 +47,22 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 
-_MODES: dict[str, Decision] = {
-    "approve_all": "allowed", "prompt": "needs_approval", "reject_all": "blocked",
-}  # fmt: skip
-_SERVER_SIDE = "server_side."
-_LINES: dict[str, list[Line]] = {}
-for _line in LLM_DO:
-    _LINES.setdefault(
-        _line.tool.partition(".")[0] if _SERVER_SIDE not in _line.tool else _line.tool, []
-    ).append(_line)
+_SCHEMAS = {
+    "input_model_ref": "schema_in_ref",
+    "schema_in_ref": "schema_in_ref",
+    "schema_out_ref": "schema_out_ref",
+}
+_MODULE_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*/)*[A-Za-z0-9_-]+\.py")
 
 
 def read(tree: Tree) -> Team:
     """The agents of every project of llm-do below a folder."""
     paths, problems = few(*tree.find(FILES))
     found = list(problems)
-    manifests = {} if tree.only else _manifests(tree, found)
-    modules = {one.rpartition("/")[0] for one in (() if tree.only else tree.find(MODULES)[0])}
-    folders: dict[str, list[tuple[str, reading.Text]]] = {}
+    known = {} if tree.only else manifests(tree, found)
+    modules = () if tree.only else tree.find(MODULES)[0]
+    owners = {path: folder for folder, one in known.items() for path, _ in one.files(*AGENT_FILES)}
+    folders: dict[str, list[tuple[str, reading.Text]]] = {folder: [] for folder in known}
     for path in paths:
         source, unread = tree.read(path) or (None, ())
         found.extend(unread)
@@ -63,120 +74,172 @@ def read(tree: Tree) -> Team:
             found.append(finding("LDO152", source.location(), message))
             continue
         found.extend(text.document.problems)
-        folders.setdefault(path.rpartition("/")[0], []).append((path, text))
-    agents: list[Agent] = []
-    depths = [DEFAULT_MAX_DEPTH]
-    for folder, texts in folders.items():
-        project = _LlmDoProject(folder, manifests.get(folder), found, folder in modules)
-        agents.extend(project.agents(texts))
-        depths.append(project.max_depth)
+        folders.setdefault(owners.get(path, path.rpartition("/")[0]), []).append((path, text))
+    projects = [
+        _LlmDoProject(tree, folder, known.get(folder), found, tuple(modules), texts)
+        for folder, texts in folders.items()
+    ]
+    agents = [agent for project in projects for agent in project.agents()]
+    remarks = [remark for project in projects for remark in project.left_out()]
     return Team(
         format="llm-do",
         agents=tuple(agents),
-        files=tuple(sorted({*paths, *(one.source.path for one in manifests.values())})),
+        files=tuple(sorted({*paths, *(one.document.source.path for one in known.values())})),
         problems=tuple(found),
-        max_depth=max(depths),
+        remarks=tuple(remarks),
+        code=tuple(code for project in projects for code in project.copied.values()),
+        max_depth=max((project.max_depth for project in projects), default=DEFAULT_MAX_DEPTH - 1),
     )
-
-
-def _manifests(tree: Tree, problems: list[Diagnostic]) -> dict[str, Document]:
-    """Folder to its `project.json`, where that is one of llm-do."""
-    found = {}
-    for path in tree.find(PROJECTS)[0]:
-        source, unread = tree.read(path) or (None, ())
-        if source is not None and not unread:
-            document = reading.json_with_comments(source)
-            if "agent_files" in document.data or document.problems:
-                problems.extend(document.problems)
-                found[path.rpartition("/")[0]] = document
-    return found
 
 
 @dataclass(frozen=True, slots=True)
 class _LlmDoProject:
     """The reading of one folder."""
 
+    tree: Tree
     folder: str
-    manifest: Document | None
+    manifest: LlmDoManifest | None
     problems: list[Diagnostic]
-    has_modules: bool
-    """Whether Python files lie beside the agents."""
-
-    @property
-    def _said(self) -> Mapping[str, Any]:
-        return self.manifest.data if self.manifest else {}
-
-    @property
-    def _runtime(self) -> Mapping[str, Any]:
-        runtime = self._said.get("runtime")
-        return runtime if isinstance(runtime, dict) else {}
+    modules: tuple[str, ...]
+    """Every Python file of the tree."""
+    texts: list[tuple[str, reading.Text]]
+    copied: dict[str, Code] = field(default_factory=dict)
+    """The Python files that agents use, as far as the reading went."""
+    shown: dict[str, tuple[Source, Shown]] = field(default_factory=dict)
+    """The Python files of the project, with what their text shows."""
+    remarks: list[Remark] = field(default_factory=list)
 
     @property
     def max_depth(self) -> int:
         """How deep its agents may nest."""
-        depth = self._runtime.get("max_depth")
-        return depth if isinstance(depth, int) and 0 < depth < 100 else DEFAULT_MAX_DEPTH
+        return self.manifest.max_depth if self.manifest else DEFAULT_MAX_DEPTH - 1
 
-    def agents(self, texts: list[tuple[str, reading.Text]]) -> Iterator[Agent]:
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What agents are called in the project, to what they are called in the whole tree."""
+        return {
+            _own_name(path, text.document): self._identity(path, text.document) for path, text in self.texts
+        }
+
+    def agents(self) -> Iterator[Agent]:
         """Its agents, and a Python function where that is what starts them."""
-        names = {_own_name(path, text.document): self._identity(path, text.document) for path, text in texts}
-        asks = self._asks()
-        entry = self._said.get("entry")
-        entry = entry if isinstance(entry, dict) else {}
-        for path, text in texts:
-            yield self._agent(path, text, names, asks, entry)
-        if isinstance(entry.get("function"), str) and self.manifest:
-            yield self._function(self.manifest, entry["function"], names)
-        elif isinstance(entry.get("agent"), str) and entry["agent"] not in names and self.manifest:
-            message = f"there is no agent `{entry['agent']}` in this project"
-            at = self.manifest.value("entry", "agent")
-            self.problems.append(finding("LDO250", at, message, hint=did_you_mean(entry["agent"], names)))
+        self._read_code()
+        decision, problems = self.manifest.mode() if self.manifest else ("needs_approval", ())
+        self.problems.extend(problems)
+        entry = self.manifest.entry if self.manifest else {}
+        given, remarks = self.manifest.input() if self.manifest else (None, ())
+        self.remarks.extend(remarks)
+        for path, text in self.texts:
+            yield self._agent(path, text, decision, entry, given)
+        if self.manifest is None:
+            return
+        self._require_files(self.manifest)
+        if isinstance(reference := entry.get("function"), str):
+            yield self._function(Place(self.manifest.document, ("entry", "function")), reference, given)
+        elif isinstance(entry.get("agent"), str):
+            if entry["agent"] not in self.names:
+                message = f"there is no agent `{entry['agent']}` in this project"
+                at = self.manifest.document.value("entry", "agent")
+                hint = did_you_mean(entry["agent"], self.names)
+                self.problems.append(finding("LDO250", at, message, hint=hint))
+        elif not any(text.document.data.get("entry") is True for _, text in self.texts):
+            for path, (_, code) in self.shown.items():
+                if code.entry:
+                    reference = f"{PurePosixPath(path).relative_to(self.folder or '.')}:{code.entry}"
+                    yield self._function(
+                        Place(self.manifest.document, ("entry",), of_key=True), reference, given
+                    )
+
+    def left_out(self) -> Iterator[Remark]:
+        """What an import leaves out of the project; to be asked for once its agents were."""
+        yield from self.remarks
+        for path, (source, _) in self.shown.items():
+            if path not in self.copied:
+                told = f"`{path}` shows neither a toolset nor what starts a run, so it is not copied"
+                yield Remark(source.location(), told)
+        if self.manifest is None:
+            return
+        yield from self.manifest.remarks(self.shown)
+        listed = {path for path, _ in self.manifest.files(*AGENT_FILES)}
+        for path, text in self.texts:
+            if path not in listed:
+                told = f"`{path}` is in no `agent_files`, so llm-do leaves it out; here it is a worker"
+                yield Remark(text.document.source.location(), told)
+
+    def _read_code(self) -> None:
+        paths = [path for path, _ in self.manifest.files("python_files")] if self.manifest else []
+        if self.manifest is None:
+            paths = [path for path in self.modules if path.rpartition("/")[0] == self.folder]
+        for path in paths:
+            self._read_module(path)
+
+    def _read_module(self, path: str) -> Shown | None:
+        """What the Python file at `path` shows; None where there is none that could lie in a workspace of ours."""
+        if path not in self.shown and _MODULE_PATH.fullmatch(path):
+            source, unread = self.tree.read(path) or (None, ())
+            self.problems.extend(unread)
+            if source is not None and not unread:
+                self.shown[path] = (source, shown(source))
+        return self.shown[path][1] if path in self.shown else None
+
+    def _require_files(self, manifest: LlmDoManifest) -> None:
+        known = {path for path, _ in self.texts}
+        for path, at in manifest.files(*AGENT_FILES):
+            if path not in known:
+                self.problems.append(finding("LDO250", at.location, f"there is no file `{path}` to be read"))
 
     def _identity(self, path: str, document: Document) -> str:
         return excerpt("/".join(filter(None, (self.folder, _own_name(path, document)))), MAX_NAME)
 
-    def _asks(self) -> Decision:
-        mode = self._runtime.get("approval_mode", "prompt")
-        if not (isinstance(mode, str) and mode in _MODES) and self.manifest:
-            at = self.manifest.value("runtime", "approval_mode")
-            message = f"llm-do does not know the mode `{mode}`"
-            self.problems.append(finding("LDO151", at, message, hint=did_you_mean(str(mode), _MODES)))
-        if mode == "approve_all" and self.manifest:
-            at = self.manifest.value("runtime", "approval_mode")
-            self.problems.append(finding("LDO554", at, "in the mode `approve_all` nothing asks"))
-        return _MODES.get(mode, "needs_approval")
-
-    def _function(self, manifest: Document, reference: str, names: Mapping[str, str]) -> Agent:
-        at = Place(manifest, ("entry", "function"))
-        name = "/".join(filter(None, (self.folder, reference)))
+    def _function(self, at: Place, reference: str, given: str | None) -> Agent:
+        path, _, name = reference.rpartition(":")
+        path = within(self.folder, path)
+        code = self._read_module(path)
+        known = code is not None and name in code.functions
+        if known:
+            self._copy(path, functions=frozenset({name}))
+            told = f"what `{reference}` does itself stands before no gate: only the agents that it calls do"
+            self.remarks.append(Remark(at.location, told))
+        line = Line(reference, (capability_of(reference),), "allowed", "declared", "")
         return Agent(
-            name=excerpt(name, MAX_NAME),
+            name=excerpt("/".join(filter(None, (self.folder, reference))), MAX_NAME),
             at=at,
-            path=manifest.source.path,
+            path=at.document.source.path,
             prompt="",
-            header={"function": reference},
-            grants=(
-                _grant(
-                    Line(reference, (capability_of(reference),), "allowed", "declared", ""),
-                    reference,
-                    at,
-                    "allowed",
-                ),
-            ),
-            calls=tuple(AgentCall(name=one, at=at) for one in names.values()),
+            header={} if known else {"function": reference},
+            grants=(grant(line, reference, at, "allowed"),),
+            calls=tuple(AgentCall(name=one, at=at) for one in self._called(code) or self.names.values()),
+            input=given,
+            function=f"{path}:{name}" if known else None,
+        )
+
+    def _called(self, code: Shown | None) -> list[str]:
+        """The agents that the code of a file calls, as far as the text tells; else all of the project."""
+        if code is None or code.calls is None:
+            return list(self.names.values())
+        return [self.names[name] for name in sorted(code.calls) if name in self.names]
+
+    def _copy(
+        self, path: str, *, toolsets: Mapping[str, str] | None = None, functions: Iterable[str] = ()
+    ) -> None:
+        before = self.copied.get(path) or Code(source=self.shown[path][0])
+        self.copied[path] = Code(
+            source=before.source,
+            toolsets={**before.toolsets, **(toolsets or {})},
+            functions=before.functions.union(functions),
+            agents=self.names,
         )
 
     def _agent(
         self,
         path: str,
         text: reading.Text,
-        names: Mapping[str, str],
         asks: Decision,
         entry: Mapping[str, Any],
+        given: str | None,
     ) -> Agent:
         document = text.document
         header = document.data
-        at = Place(document, ("name",) if "name" in header else (), of_key=True)
         for key in header:
             if key not in KEYS and (near := nearest(key, KEYS)):
                 message = f"llm-do does not know `{key}`, so it does nothing"
@@ -186,71 +249,121 @@ class _LlmDoProject:
         own = _own_name(path, document)
         calls: list[AgentCall] = []
         grants: list[Grant] = []
+        tightened: dict[str, Decision] = {}
         for name, place in _toolsets(document):
-            if name in names:
-                calls.append(AgentCall(name=names[name], at=place))
+            if name in self.names:
+                asked = [*self.manifest.asked_for(name)] if self.manifest and asks != "allowed" else []
+                tightened.update(dict.fromkeys(asked, asks))
+                decision = asks if "agent.delegate" in asked else "allowed"
+                calls.append(AgentCall(name=self.names[name], at=place, decision=decision, origin="llm-do"))
             else:
-                grants += self._grants(name, place, asks, names)
+                calls += self._calls_of_code(name, place, calls)
+                grants += self._grants(name, place, asks)
         listed = header.get("server_side_tools")
         for number, tool in enumerate(listed if isinstance(listed, list) else ()):
-            kind = tool.get("tool_type") if isinstance(tool, dict) else tool
             place = Place(document, ("server_side_tools", number))
-            grants += self._server_side(str(kind), place, asks)
+            native, problems, remarks = server_side(tool, place, asks)
+            grants += native
+            self.problems.extend(problems)
+            self.remarks.extend(remarks)
         description, model = header.get("description"), header.get("model")
+        ours = dict(self._ours(path, header))
+        is_entry = own == entry.get("agent") or header.get("entry") is True
         return Agent(
-            name=names[own],
-            at=at,
+            name=self.names[own],
+            at=Place(document, ("name",) if "name" in header else (), of_key=True),
             path=path,
             prompt=text.prompt,
             header=header,
+            ours=ours,
+            said_otherwise=frozenset(
+                {"server_side_tools", *ours, *(key for key, value in _SCHEMAS.items() if value in ours)}
+            ),
+            tightened=tightened,
+            input=given if is_entry else None,
             description=description if isinstance(description, str) else None,
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
             calls=tuple(calls),
-            is_entry=own == entry.get("agent") or header.get("entry") is True,
+            is_entry=is_entry,
         )
 
-    def _grants(self, name: str, place: Place, asks: Decision, names: Mapping[str, str]) -> Iterator[Grant]:
-        if name in _LINES:
-            for line in _LINES[name]:
-                yield _grant(line, name, place, line.decision if line.decision == "allowed" else asks)
+    def _ours(self, path: str, header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+        """What of a header means the same in one of ours."""
+        model = header.get("model")
+        if isinstance(model, str) and _is_hosted(model):
+            yield "model", model
+        patterns = header.get("compatible_models")
+        if isinstance(patterns, list) and all(isinstance(one, str) and one for one in patterns):
+            yield "compatible_models", patterns
+        for theirs, key in _SCHEMAS.items():
+            file, _, name = str(header.get(theirs, "")).rpartition(":")
+            module = within(path.rpartition("/")[0], file)
+            if file.endswith(".py") and name.isidentifier() and self._read_module(module) is not None:
+                self._copy(module)
+                yield key, f"{module}:{name}"
+
+    def _calls_of_code(self, name: str, place: Place, before: Iterable[AgentCall]) -> Iterator[AgentCall]:
+        """The agents that the code of a toolset calls: with llm-do, any of the project."""
+        found = self._code_of(name)
+        if found is None:
             return
-        known = {*_LINES, *names}
-        if not self._said.get("python_files") and not self.has_modules:
+        known = {call.name for call in before}
+        for one in self._called(self.shown[found[0]][1]):
+            if one not in known:
+                told = f"`{one}`, which the code of `{name}` calls, is offered to the model as well"
+                self.remarks.append(Remark(place.location, told))
+                yield AgentCall(name=one, at=place)
+
+    def _code_of(self, name: str) -> tuple[str, str] | None:
+        """The file whose text shows the toolset `name`, and the expression that gives it."""
+        for path, (_, code) in self.shown.items():
+            if expression := code.toolsets.get(name):
+                return path, expression
+            if tool := code.tools.get(name):
+                return path, f"[{tool}]"
+        return None
+
+    def _grants(self, name: str, place: Place, asks: Decision) -> Iterator[Grant]:
+        if name in LINES:
+            self.remarks.extend(Remark(place.location, told) for told in DIFFERENT.get(name, ()))
+            for line in LINES[name]:
+                decision = line.decision if line.decision == "allowed" else asks
+                yield grant(line, name, place, decision, COUNTERPARTS.get(name))
+            return
+        known = {*LINES, *self.names}
+        if not (self.manifest and self.manifest.document.data.get("python_files")) and not self.shown:
             message = f"`{name}` is neither an agent nor a toolset here, and no Python file is"
             self.problems.append(finding("LDO250", place.location, message, hint=did_you_mean(name, known)))
-        yield _grant(Line(name, (capability_of(name),), "needs_approval", "declared", ""), name, place, asks)
+        counterpart = None
+        if found := self._code_of(name):
+            path, expression = found
+            self._copy(path, toolsets={name: expression})
+            counterpart = Counterpart(code=path)
+            if asks == "needs_approval":
+                told = f"every call of `{name}` is asked about, also those that its code approves itself"
+                self.remarks.append(Remark(place.location, told))
+        line = Line(name, (capability_of(name),), "needs_approval", "declared", "")
+        yield grant(line, name, place, asks, counterpart)
 
-    def _server_side(self, kind: str, place: Place, asks: Decision) -> Iterator[Grant]:
-        lines = _LINES.get(f"{_SERVER_SIDE}{kind}")
-        if lines is None:
-            message = f"llm-do has no server-side tool `{kind}`"
-            self.problems.append(finding("LDO250", place.location, message))
-            lines = [Line(kind, (capability_of(kind),), "needs_approval", "declared", "")]
-        for line in lines:
-            yield _grant(line, kind, place, line.decision if line.decision == "allowed" else asks)
 
-
-def _grant(line: Line, name: str, place: Place, decision: Decision) -> Grant:
-    return Grant(
-        toolset=excerpt(name, MAX_NAME),
-        tool=excerpt(name, MAX_NAME),
-        capabilities=tuple(map(Capability, line.capabilities)),
-        decision=decision,
-        origin="llm-do",
-        at=place,
-        is_open=line.assurance == "open",
-    )
+def _is_hosted(model: str) -> bool:
+    """Whether a provider runs it: a file of the workspace is never meant, whatever the text looks like."""
+    return ":" in model and not model.startswith(("python:", "replay:")) and problem_of(model) is None
 
 
 def _toolsets(document: Document) -> Iterator[tuple[str, Place]]:
-    """The names in `toolsets`, a list or a table, each with its place."""
-    toolsets = document.data.get("toolsets", document.data.get("tools"))
-    key = "toolsets" if "toolsets" in document.data else "tools"
-    for number, name in enumerate(toolsets if isinstance(toolsets, list | dict) else ()):
-        if isinstance(name, str):
-            route = (key, name) if isinstance(toolsets, dict) else (key, number)
-            yield name, Place(document, route, of_key=True)
+    """The names in `toolsets` and `tools`, lists or tables, each with its place."""
+    seen: set[str] = set()
+    for key in ("toolsets", "tools"):
+        listed = document.data.get(key)
+        for number, name in enumerate(listed if isinstance(listed, list | dict) else ()):
+            if isinstance(name, str) and name not in seen:
+                seen.add(name)
+                yield (
+                    name,
+                    Place(document, (key, name) if isinstance(listed, dict) else (key, number), of_key=True),
+                )
 
 
 def _own_name(path: str, document: Document) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import replace
-from llmdo.foreign.team import Agent, Team
+from llmdo.foreign.team import Agent, Code, Team
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +30,16 @@ def together(teams: Sequence[Team]) -> Team:
         agents=tuple(_called_after(team.format, agent) for team in found for agent in team.agents),
         files=tuple(sorted({path for team in found for path in team.files})),
         problems=problems,
+        remarks=tuple(remark for team in found for remark in team.remarks),
+        code=tuple(_for_agents_of(team.format, code) for team in found for code in team.code),
         # The milder of what they say: what can happen, can.
         starts="allowed" if any(team.starts == "allowed" for team in found) else "needs_approval",
         max_depth=max((team.max_depth for team in found), default=1),
     )
+
+
+def _for_agents_of(form: str, code: Code) -> Code:
+    return replace(code, agents={name: f"{form}/{agent}" for name, agent in code.agents.items()})
 
 
 def _called_after(form: str, agent: Agent) -> Agent:

@@ -128,13 +128,13 @@ LLM_DO = (
     Line("filesystem_cwd_ro", ("fs.list", "fs.read"), "allowed", "declared", _LLM_DO),
     Line("filesystem_project_ro", ("fs.list", "fs.read"), "allowed", "declared", _LLM_DO),
     Line("shell_readonly", ("fs.read", "proc.exec.read"), "allowed", "open", _LLM_DO),
-    Line("shell_file_ops", ("fs.read", *_RUNS_OWN), "allowed", "open", _LLM_DO),
+    Line("shell_file_ops", ("fs.read", "proc.exec.read"), "allowed", "open", _LLM_DO),
     Line("shell_file_ops.write", (*WRITES, *_RUNS_OWN), "needs_approval", "open", _LLM_DO),
     Line("shell", RUNS, "needs_approval", "open", _LLM_DO),
     Line("dynamic_agents", ("x.dynamic_agents.any",), "needs_approval", "declared", _LLM_DO),
     Line("server_side.web_search", SEARCHES, "allowed", "declared", _LLM_DO),
     Line("server_side.web_fetch", FETCHES, "allowed", "declared", _LLM_DO),
-    Line("server_side.code_execution", ("data.untrusted",), "allowed", "declared", _LLM_DO),
+    Line("server_side.code_execution", ("net.connect",), "allowed", "declared", _LLM_DO),
     Line("server_side.image_generation", (), "allowed", "declared", _LLM_DO),
 )
 """Toolsets; after a point the part that asks. What is made by a project's own Python raises `x.NAME.any`."""

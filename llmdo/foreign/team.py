@@ -11,11 +11,45 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location, Source
     from llmdo.graph.resolved import Server
     from llmdo.policy.authority import Capability, Decision
     from llmdo.syntax.document import Place
 
 MAX_NAME = 100  # characters: nobody types a longer one
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about a project that an import says otherwise, or not at all."""
+
+    at: Location
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """A Python file of a project, and what of it a workspace of ours can use."""
+
+    source: Source
+    toolsets: Mapping[str, str] = field(default_factory=dict)
+    """Name to the Python expression that gives it, at the end of the file."""
+    functions: frozenset[str] = frozenset()
+    """The async functions, each of which may start a run."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """What its code calls an agent, to that agent's identity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterpart:
+    """What of ours does just what a tool of another format does; an import needs no stand-in for it."""
+
+    commands: Mapping[str, object] = field(default_factory=dict)
+    """What the header says of the built-in shell."""
+    native: Mapping[str, object] = field(default_factory=dict)
+    """A tool of the model's provider, with its options."""
+    code: str | None = None
+    """The path of the project's own Python file that has the toolset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +70,7 @@ class Grant:
     is_open: bool = False
     server: Server | None = None
     """The MCP server whose tool it is."""
+    counterpart: Counterpart | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +97,16 @@ class Agent:
     """All that its file says besides."""
     description: str | None = None
     model: str | None = None
+    ours: Mapping[str, object] = field(default_factory=dict)
+    """Lines of its header that mean the same in one of ours, by our keys."""
+    said_otherwise: frozenset[str] = frozenset()
+    """Keys of its header that an import says in another way."""
+    tightened: Mapping[str, Decision] = field(default_factory=dict)
+    """Capabilities of calls that are decided about more strictly for some of its tools than for others."""
+    input: str | None = None
+    """What it is told where a person starts it without a word."""
+    function: str | None = None
+    """FILE.py:NAME, where it is no agent but the function of a project that starts them."""
     grants: tuple[Grant, ...] = ()
     calls: tuple[AgentCall, ...] = ()
     everyone: Place | None = None
@@ -90,6 +135,10 @@ class Team:
     problems: tuple[Diagnostic, ...] = ()
     starts: Decision = "needs_approval"
     """About starting an MCP server."""
+    remarks: tuple[Remark, ...] = ()
+    """What its reader knows an import to leave out."""
+    code: tuple[Code, ...] = ()
+    """The Python files that an import copies."""
     max_depth: int = 64
     """How many calls deep agents can nest; where the format has no limit, deeper than anybody looks."""
 

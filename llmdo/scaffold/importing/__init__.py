@@ -9,14 +9,15 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.foreign.team import Remark
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability
 from llmdo.scaffold import files
-from llmdo.scaffold.importing.plan import Plan, Remark, plan_of
+from llmdo.scaffold.importing.plan import Plan, plan_of
 from llmdo.scaffold.importing.stubs import MODULE
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
@@ -57,13 +58,19 @@ def import_project(original: Foreign, target: Path) -> Imported:
     plan = plan_of(original)
     for path, text in sorted(plan.files.items()):
         files.write(target, path, text.encode())
-    accepted = _acceptances(checks.check(projects.read(target)))
+    accepted = _acceptances(_findings(projects.read(target), plan))
     if accepted:
         files.write(target, "llmdo.toml", (plan.files["llmdo.toml"] + accepted).encode())
     read = projects.read(target)
     wider, narrower = _differences(original, read, plan)
-    found = tuple(one for one in checks.check(read) if one.code != "LDO402")
+    found = tuple(_findings(read, plan))
     return Imported(tuple(sorted(plan.files)), plan.remarks, found, wider, narrower)
+
+
+def _findings(read: Project, plan: Plan) -> Iterator[Diagnostic]:
+    """What `check` says, but for what is so only because there is no lock yet."""
+    unlocked = {"LDO402", "LDO503"} if plan.pending else {"LDO402"}
+    return (one for one in checks.check(read) if one.code not in unlocked)
 
 
 def _acceptances(findings: Iterable[Diagnostic]) -> str:
@@ -112,10 +119,13 @@ def _differences(original: Foreign, read: Project, plan: Plan) -> tuple[tuple[st
         old = {
             Capability(plan.capabilities.get(one.name, one.name), one.scope): decision
             for one, decision in rows.items()
+            if one.name not in plan.ungoverned
         }
         new = after.get(name, {})
         for one in sorted({*old, *new}, key=str):
             if old.get(one) == new.get(one):
+                continue
+            if one.name in plan.pending and one not in new:
                 continue
             was, now = old.get(one, "not reached"), new.get(one, "not reached")
             told = f"`{name}`: `{one}` is {now}, it was {was}"

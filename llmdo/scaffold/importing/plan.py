@@ -7,22 +7,27 @@ the tool can do and still has to be written. Decisions become rules; what an age
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from llmdo.base import topology
 from llmdo.base.values import dataclass
 from llmdo.foreign.building import named
+from llmdo.foreign.team import Remark
 from llmdo.graph.inventory import tools_of
 from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability
+from llmdo.scaffold.importing.code import CopiedToolset, copies, is_free, started_by
 from llmdo.scaffold.importing.names import Names
 from llmdo.scaffold.importing.stubs import MODULE, StandIn, module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
-    from llmdo.graph.resolved import Server, Tool, Toolset, Worker
+    from llmdo.foreign.team import Code, Counterpart, Grant
+    from llmdo.graph.resolved import Entry, Server, Tool, Toolset, Worker
+    from llmdo.policy.authority import Decision
 
 WORKERS = "workers"
 MAX_DESCRIPTION = 4_000  # characters: every caller's model reads it with each request
@@ -50,14 +55,6 @@ _EVERYBODY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """Something about the original that the import says otherwise, or not at all."""
-
-    at: Location
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What an import writes."""
 
@@ -67,6 +64,10 @@ class Plan:
     """Agent to worker."""
     capabilities: Mapping[str, str]
     """What the project's own capabilities were called, and what they are called."""
+    ungoverned: frozenset[str]
+    """Capabilities that stood for code which no gate of ours stands before."""
+    pending: frozenset[str]
+    """Capabilities of toolsets whose tools nobody knows before `lock` has imported them."""
     remarks: tuple[Remark, ...]
     """Sorted by place."""
 
@@ -76,12 +77,19 @@ def plan_of(project: Foreign) -> Plan:
     planner = _Planner(project)
     graph = project.graph
     names = {name: planner.names.of("agent", name) for name in graph.workers}
-    files = {f"{WORKERS}/{names[name]}.worker": planner.worker(one) for name, one in graph.workers.items()}
+    files = {
+        f"{WORKERS}/{names[name]}.worker": planner.worker(one)
+        for name, one in graph.workers.items()
+        if name not in planner.functions
+    }
     files["llmdo.toml"] = planner.manifest()
     if planner.stubs:
         files[MODULE] = module(planner.stubs.values())
+    for path, text in copies(planner.code.values(), names, planner.offered).items():
+        files.setdefault(path, text)
     remarks = sorted(dict.fromkeys(planner.remarks), key=_order)
-    return Plan(files, names, dict(planner.own), tuple(remarks))
+    pending = frozenset(offer.capability.name for offer in planner.offered.values())
+    return Plan(files, names, dict(planner.own), planner.ungoverned, pending, tuple(remarks))
 
 
 def _order(remark: Remark) -> tuple[str, int, int, str]:
@@ -98,10 +106,21 @@ class _Planner:
         self.stubs: dict[object, StandIn] = {}
         self.servers: dict[str, tuple[Server, tuple[Capability, ...]]] = {}
         self.own: dict[str, str] = {}
-        self.remarks: list[Remark] = []
+        self.offered: dict[str, CopiedToolset] = {}
+        """The toolsets of copied Python, by their names in the workspace."""
+        self.shell: dict[str, list[object]] = {}
+        """What the workers' own shells have together."""
+        self.remarks: list[Remark] = list(project.team.remarks)
         self._kept: set[Capability] = set()
         """What some worker can still raise."""
         self._agents = named(project.team.agents)
+        self.code = {one.source.path: one for one in project.team.code if self._can_be_copied(one)}
+        self.functions = {
+            name: one.function
+            for name, one in self._agents.items()
+            if one.function and one.function.rpartition(":")[0] in self.code
+        }
+        """The agents that are functions of the project's own Python."""
         components = topology.strongly_connected_components(project.graph.edges)
         self._circling = {name for component in components for name in component}
 
@@ -113,7 +132,10 @@ class _Planner:
         description = worker.description if agent else "Hands a task to the worker that fits it."
         if description:
             header.append(f"description: {_quoted(description[:MAX_DESCRIPTION])}")
+        for key, value in agent.ours.items() if agent else ():
+            header.append(f"{key}: {_quoted(value)}")
         header += self._toolsets(worker)
+        header += self._native_tools(worker)
         header += self._approvals(worker)
         if worker.name in self._circling:
             header.append("recursive: true")
@@ -135,7 +157,7 @@ class _Planner:
             self.remarks.append(
                 Remark(at, f"`{name}` can reach itself: its header now says `recursive: true`")
             )
-        for key in sorted(agent.header.keys() - _CARRIED):
+        for key in sorted(agent.header.keys() - _CARRIED - agent.said_otherwise):
             place = agent.at.document.key(*agent.at.route[: -1 if agent.at.route else 0], key)
             self.remarks.append(Remark(place, f"`{key}` of `{worker.name}` is not carried over"))
         for rule in worker.approvals:
@@ -148,9 +170,48 @@ class _Planner:
                     )
                 )
 
+    @property
+    def ungoverned(self) -> frozenset[str]:
+        """What stands for the code of functions that start a run: with us it stands before no gate."""
+        return frozenset(
+            one.name
+            for name in self.functions
+            for grant in self._agents[name].grants
+            for one in grant.capabilities
+        )
+
+    def _can_be_copied(self, code: Code) -> bool:
+        """Whether the path of a Python file is free in the workspace; a remark where it is not."""
+        path = code.source.path
+        if is_free(path):
+            return True
+        self.remarks.append(
+            Remark(code.source.location(), f"`{path}` is not copied: the import has such a file")
+        )
+        return False
+
+    def _counterparts(self, worker: Worker) -> dict[str, tuple[Grant, Counterpart]]:
+        """The tools of a worker that something of ours does just as well, without those that are blocked."""
+        agent = self._agents.get(worker.name)
+        return {
+            grant.tool: (grant, grant.counterpart)
+            for grant in (agent.grants if agent else ())
+            if grant.counterpart and (grant.counterpart.code is None or grant.counterpart.code in self.code)
+        }
+
+    def _native_tools(self, worker: Worker) -> Iterator[str]:
+        native = {
+            name: options
+            for grant, one in self._counterparts(worker).values()
+            for name, options in one.native.items()
+            if grant.decision != "blocked"
+        }
+        if native:
+            yield f"native_tools: {_quoted(sorted(native))}"
+
     def _toolsets(self, worker: Worker) -> Iterator[str]:
         workers = self.project.graph.workers
-        found: dict[str, Mapping[str, list[str]]] = {
+        found: dict[str, Mapping[str, object]] = {
             self.names.of("agent", use.name): {} for use in worker.uses if use.name in workers
         }
         found.update(self._tools(worker))
@@ -158,11 +219,12 @@ class _Planner:
             yield "toolsets:"
             yield from (f"  {name}: {json.dumps(config)}" for name, config in sorted(found.items()))
 
-    def _tools(self, worker: Worker) -> dict[str, Mapping[str, list[str]]]:
+    def _tools(self, worker: Worker) -> dict[str, Mapping[str, object]]:
         """What stands for the tools of a worker, without what is blocked for it."""
         graph = self.project.graph
-        found: dict[str, Mapping[str, list[str]]] = {}
-        tools: list[tuple[str, tuple[Capability, ...]]] = []
+        counterparts = self._counterparts(worker)
+        found = self._carried(grant for grant, _ in counterparts.values())
+        tools: list[tuple[str, tuple[Capability, ...], Location]] = []
         for use in worker.uses:
             toolset = graph.toolsets.get(use.name)
             if toolset is None:
@@ -172,20 +234,51 @@ class _Planner:
                     found[self._server(toolset, toolset.server)] = {}
                 continue
             for tool in tools_of(graph, worker, use).values():
+                if tool.name in counterparts:
+                    self._open(worker, tool)
+                    continue
                 called = f"{use.name}_start" if tool.name == "(start)" else tool.name
                 capabilities = self._open(worker, tool)
                 # Parts that are decided apart are tools apart: without its own code nobody can tell the calls.
-                tools += [(called, (one,)) for one in capabilities] if tool.hook else [(called, capabilities)]
-        files = {each for _, one in tools for each in one if each.name in _READS | _WRITES}
+                parts = [(one,) for one in capabilities] if tool.hook else [capabilities]
+                tools += [(called, part, use.at.location) for part in parts]
+        files = {each for _, one, _ in tools for each in one if each.name in _READS | _WRITES}
         if config := _filesystem(files):
             found["filesystem"] = config
-        for called, capabilities in tools:
+        for called, capabilities, at in tools:
             left = tuple(sorted({*capabilities} - (files if config else set()), key=str))
             if frozenset(left) == _SHELL:
                 found["shell"] = {}
             elif left:
-                found[self._stand_in(called, left)] = {}
+                found[self._stand_in(called, left, at)] = {}
         return found
+
+    def _carried(self, grants: Iterable[Grant]) -> dict[str, Mapping[str, object]]:
+        """The toolsets that are counterparts of what a worker is granted."""
+        found: dict[str, Mapping[str, object]] = {}
+        shell: dict[str, list[object]] = {}
+        for grant in grants:
+            one = grant.counterpart
+            if one is None or grant.decision == "blocked":
+                continue
+            for key, items in one.commands.items():
+                for lines in (shell, self.shell):
+                    held = lines.setdefault(key, [])
+                    held += [item for item in cast("list[object]", items) if item not in held]
+            if one.code:
+                found[self._offer(grant, one.code)] = {}
+        return {**found, "shell": shell} if shell else found
+
+    def _offer(self, grant: Grant, path: str) -> str:
+        """The name of the toolset that a copied Python file has."""
+        (capability,) = grant.capabilities
+        name = self.names.of("tool", grant.toolset, path)
+        self.own.setdefault(capability.name, f"x.{name}.any")
+        expression = self.code[path].toolsets[grant.toolset]
+        told = f"`{grant.toolset}` is copied with `{path}`, unexecuted: `llmdo lock` says whether it loads"
+        self.remarks.append(Remark(grant.at.location, told))
+        self.offered[name] = CopiedToolset(path, expression, self._renamed(capability))
+        return name
 
     def _open(self, worker: Worker, tool: Tool) -> tuple[Capability, ...]:
         """What of a tool is not blocked for a worker: all or nothing where a call raises all of it."""
@@ -209,7 +302,7 @@ class _Planner:
                 )
         return name
 
-    def _stand_in(self, called: str, capabilities: tuple[Capability, ...]) -> str:
+    def _stand_in(self, called: str, capabilities: tuple[Capability, ...], at: Location) -> str:
         key = (called, capabilities)
         if key not in self.stubs:
             own = next((one.name for one in capabilities if one.name.startswith("x.")), None)
@@ -217,17 +310,20 @@ class _Planner:
             if own:
                 self.own[own] = f"x.{name}.any"
             self.stubs[key] = StandIn(name, called, tuple(map(self._renamed, capabilities)))
+            self.remarks.append(Remark(at, f"`{called}` has still to be written: `{name}` stands in for it"))
         return self.stubs[key].name
 
     def _renamed(self, capability: Capability) -> Capability:
         return Capability(self.own.get(capability.name, capability.name), capability.scope)
 
     def _approvals(self, worker: Worker) -> Iterator[str]:
-        said = {
+        said: dict[str, Decision] = {
             str(self._renamed(rule.capability)): rule.decision
             for rule in worker.approvals
             if rule.decision != "blocked"
         }
+        agent = self._agents.get(worker.name)
+        said |= {str(one): decision for one, decision in (agent.tightened if agent else {}).items()}
         if said:
             yield "approvals:"
             yield from (f"  {json.dumps(name)}: {decision}" for name, decision in sorted(said.items()))
@@ -247,6 +343,15 @@ class _Planner:
         for name, (server, declared) in sorted(self.servers.items()):
             lines += ["", f"[toolsets.{name}]", f"mcp = {{ {_launch(server)} }}"]
             lines.append(f'capabilities = {{ "*" = {_list(map(str, declared))} }}')
+        for name, offer in sorted(self.offered.items()):
+            lines += ["", f"[toolsets.{name}]", f"python = {_text(offer.reference(name))}"]
+            lines.append(f'capabilities = {{ "*" = [{_text(str(offer.capability))}] }}')
+        if self.shell:
+            lines += [
+                "",
+                "[toolsets.shell]",
+                *(f"{key} = {_toml(items)}" for key, items in self.shell.items()),
+            ]
         lines += ["", "[approvals]", f'default = "{graph.settings.default}"', "", "[approvals.rules]"]
         lines += [
             f'{_text(str(self._renamed(rule.capability)))} = "{rule.decision}"'
@@ -254,16 +359,30 @@ class _Planner:
             if any(rule.capability.touches(one) or one.touches(rule.capability) for one in self._kept)
         ]
         for entry in graph.entries.values():
-            name = self.names.of("agent", entry.name)
-            may = sorted(
-                {
-                    str(self._renamed(row.capability))
-                    for row in self.project.analysis.of(entry)
-                    if row.decision != "blocked" and row.capability.name not in OUTSIDE_CEILINGS
-                }
-            )
-            lines += ["", f"[entries.{name}]", f'worker = "{name}"', f"may = {_list(may)}"]
+            lines += ["", *self._entry(entry)]
         return "\n".join([*lines, ""])
+
+    def _entry(self, entry: Entry) -> Iterator[str]:
+        name = self.names.of("agent", entry.name)
+        agent = self._agents.get(entry.name)
+        yield f"[entries.{name}]"
+        if function := self.functions.get(entry.name):
+            called = [call.name for call in self._agents[entry.name].calls if call.name in self._agents]
+            yield f"function = {_text(started_by(function))}"
+            yield f"calls = {_list(self.names.of('agent', one) for one in called)}"
+            self.remarks.append(Remark(entry.at.location, f"`{entry.name}` is called `{name}`"))
+        else:
+            yield f'worker = "{name}"'
+        if agent and agent.input is not None:
+            yield f"input = {_text(agent.input)}"
+        may = {
+            str(self._renamed(row.capability))
+            for row in self.project.analysis.of(entry)
+            if row.decision != "blocked"
+            and row.capability.name not in OUTSIDE_CEILINGS
+            and row.capability.name not in self.ungoverned
+        }
+        yield f"may = {_list(sorted(may))}"
 
 
 def _is_reachable(server: Server) -> bool:
@@ -291,10 +410,19 @@ def _launch(server: Server) -> str:
     return f"command = {_text(server.command or '')}, args = {_list(server.args)}{env}"
 
 
-def _quoted(text: str) -> str:
-    """A text as YAML has it: JSON, and whatever is no plain character spelled out."""
-    plain = json.dumps(text, ensure_ascii=False)
+def _quoted(value: object) -> str:
+    """A value as YAML has it: JSON, and whatever is no plain character spelled out."""
+    plain = json.dumps(value, ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in plain)
+
+
+def _toml(value: object) -> str:
+    """A value as TOML has it: what is a table stands on one line."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_toml(one)}' for key, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return _text(str(value))
 
 
 def _list(texts: Iterable[str]) -> str:

@@ -1,0 +1,1 @@
+"""What tools import of `llm_do.toolsets`."""

@@ -1,0 +1,147 @@
+"""`project.json` of llm-do: which files make a project, what starts it, and when a person is asked."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.values import dataclass
+from llmdo.foreign import reading
+from llmdo.foreign.team import Remark
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.tree import Tree
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Document
+
+PROJECTS = ("**/project.json",)
+AGENT_FILES = ("agent_files", "worker_files")
+DEFAULT_MAX_DEPTH = 5
+
+_MODES: dict[str, Decision] = {
+    "approve_all": "allowed", "prompt": "needs_approval", "reject_all": "blocked",
+}  # fmt: skip
+_CALLED = ("agent", "worker")
+"""What llm-do calls an agent, in later and in earlier versions."""
+_ASKED = {"calls_require_approval": "agent.delegate", "attachments_require_approval": "fs.read"}
+_READ = frozenset(
+    {
+        "approval_mode", "max_depth",
+        *(f"{called}_{key}" for called in _CALLED for key in (*_ASKED, "approval_overrides")),
+    }
+)  # fmt: skip
+"""The keys of `runtime` that an import says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmDoManifest:
+    """The `project.json` of one folder."""
+
+    folder: str
+    document: Document
+
+    @property
+    def _runtime(self) -> Mapping[str, Any]:
+        return self._table("runtime")
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        """What starts a run."""
+        return self._table("entry")
+
+    def _table(self, key: str) -> Mapping[str, Any]:
+        table = self.document.data.get(key)
+        return table if isinstance(table, dict) else {}
+
+    def files(self, *keys: str) -> Iterator[tuple[str, Place]]:
+        """The paths of files that it names, each from the folder of the whole tree, and where."""
+        for key in keys:
+            listed = self.document.data.get(key)
+            for number, path in enumerate(listed if isinstance(listed, list) else ()):
+                if isinstance(path, str) and path:
+                    yield within(self.folder, path), Place(self.document, (key, number))
+
+    @property
+    def max_depth(self) -> int:
+        """How many calls deep its agents may nest: llm-do counts the first agent as well."""
+        depth = self._runtime.get("max_depth", DEFAULT_MAX_DEPTH)
+        fits = isinstance(depth, int) and not isinstance(depth, bool) and 0 < depth < 100
+        return (depth if fits else DEFAULT_MAX_DEPTH) - 1
+
+    def mode(self) -> tuple[Decision, tuple[Diagnostic, ...]]:
+        """What happens where llm-do would ask, and what is to be said about that."""
+        mode = self._runtime.get("approval_mode", "prompt")
+        at = self.document.value("runtime", "approval_mode")
+        if not (isinstance(mode, str) and mode in _MODES):
+            message = f"llm-do does not know the mode `{mode}`"
+            return "needs_approval", (finding("LDO151", at, message, hint=did_you_mean(str(mode), _MODES)),)
+        problems = (finding("LDO554", at, "in the mode `approve_all` nothing asks"),)
+        return _MODES[mode], problems if mode == "approve_all" else ()
+
+    def asked_for(self, callee: str) -> Iterator[str]:
+        """The capabilities that a call of the agent `callee` is asked about: the call itself, the files it is given."""
+        for key, capability in _ASKED.items():
+            asked = any(self._runtime.get(f"{called}_{key}", False) is not False for called in _CALLED)
+            for called in _CALLED:
+                overrides = self._runtime.get(f"{called}_approval_overrides")
+                override = overrides.get(callee) if isinstance(overrides, dict) else None
+                if isinstance(override, dict) and override.get(key) is not None:
+                    asked = override[key] is not False
+            if asked:
+                yield capability
+
+    def input(self) -> tuple[str | None, tuple[Remark, ...]]:
+        """What a run starts with where a person says nothing, and what of it cannot be said."""
+        key = "args" if "args" in self.entry else "input"
+        given = self.entry.get(key)
+        if not isinstance(given, dict):
+            return given if isinstance(given, str) else None, ()
+        at = self.document.key("entry", key)
+        if not isinstance(given.get("input"), str) or given.keys() - {"input", "attachments"}:
+            return json.dumps(given, ensure_ascii=False, default=str), ()
+        told = "the attachments of the default input are not carried over"
+        return given["input"], (Remark(at, told),) if given.get("attachments") else ()
+
+    def remarks(self, modules: Container[str]) -> Iterator[Remark]:
+        """What an import leaves out of it; `modules` are the Python files that there are."""
+        document = self.document
+        if self._runtime.get("approval_mode") == "approve_all":
+            told = (
+                "in the mode `approve_all` nothing asks, and so it is here: read the rules, and tighten them"
+            )
+            yield Remark(document.value("runtime", "approval_mode"), told)
+        for key in sorted(self._runtime.keys() - _READ):
+            yield Remark(document.key("runtime", key), f"`{key}` is not carried over")
+        for path, at in self.files("python_files"):
+            if path not in modules:
+                yield Remark(at.location, f"there is no file `{path}` to be copied")
+        known = {"version", "runtime", "entry", "python_files", *AGENT_FILES}
+        for key in sorted(document.data.keys() - known):
+            yield Remark(document.key(key), f"`{key}` is not carried over")
+        for key in sorted(self.entry.keys() - {"agent", "function", "args", "input"}):
+            yield Remark(document.key("entry", key), f"`{key}` of the entry is not carried over")
+
+
+def manifests(tree: Tree, problems: list[Diagnostic]) -> dict[str, LlmDoManifest]:
+    """Folder to its `project.json`, where that is one of llm-do."""
+    found = {}
+    for path in tree.find(PROJECTS)[0]:
+        source, unread = tree.read(path) or (None, ())
+        if source is not None and not unread:
+            document = reading.json_with_comments(source)
+            if any(key in document.data for key in AGENT_FILES) or document.problems:
+                problems.extend(document.problems)
+                folder = path.rpartition("/")[0]
+                found[folder] = LlmDoManifest(folder, document)
+    return found
+
+
+def within(folder: str, path: str) -> str:
+    """The path that a file of `folder` means by `path`, from the folder of the whole tree."""
+    return posixpath.normpath(posixpath.join(folder, path))

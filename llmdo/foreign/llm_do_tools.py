@@ -1,0 +1,87 @@
+"""The tools that llm-do has built in: what each raises, what of ours does the same, and where that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, finding
+from llmdo.foreign.tables import LLM_DO, Line
+from llmdo.foreign.team import MAX_NAME, Counterpart, Grant, Remark, capability_of
+from llmdo.policy.authority import Capability
+
+if TYPE_CHECKING:
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Place
+
+_SERVER_SIDE = "server_side."
+_NATIVE = frozenset({"code_execution", "web_fetch", "web_search"})
+"""The provider-side tools that our headers name as llm-do's do."""
+_READING_SHELL = "shell_readonly"
+LINES: dict[str, list[Line]] = {}
+for _line in LLM_DO:
+    LINES.setdefault(
+        _line.tool.partition(".")[0] if _SERVER_SIDE not in _line.tool else _line.tool, []
+    ).append(_line)
+"""Toolset to its lines in the table; those of provider-side tools by their whole names."""
+
+_LS: Mapping[str, object] = {
+    "run": ["ls"], "flags": ["-l", "-a", "-A", "-h", "-R", "-1", "-t", "-la"], "positional": "paths",
+    "capability": "proc.exec.read",
+}  # fmt: skip
+_MV: Mapping[str, object] = {"run": ["mv"], "flags": ["-f", "-i", "-n", "-v"], "positional": "paths"}
+COUNTERPARTS = {
+    _READING_SHELL: Counterpart(commands={"presets": ["read-only"]}),
+    "shell_file_ops": Counterpart(commands={"rules": [_LS, _MV]}),
+}
+_IN_ROOT = "works on the current folder with llm-do, and here on the workspace"
+DIFFERENT = {
+    "filesystem_cwd": (f"`filesystem_cwd` {_IN_ROOT}",),
+    "filesystem_cwd_ro": (f"`filesystem_cwd_ro` {_IN_ROOT}",),
+    _READING_SHELL: (
+        f"`{_READING_SHELL}` {_IN_ROOT}",
+        f"`{_READING_SHELL}` is the preset `read-only`: more commands that only read, no path outside, nothing of git",
+    ),
+    "shell_file_ops": (f"`shell_file_ops` {_IN_ROOT}",),
+}
+"""What is not quite the same in our counterpart of a toolset."""
+
+
+def server_side(
+    tool: object, place: Place, asks: Decision
+) -> tuple[list[Grant], list[Diagnostic], list[Remark]]:
+    """What a line of `server_side_tools` grants, what is wrong with it, and what an import leaves out of it."""
+    table = tool if isinstance(tool, Mapping) else {"tool_type": tool}
+    kind = str(table.get("tool_type"))
+    options = {key: value for key, value in table.items() if value is not None and key != "tool_type"}
+    problems: list[Diagnostic] = []
+    lines = LINES.get(f"{_SERVER_SIDE}{kind}")
+    if lines is None:
+        problems.append(finding("LDO250", place.location, f"llm-do has no server-side tool `{kind}`"))
+        lines = [Line(kind, (capability_of(kind),), "needs_approval", "declared", "")]
+    counterpart = Counterpart(native={kind: {}}) if kind in _NATIVE and not options else None
+    does_nothing = not any(line.capabilities for line in lines)
+    remarks = [Remark(place.location, f"`{kind}` is not carried over")] if does_nothing else []
+    decided = [(line, line.decision if line.decision == "allowed" else asks) for line in lines]
+    return (
+        [grant(line, kind, place, decision, counterpart) for line, decision in decided],
+        problems,
+        remarks,
+    )
+
+
+def grant(
+    line: Line, name: str, place: Place, decision: Decision, counterpart: Counterpart | None = None
+) -> Grant:
+    """What a line of the table gives an agent that names the tool at `place`."""
+    return Grant(
+        toolset=excerpt(name, MAX_NAME),
+        tool=excerpt(name, MAX_NAME),
+        capabilities=tuple(map(Capability, line.capabilities)),
+        decision=decision,
+        origin="llm-do",
+        at=place,
+        is_open=line.assurance == "open",
+        counterpart=counterpart,
+    )
