@@ -54,7 +54,7 @@ class Display:
         self._redaction = redaction
         self._stream = stream
         self._lock = threading.RLock()
-        self._progress = Progress(time.monotonic())
+        self._progress = Progress(time.monotonic(), redact=redaction.text)
         self._priced: set[str] = set()
         self._kept: list[str] = []
         self._live: Live | None = None
@@ -84,6 +84,8 @@ class Display:
             if self._live:
                 self._live.stop()
             self._flush()
+            if self._live and self._progress.has_delegated:
+                self._console.print(self._draw())
 
     def __call__(self, event: Event) -> None:
         """Takes in what happened, and says it where it is worth a line."""
@@ -183,10 +185,15 @@ def draw(progress: Progress, now: float, height: int, width: int) -> Group:
 def _line(depth: int, node: ProgressNode, now: float, width: int) -> Text:
     line = _text(" " * min(2 * depth, width // 3), "")
     line.append(shown(node.label), style="bold" if node.used.requests or node.children else "")
+    if node.subject:
+        line.append(f"  {shown(node.subject)}")
     if node.state:
         line.append(f"  {shown(node.state)}", style=_STYLES[node.mood])
     if node.mood in ("waiting", "asking"):
         line.append(f" {now - node.since:.0f} s", style="dim")
+    elif node.model:
+        taken = (node.since if node.is_over else now) - node.began
+        line.append(f"  {shown(node.model)} {taken:.0f} s", style="dim")
     if spent := _spent(node.used):
         line.append(f"  {', '.join(spent)}", style="dim")
     if node.forgotten:

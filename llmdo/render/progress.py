@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph.inventory import START
+from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import (
     Asked,
     Decided,
@@ -20,13 +22,17 @@ from llmdo.runtime.telemetry.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from decimal import Decimal
 
     from llmdo.runtime.telemetry.events import Event
 
+[START_TOOL] = START.values()
+
 Mood = Literal["working", "waiting", "asking", "done", "failed"]
 
+LONGEST_INPUT = 40  # characters of what a worker works on
+SEARCHED = 2_000  # characters of it that are searched for secrets: the end of what is shown lies well within
 REMEMBERED = 3  # calls of one worker that ended: more push what is under way off the screen
 
 
@@ -55,6 +61,11 @@ class ProgressNode:
 
     label: str
     parent: ProgressNode | None
+    subject: str = ""
+    """What a worker works on: the file that it was handed, or the first words of its input."""
+    model: str = ""
+    """The model that was asked last."""
+    began: float = 0.0
     mood: Mood = "working"
     state: str = ""
     since: float = 0.0
@@ -78,23 +89,35 @@ class Progress:
     used: Tally = field(default_factory=Tally)
     asked: set[str] = field(default_factory=set)
     """The calls that wait for an answer of a person."""
+    redact: Callable[[str], str] = str
+    """Takes secrets out of what is shown of an input."""
+
+    @property
+    def has_delegated(self) -> bool:
+        """Whether the tree holds more than a single worker and its tools."""
+        return any(child.model for node in self.root.children.values() for child in node.children.values())
 
     def apply(self, event: Event, now: float) -> None:
         """Takes in what happened at the time `now`."""
         match event:
             case WorkerStarted():
-                self._enter(event.path, now, "working", "begins")
+                node = self._enter(event.path, now, "working", "begins")
+                node.subject = node.subject or self._excerpt(event.input)
             case ModelRequested() | RequestDelayed() | ModelFailed():
-                self._enter(event.path, now, "waiting", _awaited(event))
+                node = self._enter(event.path, now, "waiting", _awaited(event))
+                node.model = event.model if isinstance(event, ModelRequested) else node.model
             case ModelResponded():
                 node = self._enter(event.path, now, "working", "")
                 node.used.add(event)
                 self.used.add(event)
             case ToolCalled():
-                self._enter(event.path, now, "working", "")
+                self._enter(event.path, now, "working", "").subject = self._handed(event.arguments)
             case Asked():
                 self.asked.add(event.path)
                 self._enter(event.path, now, "asking", "waits for your answer")
+            case Decided(allowed=True, tool=START_TOOL.name):
+                self.asked.discard(event.path)
+                self._enter(event.path.rpartition("/")[0], now, "waiting", f"connects to {event.toolset}")
             case Decided():
                 self.asked.discard(event.path)
                 if event.allowed and (decided := self._find(event.path)):
@@ -109,11 +132,22 @@ class Progress:
             case RunFinished():
                 self.asked.clear()
 
+    def _handed(self, arguments: Mapping[str, object]) -> str:
+        files = arguments.get(FILES)
+        if not isinstance(files, list) or not files:
+            return ""
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        return self._excerpt(str(files[0])) + more
+
+    def _excerpt(self, text: str) -> str:
+        words = " ".join(self.redact(text[:SEARCHED]).split())
+        return words if len(words) <= LONGEST_INPUT else f"{words[: LONGEST_INPUT - 3]}..."
+
     def _enter(self, path: str, now: float, mood: Mood, state: str) -> ProgressNode:
         node = self.root
         for label in path.split("/"):
             if label not in node.children:
-                node.children[label] = ProgressNode(label=label, parent=node, since=now)
+                node.children[label] = ProgressNode(label=label, parent=node, since=now, began=now)
             node = node.children[label]
         _set(node, now, mood, state)
         return node
@@ -132,8 +166,9 @@ class Progress:
             return
         _set(node, now, mood, state)
         node.is_over = True
-        node.children.clear()
         above = node.parent
+        if above.parent is not None:  # what the entry itself starts keeps its calls: they are the summary
+            node.children.clear()
         above.ended.append(node.label)
         if len(above.ended) > REMEMBERED:
             del above.children[above.ended.pop(0)]

@@ -8,6 +8,7 @@ import pty
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
@@ -83,11 +84,58 @@ def drawn(events: list[Event], *, height: int = 24, width: int = 80) -> list[str
 def test_the_tree_shows_who_waits_for_what_and_what_it_took() -> None:
     lines = drawn([*begun("main"), answered("main"), *begun("main/helper#1"), *begun("main/helper#2")])
     assert lines == [
-        "main  1,200 tokens, $0.0100",
+        "main  openai:gpt-5 10 s  1,200 tokens, $0.0100",
         "  helper#1  waits for openai:gpt-5 10 s",
         "  helper#2  waits for openai:gpt-5 10 s",
         "1 request, 1,200 tokens, $0.0100, 10 s",
     ]
+
+
+def test_the_tree_says_what_each_delegate_works_on_and_what_took_how_long() -> None:
+    handed = {"input": "Judge it.", "attachments": ["decks/acme.md", "decks/notes.md"]}
+    lines = drawn(
+        [
+            *begun("main"),
+            ToolCalled(
+                path="main/helper#1", worker="main", toolset="helper", tool="helper", arguments=handed
+            ),
+            *begun("main/helper#1")[1:],
+            *ended("main/helper#1"),
+            WorkerStarted(
+                path="main/helper#2", worker="helper", depth=1, input="Say hello,\nand " + "more " * 99
+            ),
+        ]
+    )
+    assert lines[1:3] == [
+        "  helper#1  decks/acme.md and 1 more  done  openai:gpt-5 0 s",
+        "  helper#2  Say hello, and more more more more mo...  begins",
+    ]
+
+
+def test_no_secret_is_shown_of_an_input() -> None:
+    progress = Progress(0.0, redact=Redaction.of({"A_KEY": "12345678"}).text)
+    progress.apply(WorkerStarted(path="main", worker="main", depth=0, input="x " * 12 + "12345678"), 0.0)
+    assert "1234" not in progress.root.children["main"].subject
+
+
+def test_the_tree_says_that_a_server_is_connected_to() -> None:
+    start = replace(DENIED, path="main/notes(start)", toolset="notes", tool="(start)", allowed=True)
+    assert drawn([*begun("main"), start])[0] == "main  connects to notes 10 s"
+
+
+def test_what_delegates_did_stays_on_the_screen_as_a_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for delegated in (True, False):
+        with (
+            terminal() as (stream, seen),
+            Display(stream, detail=0, approvals="prompt", redaction=NOTHING) as display,
+        ):
+            for event in [*begun("main"), *(begun("main/helper#1") if delegated else [])]:
+                display(event)
+            for event in [*(ended("main/helper#1") if delegated else []), *ended("main")]:
+                display(event)
+        last = b"".join(seen).decode().rpartition("\x1b[2K")[2]
+        assert ("helper#1" in last) is delegated
 
 
 def test_only_the_last_calls_that_ended_stay_and_the_others_are_counted() -> None:
