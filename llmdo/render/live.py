@@ -193,11 +193,13 @@ def _line(depth: int, node: ProgressNode, now: float, width: int) -> Text:
         line.append(f" {now - node.since:.0f} s", style="dim")
     elif node.model:
         taken = (node.since if node.is_over else now) - node.began
-        line.append(f"  {shown(node.model)} {taken:.0f} s", style="dim")
+        line.append(f"  {taken:.0f} s", style="dim")
     if spent := _spent(node.used):
         line.append(f"  {', '.join(spent)}", style="dim")
     if node.forgotten:
         line.append(f"  {counted(node.forgotten, 'earlier call')}", style="dim")
+    if node.model and node.mood not in ("waiting", "asking"):
+        line.append(f"  {shown(node.model)}", style="dim")
     return line
 
 

@@ -33,7 +33,7 @@ Mood = Literal["working", "waiting", "asking", "done", "failed"]
 
 LONGEST_INPUT = 40  # characters of what a worker works on
 SEARCHED = 2_000  # characters of it that are searched for secrets: the end of what is shown lies well within
-REMEMBERED = 3  # calls of one worker that ended: more push what is under way off the screen
+REMEMBERED = 5  # calls of one worker that ended: more push what is under way off the screen
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,7 +171,10 @@ class Progress:
             node.children.clear()
         above.ended.append(node.label)
         if len(above.ended) > REMEMBERED:
-            del above.children[above.ended.pop(0)]
+            tools = (label for label in above.ended if not above.children[label].model)
+            oldest = next(tools, above.ended[0])  # what a delegate did is worth more than what a tool did
+            above.ended.remove(oldest)
+            del above.children[oldest]
             above.forgotten += 1
 
 

@@ -84,7 +84,7 @@ def drawn(events: list[Event], *, height: int = 24, width: int = 80) -> list[str
 def test_the_tree_shows_who_waits_for_what_and_what_it_took() -> None:
     lines = drawn([*begun("main"), answered("main"), *begun("main/helper#1"), *begun("main/helper#2")])
     assert lines == [
-        "main  openai:gpt-5 10 s  1,200 tokens, $0.0100",
+        "main  10 s  1,200 tokens, $0.0100  openai:gpt-5",
         "  helper#1  waits for openai:gpt-5 10 s",
         "  helper#2  waits for openai:gpt-5 10 s",
         "1 request, 1,200 tokens, $0.0100, 10 s",
@@ -107,9 +107,20 @@ def test_the_tree_says_what_each_delegate_works_on_and_what_took_how_long() -> N
         ]
     )
     assert lines[1:3] == [
-        "  helper#1  decks/acme.md and 1 more  done  openai:gpt-5 0 s",
+        "  helper#1  decks/acme.md and 1 more  done  0 s  openai:gpt-5",
         "  helper#2  Say hello, and more more more more mo...  begins",
     ]
+
+
+def test_tools_are_forgotten_before_delegates() -> None:
+    events = [*begun("main"), *begun("main/helper#1"), *ended("main/helper#1")]
+    for number in range(1, 10):
+        path = f"main/add#{number}"
+        events += [
+            ToolCalled(path=path, worker="main", toolset="calc", tool="add", arguments={}),
+            ended(path)[1],
+        ]
+    assert drawn(events)[1].startswith("  helper#1")
 
 
 def test_no_secret_is_shown_of_an_input() -> None:
@@ -143,8 +154,10 @@ def test_only_the_last_calls_that_ended_stay_and_the_others_are_counted() -> Non
     for number in range(1, 11):
         events += [*begun(f"main/helper#{number}"), *ended(f"main/helper#{number}")]
     lines = drawn(events)
-    assert [line.split()[0] for line in lines[1:-1]] == [f"helper#{number}" for number in range(8, 11)]
-    assert lines[0].endswith(f"{10 - REMEMBERED} earlier calls")
+    assert [line.split()[0] for line in lines[1:-1]] == [
+        f"helper#{number}" for number in range(11 - REMEMBERED, 11)
+    ]
+    assert f"  {10 - REMEMBERED} earlier calls" in lines[0]
 
 
 def test_a_wide_tree_is_cut_to_the_terminal_and_says_how_much_is_hidden() -> None:
