@@ -115,7 +115,7 @@ def peer_cases(folder: Path, count: int) -> Iterator[Case]:
         subprocess.run([BIN / "uv", "lock", "--offline", "--quiet"], cwd=folder / "uv", check=True)
         words = [str(BIN / "uv"), "lock", "--check", "--offline"]
         yield Case(name=f"uv lock --check --offline, {count:,} members", words=words, folder=folder / "uv")
-        # RecordedDecision which Python to use, uv does not start one to ask it.
+        # Told which Python to use, uv does not start one to ask it.
         known = {"UV_PYTHON": sys.executable}
         yield Case(name="the same with UV_PYTHON set", words=words, folder=folder / "uv", environ=known)
     if (BIN / "ruff").exists():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approve import described
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say, say_error
+from llmdo.journal.decided import decided_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +22,11 @@ def report(
 ) -> int:
     """Prints how the run ended and which `questions` wait; one that found nobody to answer it is not a success."""
     from llmdo.render import frames, narration
+    from llmdo.runtime.recording.keeping import plain_outcome
 
     questions = questions or {}
     if as_json:
-        document = _document(asdict(outcome))
+        document = _document(plain_outcome(outcome))
         if questions:
             document["questions"] = [
                 {"path": one.path, "digest": one.key, **one.said} for one in questions.values()
@@ -48,7 +49,7 @@ def report(
         return INTERRUPTED
     waiting = [denied for denied in outcome.denied if unasked and denied.decision == "needs_approval"]
     if waiting:
-        say(f"error: {len(waiting)} of the calls needed an approval; {waiting[0].reasons[-1]}")
+        say(f"error: {len(waiting)} of the calls needed an approval; {waiting[0].why[-1]}")
     return FINE if outcome.status == "completed" and not waiting else FINDINGS
 
 
@@ -72,9 +73,14 @@ def _document(said: Mapping[str, Any]) -> dict[str, Any]:
         "reached",
         "usage",
         "usage_by_worker",
-        "denied",
     )
     document = {"schema": "llmdo.run/1", **{name: said.get(name) for name in names}}
+    document["denied"] = [_denied(record) for record in said["denied"]]
     if said.get("is_typed") and document["output"] is not None:
         document["output"] = json.loads(document["output"])
     return document
+
+
+def _denied(record: Mapping[str, Any]) -> dict[str, Any]:
+    call = decided_in(record["path"], record, {})
+    return {"path": call.path, "tool": call.tool, "decision": call.decision, "reasons": call.why}

@@ -5,6 +5,7 @@ by time or by the order in which things happened to run, for parallel delegates 
 knows files and entries; `runtime/` knows what a model's message looks like.
 
 History of the format, newest first:
+  version 5: what was decided about a call is one record, in a `decision` and among the `denied` of an `end`.
   version 4: `spans` for the secrets that were cut out of bodies and contents, `secret` for what they are known by, a
     `salt` for the digest of each body, so that what an export redacts cannot be guessed from the chain.
   version 3: a chain over entries (`seq`, `head`), `original` for what an export redacts, an anchor beside the file.

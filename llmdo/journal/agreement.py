@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from llmdo.journal.decided import decided_in, record_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -31,7 +33,8 @@ def disagreements(journal: Journal, records: Iterable[Mapping[str, Any]]) -> Ite
 def _entered(journal: Journal) -> Iterator[tuple[str, str]]:
     for entry in journal.entries("decision", "finished"):
         if entry.kind == "decision":
-            yield entry.path, _decision(entry.data)
+            record = record_of(decided_in(entry.path, entry.data, {}))
+            yield entry.path, _decision({**record, "capabilities": record["raised"]})
         elif entry.outcome == "success":
             yield entry.path, _RESULT
 
@@ -44,7 +47,7 @@ def _recorded(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]
             yield str(record.get("path")), _RESULT
 
 
-def _decision(said: Mapping[str, Any]) -> str:
+def _decision(record: Mapping[str, object]) -> str:
     """A decision in words, with whether the call was allowed last."""
-    raised = said.get("raised", said.get("capabilities"))
-    return f"the decision raises {raised}, " + ", ".join(f"{name} {said.get(name)}" for name in _DECISION)
+    words = ", ".join(f"{name} {record.get(name)}" for name in _DECISION)
+    return f"the decision raises {record.get('capabilities')}, {words}"

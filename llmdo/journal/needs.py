@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import Capability
+from llmdo.journal.decided import decided_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from llmdo.journal.store import Journal
+    from llmdo.policy.authority import Capability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +31,10 @@ def needs(journals: Iterable[Journal], entry: str) -> Needs:
         first = next(journal.entries("run"), None)
         if first is None or first.path != entry:
             continue
-        for one in journal.entries("decision"):
-            said = one.data
-            if said["allowed"]:
-                found = set(map(Capability.parse, said["raised"]))
-                raised |= found
-                if said["decision"] == "needs_approval":
-                    asked |= found
+        for entry_of_call in journal.entries("decision"):
+            call = decided_in(entry_of_call.path, entry_of_call.data, {})
+            if call.allowed:
+                raised.update(call.raised)
+                if call.decision == "needs_approval":
+                    asked.update(call.raised)
     return Needs(raised=frozenset(raised), asked=frozenset(asked))

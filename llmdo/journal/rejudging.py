@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
+from llmdo.journal.decided import decided_in
 from llmdo.journal.entries import lineage
-from llmdo.policy.authority import Capability, decide
+from llmdo.policy.authority import decide
 from llmdo.policy.composition import Base, Layer, authority_of
 
 if TYPE_CHECKING:
@@ -33,26 +35,19 @@ def flips(journal: Journal, graph: Graph, entry: str) -> Iterator[Flip]:
 
     A call that a worker makes which is no longer there is blocked.
     """
-    workers = {one.path: one.data["worker"] for one in journal.entries("call")}
-    for one in journal.entries("decision"):
-        said = one.data
-        if said["by"] in ("policy", "lock"):
+    workers = {called.path: called.data["worker"] for called in journal.entries("call")}
+    for recorded in journal.entries("decision"):
+        call = decided_in(recorded.path, recorded.data, {})
+        if call.by in ("policy", "lock"):
             continue  # not a matter of rules
-        authority = _authority(graph, entry, one.path.rpartition("/")[0], workers)
+        flip = partial(Flip, path=call.path, tool=call.tool, before=call.decision)
+        authority = _authority(graph, entry, call.path.rpartition("/")[0], workers)
         if authority is None:
-            yield Flip(path=one.path, tool=said["tool"], before=said["decision"], after="blocked", reasons=())
+            yield flip(after="blocked", reasons=())
             continue
-        raised, declared = (tuple(map(Capability.parse, said[key])) for key in ("raised", "declared"))
-        verdict = decide(raised, declared, authority)
-        if verdict.decision != said["decision"] and not said["asks"]:
-            reasons = tuple(str(reason) for reason in verdict.reasons)
-            yield Flip(
-                path=one.path,
-                tool=said["tool"],
-                before=said["decision"],
-                after=verdict.decision,
-                reasons=reasons,
-            )
+        verdict = decide(call.raised, call.declared, authority)
+        if verdict.decision != call.decision and not call.asks:
+            yield flip(after=verdict.decision, reasons=tuple(map(str, verdict.reasons)))
 
 
 def _authority(graph: Graph, entry: str, path: str, workers: Mapping[str, str]) -> Authority | None:

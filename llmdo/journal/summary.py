@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base.backtrace import Frame
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
+from llmdo.journal.decided import decided_in
 from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.folder import Runs
     from llmdo.journal.store import Journal
@@ -75,7 +77,7 @@ class Node:
     models: list[str] = field(default_factory=list)
     attempts: list[dict[str, Any]] = field(default_factory=list)
     """The requests that were not answered: of which number, by which model, how it failed and why."""
-    decisions: list[dict[str, Any]] = field(default_factory=list)
+    decisions: list[DecidedCall] = field(default_factory=list)
     children: dict[str, Node] = field(default_factory=dict)
 
     @property
@@ -182,10 +184,10 @@ def _take(node: Node, entry: JournalEntry) -> None:
         case "attempt":
             node.attempts.append({**said, "error": entry.outcome})
         case "decision":
-            node.decisions.append(said)
-            if not said["allowed"]:
-                node.outcome = "denied"
-                node.told = said["refusal"]
+            call = decided_in(entry.path, said, {})
+            node.decisions.append(call)
+            if not call.allowed:
+                node.outcome, node.told = "denied", call.refusal or ""
         case "finished" | "invalid":
             node.outcome = entry.outcome
             node.told = _text(said)

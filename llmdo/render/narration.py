@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import joined, shown
+from llmdo.journal.decided import DecidedCall
 from llmdo.render.amounts import counted, money, tokens
 from llmdo.runtime.telemetry.events import (
     AnswerTruncated,
@@ -41,8 +42,8 @@ def line(event: Event, detail: int, redaction: Redaction) -> str | None:
 
 def _always(event: Event) -> str | None:
     match event:
-        case Decided(allowed=False, changed=None):
-            return f"{event.path}: denied: {joined(event.reasons)}"
+        case Decided(call=DecidedCall(allowed=False, changed=None) as call):
+            return f"{event.path}: denied: {joined(call.reasons)}"
         case ServerNoticed():
             return f"{event.path}: {event.message}"
         case ModelFailed():
@@ -74,10 +75,8 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
             more = len(arguments) - LONGEST
             said = f"{arguments[:LONGEST]}... ({more:,} characters more)" if more > 0 else arguments
             return f"{event.path}: {event.tool} {said}"
-        case Decided(allowed=True):
-            return f"{event.path}: allowed by {event.by}"
-        case Decided():
-            return f"{event.path}: changed by {event.by}"
+        case Decided(call=call):
+            return f"{event.path}: {'allowed' if call.allowed else 'changed'} by {call.by}"
         case ToolFinished():
             return f"{event.path}: {event.outcome}"
         case ModelRequested():

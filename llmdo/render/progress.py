@@ -120,7 +120,7 @@ class Progress:
                 self._enter(event.path.rpartition("/")[0], now, "waiting", f"connects to {event.toolset}")
             case Decided():
                 self.asked.discard(event.path)
-                if event.allowed and (decided := self._find(event.path)):
+                if event.call.allowed and (decided := self._find(event.path)):
                     _set(decided, now, "working", "")
             case ToolFinished():
                 self.asked.discard(event.path)

@@ -183,12 +183,11 @@ def _used(node: Node) -> str:
 
 def _decided(node: Node) -> str:
     """Who let it run or did not; nothing where the rules allowed it without asking."""
-    said = [
-        f"{'allowed' if one['allowed'] else 'denied'} by {one['by']}"
-        for one in node.decisions
-        if not one["allowed"] or one["by"] != "rules"
-    ]
-    return "; ".join(said)
+    return "; ".join(
+        f"{'allowed' if call.allowed else 'denied'} by {call.by}"
+        for call in node.decisions
+        if not call.allowed or call.by != "rules"
+    )
 
 
 def _spent(one: Summary) -> str:

@@ -5,6 +5,7 @@ says goes in; a `RunOutcome` comes out, however the run ended. An `AgentRuntime`
 `ctx.deps` and an entry's function as its first argument.
 """
 
+from llmdo.journal.decided import DecidedCall
 from llmdo.runtime.approvals.approver import (
     Answer,
     ApproveAll,
@@ -21,7 +22,6 @@ from llmdo.runtime.config import RuntimeConfig
 from llmdo.runtime.frame import CallFrame
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
-from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
@@ -40,7 +40,7 @@ __all__ = [
     "AskOnTerminal",
     "Call",
     "CallFrame",
-    "DeniedCall",
+    "DecidedCall",
     "DepthLimit",
     "GoneError",
     "ModelChoice",

@@ -16,20 +16,8 @@ if TYPE_CHECKING:
 
     from pydantic_ai.usage import RequestUsage
 
-    from llmdo.policy.authority import Decision
+    from llmdo.journal.decided import DecidedCall
     from llmdo.runtime.gate.numbering import CallNumbers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeniedCall:
-    """A call that the gate did not let through."""
-
-    path: str
-    tool: str
-    decision: Decision
-    """`blocked` by the rules or by a policy, or `needs_approval` that was not given."""
-    reasons: tuple[str, ...]
-    """Why, for the user, a sentence each."""
 
 
 @dataclass(slots=True)
@@ -43,7 +31,7 @@ class Ledger:
     unanswered: int = 0
     """Those that earlier processes of the run sent, and whose answers nobody heard: they count beside these."""
     by_worker: dict[str, RunUsage] = field(default_factory=dict)
-    denied: list[DeniedCall] = field(default_factory=list)
+    denied: list[DecidedCall] = field(default_factory=list)
     said: str | None = None
     """The last text of the entry's worker: what was reached, where the run does not complete."""
     numbers: dict[str | None, CallNumbers] = field(default_factory=dict)

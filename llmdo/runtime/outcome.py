@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage, RunUsage
 
     from llmdo.base.backtrace import Frame
-    from llmdo.runtime.ledger import DeniedCall
+    from llmdo.journal.decided import DecidedCall
     from llmdo.runtime.telemetry.events import Status
 
 
@@ -52,7 +52,7 @@ class RunOutcome:
     usage: Usage
     """Of the whole tree."""
     usage_by_worker: Mapping[str, Usage]
-    denied: tuple[DeniedCall, ...]
+    denied: tuple[DecidedCall, ...]
     """The calls that the gate did not let through, in the order in which they were refused."""
 
 

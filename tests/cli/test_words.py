@@ -10,6 +10,7 @@ import pytest
 
 from llmdo.cli.app import ORDER, app
 from llmdo.graph.inventory import START
+from llmdo.journal.decided import DecidedCall
 from llmdo.journal.summary import STARTS, Node
 from tests.commands import llmdo
 from tests.runtime.building import script
@@ -73,10 +74,21 @@ def test_a_run_that_is_over_shows_how_long_its_worker_took(desk: Path) -> None:
 
 def test_the_start_of_a_server_is_no_call_that_did_not_end() -> None:
     assert [*START] == [STARTS]
-    decided = Node(
-        path=f"main/notes{STARTS}", began=1.0, ended=1.0, decisions=[{"allowed": True, "by": "rules"}]
+    call = DecidedCall(
+        path="main/read#1",
+        worker="main",
+        toolset="filesystem",
+        tool="read",
+        arguments={},
+        raised=(),
+        declared=(),
+        decision="allowed",
+        allowed=True,
+        by="rules",
+        reasons=(),
     )
-    called = Node(path="main/read#1", began=1.0, ended=1.0, decisions=[{"allowed": True, "by": "rules"}])
+    decided = Node(path=f"main/notes{STARTS}", began=1.0, ended=1.0, decisions=[call])
+    called = Node(path="main/read#1", began=1.0, ended=1.0, decisions=[call])
     assert (decided.only_decided, called.only_decided) == (True, False)
 
 

@@ -132,7 +132,7 @@ def test_a_start_stands_behind_the_gate_as_well(tmp_path: Path, rules: str, why:
     calls: Calls = [("echo", {"text": "a"}), ("echo", {"text": "b"})]
     outcome = go(root, calls, "{results}")
     assert {one.path for one in outcome.denied} == {"main/raw(start)"}
-    assert why in " ".join(outcome.denied[0].reasons)
+    assert why in " ".join(outcome.denied[0].why)
     assert outcome.output is not None
     assert "success" not in outcome.output
 
@@ -158,7 +158,7 @@ def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path:
     assert denied.path == "main/echo#1"
     assert "its description changed: -`Returns the text.` +`" in denied.reasons[0]
     assert "it is used by `main`" in denied.reasons[0]
-    assert [one.message for one in noticed if isinstance(one, ServerNoticed)] == list(denied.reasons)
+    assert [one.message for one in noticed if isinstance(one, ServerNoticed)] == list(denied.why)
     with pytest.raises(LlmdoError, match="its description changed"):
         go(root, "never asked", locked=True)
 

@@ -16,6 +16,7 @@ from typing import TextIO
 import pytest
 from rich.console import Console
 
+from llmdo.journal.decided import DecidedCall
 from llmdo.render import narration
 from llmdo.render.live import Display, draw, is_alive
 from llmdo.render.progress import REMEMBERED, Progress
@@ -206,18 +207,20 @@ def test_nothing_that_a_model_says_is_markup_or_moves_the_cursor() -> None:
     assert line.isprintable()
 
 
-DENIED = Decided(
+BLOCKED = DecidedCall(
     worker="main",
     toolset="files",
     arguments={},
     path="main/add#1",
     tool="add",
     raised=(),
+    declared=(),
     decision="blocked",
     allowed=False,
     by="rules",
     reasons=("no",),
 )
+DENIED = Decided(path="main/add#1", call=BLOCKED)
 FAILED = ModelFailed(path="main", model="m", error="status 500", attempt=1, wait=2.0)
 SECRET = ToolCalled(path="main/t#1", worker="m", toolset="t", tool="t", arguments={"a": "12345678 " * 99})
 
@@ -279,8 +282,8 @@ def test_lines_wait_while_a_person_is_asked() -> None:
         display(Asked(path="main/write#1", tool="write"))
         display(Asked(path="main/write#2", tool="write"))
         display(FAILED)
-        display(Decided(path="main/write#1", worker="main", toolset="files", tool="write", arguments={}, raised=(), decision="needs_approval", allowed=True,
-                        by="a person", reasons=()))  # fmt: skip
+        approved = replace(BLOCKED, decision="needs_approval", allowed=True, by="a person")
+        display(Decided(path="main/write#1", call=approved))
         assert screen.getvalue() == ""
         display(ToolFinished(path="main/write#2", tool="write", outcome="error", result=None))
         assert "asked again" in screen.getvalue()

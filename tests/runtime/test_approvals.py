@@ -128,8 +128,8 @@ def test_a_refusal_for_many_reasons_names_the_first_and_how_many_more_there_are(
     assert output.count("no rule names `fs.delete:a/1") == 5
     assert "needs_approval; and 35 more" in output
     [denied] = outcome.denied
-    assert len(denied.reasons) == 41
-    assert denied.reasons[-1].endswith("--approve fs.delete:a/104 and 35 more")
+    assert len(denied.why) == 41
+    assert denied.why[-1].endswith("--approve fs.delete:a/104 and 35 more")
 
 
 def test_other_arguments_are_no_yes_even_where_the_answer_says_so(tmp_path: Path) -> None:

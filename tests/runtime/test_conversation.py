@@ -90,7 +90,7 @@ def test_always_means_this_very_call_and_no_other(tmp_path: Path) -> None:
     outcome, person = ask(tmp_path, calls, "always\n", "no\n", "no\n", events=events)
     assert done(tmp_path) == "a;a;a;"
     assert len(person.prompts) == 3
-    by = [event.by for event in events if isinstance(event, Decided) and event.allowed]
+    by = [event.call.by for event in events if isinstance(event, Decided) and event.call.allowed]
     assert by[0] == "a person at the terminal"
     assert by[1:] == ["a person at the terminal, who allowed this very call before"] * 2
     assert len(outcome.denied) == 2
@@ -132,7 +132,7 @@ def test_a_no_is_not_remembered(tmp_path: Path) -> None:
 def test_the_reason_of_a_no_is_told_to_the_model(tmp_path: Path) -> None:
     outcome, _ = ask(tmp_path, [{"text": "a"}], "no  write it shorter\n")
     assert "the person who was asked says: write it shorter]" in (outcome.output or "")
-    assert outcome.denied[0].reasons[-1] == "the answer was no: write it shorter"
+    assert outcome.denied[0].why[-1] == "the answer was no: write it shorter"
 
 
 def test_a_person_can_end_the_run(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_an_unknown_answer_counts_as_nothing_and_is_asked_for_again(tmp_path: Pa
         "no",
         "stop",
     ]
-    assert [event.allowed for event in events if isinstance(event, Decided)] == [True]
+    assert [event.call.allowed for event in events if isinstance(event, Decided)] == [True]
     assert done(tmp_path) == "a;"
 
 
@@ -236,7 +236,7 @@ def test_typed_arguments_make_a_new_call_that_is_asked_about_again(tmp_path: Pat
     assert '  |   "text": "a",' in person.prompts[1]
     assert 'args   | text: "b"' in person.prompts[1]
     assert "       | a person changed its arguments" in person.prompts[1]
-    first, second = (event for event in events if isinstance(event, Decided))
+    first, second = (event.call for event in events if isinstance(event, Decided))
     assert (first.allowed, first.changed) == (False, {"text": "b", "times": 3})
     assert (second.allowed, second.arguments) == (True, {"text": "b", "times": 3})
     assert outcome.denied == ()
@@ -334,7 +334,7 @@ def test_a_question_has_colour_where_it_is_wanted(
 
 def test_a_window_that_is_too_narrow_is_a_no(tmp_path: Path) -> None:
     outcome, _ = ask(tmp_path, [{"text": "a"}], columns=19)
-    assert outcome.denied[0].reasons[-1] == "the terminal has fewer than 20 columns, too few to show the call"
+    assert outcome.denied[0].why[-1] == "the terminal has fewer than 20 columns, too few to show the call"
 
 
 MANIFEST = """

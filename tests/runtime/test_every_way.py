@@ -206,7 +206,7 @@ def test_no_toolset_of_any_kind_is_reached_around_the_gate(tmp_path: Path, attri
     witness, seen = Witness(), list[Event]()
     asked = go(way(attribute, tool), tmp_path, approver=witness, on_event=seen.append)
     assert (witness.asked, acted(tmp_path)) == ([tool], False)
-    assert [event.tool for event in seen if isinstance(event, Decided)] == [tool]
+    assert [event.call.tool for event in seen if isinstance(event, Decided)] == [tool]
     assert asked.status == "completed"
 
     for stricter in (

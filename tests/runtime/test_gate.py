@@ -223,7 +223,7 @@ def test_metadata_wider_than_the_lock_blocks(tmp_path: Path) -> None:
     rules = {"x.calc": "allowed", "net.connect": "allowed"}
     outcome = go(graph(worker("main", "calc"), CALC, approvals=rules), tmp_path, approver=ApproveAll())  # type: ignore[arg-type]
     assert "`wide` is blocked: `capability.undeclared`" in (outcome.output or "")
-    assert "names `net.connect`, which is not declared" in outcome.denied[0].reasons[-1]
+    assert "names `net.connect`, which is not declared" in outcome.denied[0].why[-1]
     assert done(tmp_path) == ""
 
 
@@ -243,7 +243,7 @@ def test_a_hook_that_fails_or_goes_beyond_blocks(tmp_path: Path, first: str, fau
     made = graph(worker("main", "notes"), NOTES, approvals=rules)  # type: ignore[arg-type]
     outcome = go(made, tmp_path, approver=ApproveAll())
     assert "is blocked: `capability.undeclared`" in (outcome.output or "")
-    assert fault in outcome.denied[0].reasons[-1]
+    assert fault in outcome.denied[0].why[-1]
     assert done(tmp_path) == ""
 
 
@@ -331,7 +331,7 @@ def test_whatever_is_not_a_yes_is_a_no(tmp_path: Path, approver: Any) -> None:
 def test_a_no_names_the_rule_and_the_flag_that_would_allow_it(tmp_path: Path) -> None:
     script(tmp_path, main=[[("add", {"a": 1, "b": 2})], "{results}"])
     denied = go(graph(worker("main", "calc"), CALC), tmp_path).denied[0]
-    assert denied.reasons[-1] == (
+    assert denied.why[-1] == (
         'nobody can be asked here: add `"x.calc.cpu" = "allowed"` to [approvals.rules] in llmdo.toml, '
         "or run with --approve x.calc.cpu"
     )
@@ -483,7 +483,7 @@ def test_events_tell_of_the_call_the_decision_and_the_end(tmp_path: Path) -> Non
     assert isinstance(called, ToolCalled)
     assert called.arguments == {"a": 1, "b": 2}
     assert isinstance(decided, Decided)
-    assert (decided.allowed, decided.by) == (True, "rules")
+    assert (decided.call.allowed, decided.call.by) == (True, "rules")
     assert isinstance(finished, ToolFinished)
     assert (finished.outcome, finished.result) == ("success", "3")
     assert [event.kind for event in events] == [

@@ -69,10 +69,10 @@ def test_a_refusal_is_a_failed_result_an_event_and_a_denied_call(tmp_path: Path)
     events: list[Event] = []
     outcome = go(team(), tmp_path, policy=Watch(refused=("helper",)), on_event=events.append)
     assert outcome.output == "main: [failed: `helper` is blocked: not on a Sunday]"
-    assert [(one.path, one.decision, one.reasons) for one in outcome.denied] == [
+    assert [(one.path, one.decision, one.why) for one in outcome.denied] == [
         ("main/helper#1", "blocked", ("not on a Sunday",))
     ]
-    decided = next(event for event in events if isinstance(event, Decided))
+    decided = next(event.call for event in events if isinstance(event, Decided))
     assert (decided.allowed, decided.by) == (False, "policy")
     assert "helper" not in outcome.usage_by_worker
 

@@ -109,7 +109,7 @@ def test_a_file_that_became_a_link_while_somebody_thought_is_not_touched(root) -
 def test_writing_to_what_governs_the_run_is_a_protected_write(root) -> None:
     seen: list[Event] = []
     go(team(root, "touch llmdo.toml", "touch .", rules=RUNS), root, on_event=seen.append)
-    raised = [{one.name for one in event.raised} for event in seen if isinstance(event, Decided)]
+    raised = [{one.name for one in event.call.raised} for event in seen if isinstance(event, Decided)]
     assert all("fs.write.protected" in one for one in raised)
     assert not (root / "llmdo.toml").exists()
 

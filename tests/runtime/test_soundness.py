@@ -106,15 +106,16 @@ def test_no_call_runs_that_reach_did_not_say(root: Path, graph: Graph, seed: int
     prompts = dict.fromkeys(graph.workers, "Go.")
     asyncio.run(run(graph, root=root, prompts=prompts, entry="e", options=options))
     rows = Analysis(graph).of(graph.entries["e"])
-    allowed = {event.path: event for event in events if isinstance(event, Decided) and event.allowed}
-    for event in allowed.values():
+    decided = [event.call for event in events if isinstance(event, Decided)]
+    allowed = {call.path: call for call in decided if call.allowed}
+    for call in allowed.values():
         # What reach says of a call holds for the way to it: a gate above it counts.
-        way = [caller for path, caller in allowed.items() if f"{event.path}/".startswith(f"{path}/")]
-        decided = max(STRICTNESS[one.decision] for one in way)
-        for raised in event.raised:
+        way = [caller for path, caller in allowed.items() if f"{call.path}/".startswith(f"{path}/")]
+        strictest = max(STRICTNESS[one.decision] for one in way)
+        for raised in call.raised:
             covering = [row for row in rows if row.capability.contains(raised)]
-            assert covering, (event, raised)
+            assert covering, (call, raised)
             mildest = min(STRICTNESS[row.decision] for row in covering)
-            assert mildest <= decided, (event, raised)
+            assert mildest <= strictest, (call, raised)
             if not yes:
-                assert mildest == 0, (event, raised)
+                assert mildest == 0, (call, raised)

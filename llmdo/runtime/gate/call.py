@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import ToolFailed
 
+from llmdo.journal.decided import DecidedCall
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.policy.authority import Capability
+    from llmdo.policy.authority import Capability, Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,33 @@ class Call:
     """Why a person is to be asked whatever the rules say; None where only the rules decide."""
     fault: str | None = None
     """What is wrong with the toolset, where `raised` says `capability.undeclared` for that reason."""
+
+    def decided(
+        self,
+        *,
+        worker: str,
+        decision: Decision,
+        allowed: bool,
+        by: str,
+        reasons: tuple[str, ...],
+        refusal: str | None = None,
+    ) -> DecidedCall:
+        """What was decided about this call of `worker`."""
+        return DecidedCall(
+            path=self.path,
+            worker=worker,
+            toolset=self.toolset,
+            tool=self.tool,
+            arguments=self.arguments,
+            raised=self.raised,
+            declared=self.declared,
+            asks=self.asks is not None,
+            decision=decision,
+            allowed=allowed,
+            by=by,
+            reasons=reasons,
+            refusal=refusal,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,20 +8,19 @@ shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retr
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pydantic import ValidationError
 from pydantic_ai.exceptions import ModelRetry
 
-from llmdo.base.diagnostic import joined
 from llmdo.policy.authority import decide
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused
 from llmdo.runtime.gate.identity import Unidentified, key_of
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
-from llmdo.runtime.ledger import DeniedCall
-from llmdo.runtime.recording.replay_mode import READ_ONLY, RecordedDecision
+from llmdo.runtime.gate.refusing import answered, blocked, not_taken, refused, worded
+from llmdo.runtime.recording.replay_mode import READ_ONLY
 from llmdo.runtime.telemetry.events import Asked, Decided
 
 if TYPE_CHECKING:
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
+    from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
-    from llmdo.policy.authority import Decision, Reason
+    from llmdo.policy.authority import Reason, Verdict
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.recording.recorder import Recorder
@@ -58,18 +58,6 @@ class Origin(Protocol):
     def fault_of(self, arguments: Mapping[str, object]) -> str | None:
         """What is wrong with other arguments, as far as the tool's schema tells."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judgement:
-    """What the rules say about a call."""
-
-    decision: Decision
-    reasons: tuple[str, ...]
-    """A sentence each."""
-    asking: tuple[Reason, ...] = ()
-    """Those by which the rules ask."""
-    terminal_only: bool = False
 
 
 async def judge(
@@ -100,39 +88,35 @@ async def judge(
                 await recorder.require_undecided(call.path, call.tool)
                 await recorder.require_known(call.path, call.arguments)
             call = await origin.derived(call) if origin else call
-            told = await _decision(config, frame, call, ctx, origin)
+            decided = await _decision(config, frame, call, ctx, origin)
             if recorder:
-                recorder.decided(told, call.declared, asks=call.asks is not None)
+                recorder.decided(decided)
         else:
-            told = replace(recorded, decided=replace(recorded.decided, arguments=call.arguments))
-        config.on_event(told.decided)
-        if recorder and (origin is None or not told.decided.allowed):
+            decided = recorded
+        config.on_event(Decided(path=call.path, call=decided))
+        if recorder and (origin is None or not decided.allowed):
             await recorder.settled()  # all else is on disk when the tool starts
-        if told.decided.allowed:
+        if decided.allowed:
             return Permit(call=call, is_live=recorded is None)
-        changed = told.decided.changed
-        if changed is None or origin is None:
-            raise _refused(config, told)
+        if decided.changed is None or origin is None:
+            raise refused(config, decided)
         try:
-            call = replace(call, arguments=await origin.changed(changed), asks=_WAS_CHANGED)
+            call = replace(call, arguments=await origin.changed(decided.changed), asks=_WAS_CHANGED)
         except (ValidationError, ModelRetry) as error:
-            refusal = (
-                f"`{call.tool}` was not called: a person changed its arguments to some that it does not take"
-            )
-            raise _refused(config, replace(told, refusal=refusal)) from error
+            raise refused(config, not_taken(decided)) from error
 
 
-async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> RecordedDecision | None:
+async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> DecidedCall | None:
     """The journal's decision on a call that was refused or is over; None where it is decided on now.
 
     That a call was let through means nothing by itself: whoever wrote the journal may have said so, and the rules may
     be others by now. Where nothing is executed, it is told as it was.
     """
     last = None
-    while told := await recorder.decision(call.path, call.arguments):
-        if not told.decided.allowed or recorder.is_over(call.path, ends):
-            return told
-        last = told
+    while decided := await recorder.decision(call.path, call.arguments):
+        if not decided.allowed or recorder.is_over(call.path, ends):
+            return decided
+        last = decided
     return None if recorder.mode.live else last
 
 
@@ -142,20 +126,18 @@ def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None
     Raises:
         Refused: The rules block it or ask about it, or a policy is against it.
     """
-    judgement = _judged(call, frame)
-    answer = Answer(allowed=judgement.decision == "allowed", by="rules")
-    if not answer.allowed and judgement.decision == "needs_approval":
-        answer = replace(answer, by="nobody", reason="nobody can be asked here")
-    if answer.allowed and (against := objection_to_delegation(frame.policies, call.tool)):
-        judgement = replace(judgement, decision="blocked", reasons=(against,))
-        answer = Answer(allowed=False, by="policy")
-    told = _told(frame, call, judgement, answer)
-    config.on_event(told.decided)
+    decided, _ = _by_rules(frame, call)
+    if decided.decision == "needs_approval":
+        decided = answered(decided, Answer(allowed=False, by="nobody", reason="nobody can be asked here"))
+    if decided.allowed and (against := objection_to_delegation(frame.policies, call.tool)):
+        decided = blocked(decided, against, by="policy")
+    decided = worded(decided)
+    config.on_event(Decided(path=call.path, call=decided))
     if config.recorder:
-        config.recorder.decided(told, call.declared, asks=False)
+        config.recorder.decided(decided)
         config.recorder.journal.commit()
-    if not answer.allowed:
-        raise _refused(config, told)
+    if not decided.allowed:
+        raise refused(config, decided)
 
 
 async def only_reads(
@@ -163,43 +145,39 @@ async def only_reads(
 ) -> bool:
     """Whether a call may run once more in a replay: nobody has to be asked, and all that it raises now only reads."""
     now = await origin.derived(call)
-    if not all(one.name in READ_ONLY for one in now.raised) or _judged(now, frame).decision != "allowed":
+    decided, _ = _by_rules(frame, now)
+    if not decided.allowed or not all(raised.name in READ_ONLY for raised in now.raised):
         return False
     return await _objection(config, frame, now, ctx) is None
 
 
 async def _decision(
     config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None, origin: Origin | None
-) -> RecordedDecision:
+) -> DecidedCall:
     """What is decided about a call: by the rules, by who is asked, and by the policies."""
-    judgement = _judged(call, frame)
-    answer = Answer(allowed=judgement.decision == "allowed", by="rules")
-    if judgement.decision == "needs_approval":
+    decided, verdict = _by_rules(frame, call)
+    if decided.decision == "needs_approval":
         try:
             key = await key_of(config, frame, call)
         except Unidentified as unknown:
-            return _blocked(frame, call, judgement, answer, f"nobody can be asked about it: {unknown}")
-        answer = await _asked(config, frame, call, judgement, key, origin)
+            return blocked(decided, f"nobody can be asked about it: {unknown}")
+        question = _question(decided, call, verdict, key, origin)
+        answer = await _answer(config, call, question)
+        decided = answered(decided, answer)
         if answer.stops:
-            await _stop(config, _told(frame, call, judgement, answer).decided)
-        if answer.allowed and await _differs(config, frame, call, key, origin):
-            return _blocked(frame, call, judgement, answer, _DIFFERS)
-    if answer.allowed and (against := await _objection(config, frame, call, ctx)):
-        judgement = replace(judgement, decision="blocked", reasons=(against,))
-        answer = Answer(allowed=False, by="policy")
-    return _told(frame, call, judgement, answer)
+            await _stop(config, decided)
+        if not decided.allowed:
+            return decided
+        if await _differs(config, frame, call, key, origin):
+            return blocked(decided, _DIFFERS)
+    if decided.allowed and (against := await _objection(config, frame, call, ctx)):
+        return blocked(decided, against, by="policy")
+    return worded(decided)
 
 
-def _blocked(
-    frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer, why: str
-) -> RecordedDecision:
-    judgement = replace(judgement, decision="blocked", reasons=(why,))
-    return _told(frame, call, judgement, replace(answer, allowed=False, reason=""))
-
-
-async def _stop(config: RuntimeConfig, decided: Decided) -> None:
+async def _stop(config: RuntimeConfig, decided: DecidedCall) -> None:
     """Ends the run. The journal keeps no decision, so whoever goes on with the run is asked about the call again."""
-    config.on_event(decided)
+    config.on_event(Decided(path=decided.path, call=decided))
     if config.recorder:
         config.recorder.audit.decided(decided)
         await config.recorder.settled()
@@ -224,28 +202,25 @@ async def _objection(
     return await objection(frame.policies, ctx, call, delegates=delegates)
 
 
-def _judged(call: Call, frame: CallFrame) -> _Judgement:
+def _by_rules(frame: CallFrame, call: Call) -> tuple[DecidedCall, Verdict]:
+    """What the rules decide, with what they say; and what else asks about the call, or is wrong with it."""
     verdict = decide(call.raised, call.declared, frame.authority)
-    reasons = tuple(_because(reason) for reason in verdict.reasons)
-    if call.asks and verdict.decision == "allowed":
-        return _Judgement(decision="needs_approval", reasons=(call.asks,))
-    if fault := call.fault or _undeclared(call):
-        reasons = (*reasons, fault)
-    asks = verdict.decision == "needs_approval"
-    if asks and call.asks:
-        reasons = (*reasons, call.asks)
-    return _Judgement(
-        decision=verdict.decision,
-        reasons=reasons,
-        asking=verdict.reasons if asks else (),
-        terminal_only=asks and verdict.terminal_only,
-    )
+    decision, reasons = verdict.decision, tuple(map(_because, verdict.reasons))
+    if call.asks and decision == "allowed":
+        decision, reasons = "needs_approval", (call.asks,)
+    else:
+        fault = call.fault or _undeclared(call)
+        more = (fault, call.asks if decision == "needs_approval" else None)
+        reasons = (*reasons, *filter(None, more))
+    allowed = decision == "allowed"
+    decided = call.decided(worker=frame.name, decision=decision, allowed=allowed, by="rules", reasons=reasons)
+    return decided, verdict
 
 
 def _undeclared(call: Call) -> str | None:
-    for one in call.raised:
-        if not any(most.contains(one) for most in call.declared):
-            return f"`{one}` is not among what `{call.tool}` declares"
+    for raised in call.raised:
+        if not any(most.contains(raised) for most in call.declared):
+            return f"`{raised}` is not among what `{call.tool}` declares"
     return None
 
 
@@ -262,30 +237,29 @@ def _because(reason: Reason) -> str:
     return f"`{reason.capability}`: {rule} ({where})"
 
 
-async def _asked(
-    config: RuntimeConfig,
-    frame: CallFrame,
-    call: Call,
-    judgement: _Judgement,
-    key: str | None,
-    origin: Origin | None,
-) -> Answer:
-    """The approver's answer, or a no of ours where it gives none that counts."""
-    question = Question(
+def _question(
+    decided: DecidedCall, call: Call, verdict: Verdict, key: str | None, origin: Origin | None
+) -> Question:
+    asking = verdict.reasons if verdict.decision == "needs_approval" else ()
+    return Question(
         path=call.path,
-        worker=frame.name,
+        worker=decided.worker,
         toolset=call.toolset,
         tool=call.tool,
         arguments=call.arguments,
         capabilities=call.raised,
-        asking=tuple(dict.fromkeys(reason.capability for reason in judgement.asking)),
+        asking=tuple(dict.fromkeys(reason.capability for reason in asking)),
         by_tool=call.asks is not None,
-        reasons=judgement.reasons,
-        advice=tuple(dict.fromkeys(map(advice_on, judgement.asking))),
-        terminal_only=judgement.terminal_only,
+        reasons=decided.reasons,
+        advice=tuple(dict.fromkeys(map(advice_on, asking))),
+        terminal_only=bool(asking) and verdict.terminal_only,
         key=key,
         fault_of=origin.fault_of if origin else None,
     )
+
+
+async def _answer(config: RuntimeConfig, call: Call, question: Question) -> Answer:
+    """The approver's answer, or a no of ours where it gives none that counts."""
     config.on_event(Asked(path=call.path, tool=call.tool))
     recorder = config.recorder
     if recorder and (given := await recorder.answer(question)):
@@ -323,37 +297,3 @@ async def _differs(
         return now.raised != call.raised or await key_of(config, frame, now) != key
     except Unidentified:
         return True
-
-
-def _told(frame: CallFrame, call: Call, judgement: _Judgement, answer: Answer) -> RecordedDecision:
-    reasons = judgement.reasons
-    decided = Decided(
-        path=call.path,
-        worker=frame.name,
-        toolset=call.toolset,
-        tool=call.tool,
-        arguments=call.arguments,
-        raised=call.raised,
-        decision=judgement.decision,
-        allowed=answer.allowed,
-        by=answer.by,
-        reasons=reasons,
-        changed=answer.arguments,
-    )
-    why = "is blocked" if judgement.decision == "blocked" else "needs approval, which was not given"
-    why += f": {joined(reasons)}"
-    if answer.told:
-        why += f"; the person who was asked says: {answer.told}"
-    return RecordedDecision(
-        decided=decided,
-        refusal=None if answer.allowed else f"`{call.tool}` {why}",
-        told=(*reasons, answer.reason) if answer.reason else reasons,
-    )
-
-
-def _refused(config: RuntimeConfig, told: RecordedDecision) -> Refused:
-    decided = told.decided
-    config.ledger.denied.append(
-        DeniedCall(path=decided.path, tool=decided.tool, decision=decided.decision, reasons=told.told)
-    )
-    return Refused(told.refusal or f"`{decided.tool}` was not called")

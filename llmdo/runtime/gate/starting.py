@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.graph.inventory import START
 from llmdo.policy.authority import decide
-from llmdo.runtime.gate.call import Call, Refused
+from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge
-from llmdo.runtime.ledger import DeniedCall
+from llmdo.runtime.gate.refusing import refused
 from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Server, Use
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.gate.call import Refused
     from llmdo.toolsets.servers import Drifted
 
 [START_TOOL] = START.values()
@@ -75,22 +76,15 @@ def _said(server: Server | None) -> dict[str, Any]:
 
 def refused_by_lock(config: RuntimeConfig, frame: CallFrame, call: Call, why: Drifted) -> Refused:
     """The gate's no to a call of a tool that is not what was locked; no rule and no answer lifts it."""
-    decided = Decided(
-        path=call.path,
+    decided = call.decided(
         worker=frame.name,
-        toolset=call.toolset,
-        tool=call.tool,
-        arguments=call.arguments,
-        raised=call.raised,
         decision="blocked",
         allowed=False,
         by="lock",
         reasons=(why.message,),
+        refusal=f"`{call.tool}` is blocked: it is not the tool that was reviewed",
     )
-    config.on_event(decided)
+    config.on_event(Decided(path=call.path, call=decided))
     if config.recorder:
         config.recorder.audit.decided(decided)
-    config.ledger.denied.append(
-        DeniedCall(path=call.path, tool=call.tool, decision="blocked", reasons=(why.message,))
-    )
-    return Refused(f"`{call.tool}` is blocked: it is not the tool that was reviewed")
+    return refused(config, decided)

@@ -8,13 +8,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from llmdo.journal import audit
+from llmdo.journal.decided import record_of
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.journal import Journal
-    from llmdo.runtime.telemetry.events import Decided
+    from llmdo.journal.decided import DecidedCall
     from llmdo.runtime.telemetry.redaction import Redaction
 
 
@@ -58,26 +59,23 @@ class AuditWriter:
             }
         )
 
-    def decided(self, decided: Decided) -> None:
+    def decided(self, call: DecidedCall) -> None:
         """Records a decision."""
         plain = self._redaction.plain
+        record = record_of(call)
         self._chain(
             {
                 "kind": "decided",
                 **_now(),
-                "path": decided.path,
-                "worker": decided.worker,
-                "toolset": decided.toolset,
-                "tool": decided.tool,
-                "capabilities": plain([str(one) for one in decided.raised]),
-                "decision": decided.decision,
-                "allowed": decided.allowed,
-                "by": decided.by,
+                "path": call.path,
+                **{name: record[name] for name in ("worker", "toolset", "tool")},
+                "capabilities": plain(record["raised"]),
+                **{name: record[name] for name in ("decision", "allowed", "by")},
                 "mode": self._mode,
                 "isolation": self._isolation,
-                "reasons": plain(decided.reasons),
-                "arguments": plain(decided.arguments),
-                "changed": plain(decided.changed),
+                "reasons": plain(record["reasons"]),
+                "arguments": plain(call.arguments),
+                "changed": plain(record["changed"]),
             }
         )
 

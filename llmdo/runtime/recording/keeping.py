@@ -11,10 +11,10 @@ from llmdo.base import digest
 from llmdo.base.backtrace import Frame
 from llmdo.journal import Runs
 from llmdo.journal.binding import Binding, reached
+from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import JournalError
 from llmdo.journal.kept import Kept, kept_entry
 from llmdo.journal.summary import ending
-from llmdo.runtime.ledger import DeniedCall
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import EndedError
@@ -113,10 +113,16 @@ def outcome_in(ended: JournalEntry, said: Mapping[str, Any]) -> RunOutcome:
             frames=tuple(Frame(**one) for one in said["frames"]),
             usage=_usage_in(said["usage"]),
             usage_by_worker=by_worker,
-            denied=tuple(DeniedCall(**{**one, "reasons": tuple(one["reasons"])}) for one in said["denied"]),
+            denied=tuple(decided_in(call["path"], call, {}) for call in said["denied"]),
         )
     except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
         raise JournalError(f"{ended.path}: the journal does not say how its run ended") from error
+
+
+def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
+    """An outcome as plain data, as the journal keeps it."""
+    denied = [{"path": call.path, **record_of(call)} for call in outcome.denied]
+    return {**asdict(replace(outcome, denied=())), "denied": denied}
 
 
 def _usage_in(said: Mapping[str, Any]) -> Usage:
@@ -128,7 +134,7 @@ async def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, which its journal holds now; where that failed, the outcome says so."""
     try:
         if recorder:
-            await recorder.end(outcome.entry, outcome.status, asdict(outcome))
+            await recorder.end(outcome.entry, outcome.status, plain_outcome(outcome))
     except JournalError as error:
         return replace(outcome, error=outcome.error or f"how the run ended is not recorded: {error}")
     return outcome

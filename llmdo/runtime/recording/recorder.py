@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
+from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
@@ -19,7 +20,6 @@ from llmdo.runtime.models.failure import without_body
 from llmdo.runtime.recording.audit_writer import AuditWriter
 from llmdo.runtime.recording.commits import Commits
 from llmdo.runtime.recording.counting import count_below
-from llmdo.runtime.recording.decision import decision_in, record_of
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.horizon import Horizon
@@ -29,7 +29,6 @@ from llmdo.runtime.recording.replay_mode import (
     DivergenceError,
     Execution,
     ReachedError,
-    RecordedDecision,
     ReplayMode,
     UnfinishedError,
 )
@@ -48,9 +47,9 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
+    from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
     from llmdo.journal.store import Hold
-    from llmdo.policy.authority import Capability
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.redaction import Redaction
@@ -371,17 +370,14 @@ class Recorder:
                 Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(said).body)
             )
 
-    async def decision(self, path: str, arguments: Mapping[str, object]) -> RecordedDecision | None:
-        """The decision on the call at `path`, where it is recorded; where several are, the next one.
-
-        Its arguments are those that the call has.
-        """
+    async def decision(self, path: str, arguments: Mapping[str, object]) -> DecidedCall | None:
+        """The recorded decision on the call at `path` with these arguments; where there are several, the next."""
         async with self._certain:
             entry = self.journal.get(path, "decision", self._steps.last(path, "decision") + 1)
             if entry is None or (self.mode.live and not self.encoding.is_same(entry.digest, arguments)):
                 return None
             self._steps.take(path, "decision")
-            return decision_in(path, self.journal.whole(entry))
+            return decided_in(path, self.journal.whole(entry), arguments)
 
     async def require_undecided(self, path: str, tool: str) -> None:
         """Returns where a call may be decided on that is not yet: in a replay nothing is.
@@ -409,23 +405,19 @@ class Recorder:
         """Whether it is recorded what the next execution of the call at `path` came to, as `Steps.is_over` says."""
         return self._steps.is_over(path, ends)
 
-    def decided(self, told: RecordedDecision, declared: Sequence[Capability], *, asks: bool) -> None:
-        """Keeps a decision; it is on disk before anything is done because of it.
-
-        `asks` says whether somebody was to be asked whatever the rules say.
-        """
-        decided = told.decided
+    def decided(self, call: DecidedCall) -> None:
+        """Keeps a decision; it is on disk before anything is done because of it."""
         self._add(
             Entry(
-                path=decided.path,
+                path=call.path,
                 kind="decision",
-                step=self._steps.take_new(decided.path, "decision"),
-                outcome="allowed" if decided.allowed else "denied",
-                digest=self.encoding.digest(decided.arguments),
-                body=self.encoding.plain(record_of(told, declared, asks=asks)).body,
+                step=self._steps.take_new(call.path, "decision"),
+                outcome="allowed" if call.allowed else "denied",
+                digest=self.encoding.digest(call.arguments),
+                body=self.encoding.plain(record_of(call)).body,
             )
         )
-        self.audit.decided(decided)
+        self.audit.decided(call)
 
     def called(self, path: str, worker: str, input: str, depth: int) -> None:  # noqa: A002
         """Keeps that a worker begins."""

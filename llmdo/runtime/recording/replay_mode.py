@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Retry
     from llmdo.policy.authority import Capability
-    from llmdo.runtime.telemetry.events import Decided
 
 READ_ONLY = frozenset(
     {
@@ -122,14 +121,3 @@ class Execution:
     """Whether it goes on in a thread when its caller is cancelled."""
     may_rerun: Callable[[], Awaitable[bool]]
     """Whether it may run once more in a replay."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedDecision:
-    """A recorded decision of the gate."""
-
-    decided: Decided
-    refusal: str | None = None
-    """What the model is told where the call may not run."""
-    told: tuple[str, ...] = ()
-    """Why not, for the user, a sentence each."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from llmdo.base.backtrace import Frame
-    from llmdo.policy.authority import Capability, Decision
+    from llmdo.journal.decided import DecidedCall
 
 Status = Literal["completed", "failed", "interrupted", "waiting"]
 """How a run ended; one that waits goes on when its questions are answered."""
@@ -159,21 +159,7 @@ class Decided(Event):
     """The gate decided about a call, perhaps after asking."""
 
     kind: ClassVar[str] = "decided"
-    worker: str
-    toolset: str
-    tool: str
-    arguments: Mapping[str, object]
-    raised: tuple[Capability, ...]
-    """What the call does, as far as the gate can tell."""
-    decision: Decision
-    """What the rules say; `blocked` where a policy is against what they allow."""
-    allowed: bool
-    """Whether the call runs."""
-    by: str
-    """Who had the last word: `rules`, `policy`, `lock`, or the approver that was asked."""
-    reasons: tuple[str, ...]
-    changed: Mapping[str, object] | None = None
-    """Other arguments that a person wants instead: that call is decided on next."""
+    call: DecidedCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

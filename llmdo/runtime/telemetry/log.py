@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.decided import record_of
+from llmdo.runtime.telemetry.events import Decided
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,8 +79,11 @@ def open_for_append(path: Path, *, new: bool = False) -> int:
 
 def record(event: Event, redaction: Redaction) -> dict[str, object]:
     """`event` as the log holds it: the time, its kind, its call path, then what it says."""
-    said = {one.name: redaction.plain(getattr(event, one.name)) for one in fields(event)}
-    return {"time": datetime.now(UTC).isoformat(), "event": event.kind, **said}
+    members = {each.name: getattr(event, each.name) for each in fields(event)}
+    if isinstance(event, Decided):
+        members = {"path": event.path, "arguments": event.call.arguments, **record_of(event.call)}
+    plain = {name: redaction.plain(value) for name, value in members.items()}
+    return {"time": datetime.now(UTC).isoformat(), "event": event.kind, **plain}
 
 
 def write_all(descriptor: int, line: bytes) -> None:

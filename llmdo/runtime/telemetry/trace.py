@@ -41,7 +41,7 @@ class TraceChoice:
     """The standard variables of OpenTelemetry may ask for a trace as well."""
     redaction: Redaction
     say: Callable[[str], None]
-    """RecordedDecision where a variable asks for what cannot be done."""
+    """Warned where a variable asks for what cannot be done."""
     folder: Path | None = None
     """Where the JSON lines go, one file a run."""
     content: bool = False

@@ -1,0 +1,111 @@
+"""What was decided about a call: one value, from the gate to the event, the journal, the audit and the reader of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass, field
+from llmdo.journal.entries import JournalError
+from llmdo.policy.authority import STRICTNESS, Capability
+
+if TYPE_CHECKING:
+    from llmdo.policy.authority import Decision
+
+_PLAIN = ("worker", "toolset", "tool", "decision", "allowed", "by", "asks", "answer", "refusal", "changed")
+"""What a record holds as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedCall:
+    """A call of a tool and what was decided about it."""
+
+    path: str
+    """The call path."""
+    worker: str
+    toolset: str
+    tool: str
+    arguments: Mapping[str, object] = field(compare=False)
+    """Those that were decided on. No record of a journal repeats them: the response that made the call has them."""
+    raised: tuple[Capability, ...]
+    """What the call does, as far as the gate can tell."""
+    declared: tuple[Capability, ...]
+    """The most that it could have raised."""
+    asks: bool = False
+    """Whether somebody was to be asked whatever the rules say."""
+    decision: Decision
+    """What the rules say; `blocked` where a policy is against what they allow."""
+    allowed: bool
+    """Whether the call runs."""
+    by: str
+    """Who had the last word: `rules`, `policy`, `lock`, or the approver that was asked."""
+    reasons: tuple[str, ...]
+    """Why the rules or a policy say so, a sentence each."""
+    answer: str = ""
+    """Why not, in the words of whoever was asked."""
+    refusal: str | None = None
+    """What the model is told where the call does not run."""
+    changed: Mapping[str, object] | None = None
+    """Other arguments that a person wants instead: that call is decided on next."""
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why it was decided so, for the user, a sentence each."""
+        return (*self.reasons, self.answer) if self.answer else self.reasons
+
+
+def record_of(call: DecidedCall) -> dict[str, object]:
+    """`call` as plain data, without its path and its arguments."""
+    return {
+        **{name: getattr(call, name) for name in _PLAIN},
+        "raised": list(map(str, call.raised)),
+        "declared": list(map(str, call.declared)),
+        "reasons": list(call.reasons),
+    }
+
+
+def decided_in(path: str, record: Mapping[str, object], arguments: Mapping[str, object]) -> DecidedCall:
+    """The call at `path` with these arguments, and what `record`, made by `record_of`, says was decided about it.
+
+    Raises:
+        JournalError: It does not say.
+    """
+    changed = record.get("changed")
+    try:
+        return DecidedCall(
+            path=path,
+            worker=_text(record["worker"]),
+            toolset=_text(record["toolset"]),
+            tool=_text(record["tool"]),
+            arguments=arguments,
+            raised=tuple(map(Capability.parse, _texts(record["raised"]))),
+            declared=tuple(map(Capability.parse, _texts(record["declared"]))),
+            asks=_flag(record["asks"]),
+            decision=next(decision for decision in STRICTNESS if decision == record["decision"]),
+            allowed=_flag(record["allowed"]),
+            by=_text(record["by"]),
+            reasons=_texts(record["reasons"]),
+            answer=_text(record["answer"]),
+            refusal=None if record["refusal"] is None else _text(record["refusal"]),
+            changed=changed if isinstance(changed, Mapping) else None,
+        )
+    except (KeyError, StopIteration, TypeError) as error:
+        raise JournalError(f"{path}: the journal does not say what was decided") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError
+    return tuple(map(_text, value))
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
