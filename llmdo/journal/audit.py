@@ -21,6 +21,7 @@ START = "0" * 64
 """What the first record is chained to."""
 
 _ADDED = frozenset({"n", "prev", "hash"})
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 """What a chain adds to a record."""
 
 
@@ -125,4 +126,4 @@ def _hash(record: Mapping[str, object]) -> str:
 
 def _text(record: Mapping[str, object]) -> str:
     """A record as its line, in ASCII alone: nothing in it moves a terminal, and every encoding can carry it."""
-    return json.dumps(record, separators=(",", ":"))
+    return _ENCODER.encode(record)

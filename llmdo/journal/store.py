@@ -22,7 +22,7 @@ from llmdo.journal.secrets import NOTHING, Secrets
 from llmdo.journal.spans import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.journal.audit import Link
@@ -100,10 +100,8 @@ class Journal(Committed):
                 f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
                 hint="`--no-journal` runs without one",
             )
-        if not entry.at:
-            entry = replace(entry, at=time.time())
         body, spans = self.secrets.cut(entry.body)
-        entry = replace(entry, body=body, spans=spans)
+        entry = replace(entry, at=entry.at or time.time(), body=body, spans=spans)
         salt = os.urandom(16)
         self._entries = linked(entry, digest_of_body(body, packed(spans), salt), self.entry_link)
         self._added.append((self._entries, entry, salt))
@@ -205,12 +203,9 @@ class Journal(Committed):
         with Translated(self.path, "written"):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-                new = self.secrets.registered[self.secrets.stored :]
-                self._connection.executemany("INSERT INTO secret VALUES (?, ?, ?, ?)", new)
-                contents = ((name, kept.rest, packed(kept.spans)) for name, kept in self._contents.items())
-                self._connection.executemany("INSERT OR IGNORE INTO content VALUES (?, ?, ?)", contents)
-                self._connection.executemany(_ADD, map(_row, self._added))
-                self._connection.executemany("INSERT INTO audit VALUES (?, ?)", self._lines)
+                for statement, rows in self._uncommitted():
+                    if rows:
+                        self._connection.executemany(statement, rows)
                 self._connection.execute("COMMIT")
             except sqlite3.Error:
                 with suppress(sqlite3.Error):
@@ -223,6 +218,14 @@ class Journal(Committed):
         self._commits += 1
         for committed in (self._added, self._lines, self._contents, self._pending):
             committed.clear()
+
+    def _uncommitted(self) -> Iterator[tuple[str, Sequence[tuple[object, ...]]]]:
+        """What the next commit writes, with the statement that does."""
+        yield "INSERT INTO secret VALUES (?, ?, ?, ?)", self.secrets.registered[self.secrets.stored :]
+        contents = [(name, kept.rest, packed(kept.spans)) for name, kept in self._contents.items()]
+        yield "INSERT OR IGNORE INTO content VALUES (?, ?, ?)", contents
+        yield _ADD, [*map(_row, self._added)]
+        yield "INSERT INTO audit VALUES (?, ?)", self._lines
 
     def _force(self) -> None:
         """Returns when all that was written is on disk, and the names of the files too."""

@@ -24,6 +24,7 @@ from llmdo.runtime.gate.provider_side import require_support
 from llmdo.runtime.in_python import agents_of, prompts_of
 from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
+from llmdo.runtime.models.unmeasured import without_guesses
 from llmdo.runtime.recording.stub import StandInModel
 from llmdo.runtime.signatures import signatures_of
 from llmdo.runtime.stop import Stop
@@ -185,7 +186,8 @@ def _models(
     source = ModelSource(aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.made))
     models = models_of(graph, entry, references, options.models, source)
     require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
-    return models
+    quiet = {id(model): without_guesses(model) for model in models.values()}
+    return {name: quiet[id(model)] for name, model in models.items()}
 
 
 def _notice(emit: Sink, entry: Entry, server: str, message: str) -> None:

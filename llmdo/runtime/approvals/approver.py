@@ -65,6 +65,8 @@ class Answer:
     """Whether a yes holds for this very call, wherever it is made again in its run."""
     arguments: Mapping[str, object] | None = None
     """Other arguments: the call with them is a new one, and decided on like any other."""
+    is_standing: bool = False
+    """Whether an option of the run gave it and nobody was asked: the same question would get it again."""
     stops: bool = False
     """Whether the run ends here."""
     waits: bool = False
@@ -94,8 +96,8 @@ class ApproveAll:
         """A yes, unless only a person may give it."""
         if question.terminal_only:
             reason = "`--approve-all` cannot approve this; run again at a terminal"
-            return Answer(allowed=False, by="approve-all", reason=reason)
-        return Answer(allowed=True, by="approve-all")
+            return Answer(allowed=False, by="approve-all", reason=reason, is_standing=True)
+        return Answer(allowed=True, by="approve-all", is_standing=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class RejectAll:
     async def ask(self, question: Question) -> Answer:
         """A no that names the rule or the flag which would allow the call."""
         reason = "nobody can be asked here: " + ", or ".join((*question.advice, _flag(question)))
-        return Answer(allowed=False, by="reject-all", reason=reason)
+        return Answer(allowed=False, by="reject-all", reason=reason, is_standing=True)
 
 
 def _flag(question: Question) -> str:

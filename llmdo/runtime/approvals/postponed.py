@@ -44,6 +44,15 @@ class _Given(NamedTuple):
     said: Mapping[str, Any]
 
 
+class _Shown(NamedTuple):
+    """What a person is shown of a question."""
+
+    question: Question
+    digest: str
+    left_out: frozenset[str]
+    """The variables whose values are left out."""
+
+
 class Postponed:
     """The questions of one run and their answers."""
 
@@ -65,12 +74,18 @@ class Postponed:
         """The call paths at which the last question was answered, or the call decided on."""
         self._answers: dict[_Subject, dict[str, list[_Given]]] = {}
         """The answers to each question, by the call path at which they were given."""
+        self._numbers: Counter[str] = Counter()
+        """How many answers there are at each call path."""
         self._lasting: dict[_Subject, list[_Given]] = {}
         """Those of them that were given for good."""
         self._foreign = foreign_answers(journal)
         """Those that came with the run from elsewhere, before any process worked at it here."""
-        self._subjects: dict[str, tuple[Question, str]] = {}
-        """The last question at each call path that was looked up, and the digest of what is shown of it."""
+        self._keys: dict[str, str] = {}
+        """The key of the last question at each call path."""
+        self._left_out: dict[str, frozenset[str]] = {}
+        """The variables whose values were left out of the last question at each call path."""
+        self._subjects: dict[str, _Shown] = {}
+        """The last question at each call path that was looked up."""
         for entry in journal.entries("asked", "answered", "decision"):
             self.take(entry)
 
@@ -78,11 +93,17 @@ class Postponed:
         """Takes in an entry of the journal; of most there is nothing to know here."""
         if entry.kind == "asked":
             self._asked[entry.path] = entry
+            self._keys[entry.path] = entry.digest
+            self._left_out[entry.path] = frozenset(span.variable for span in entry.spans)
             self._closed.discard(entry.path)
         elif entry.kind in ("answered", "decision"):
             self._closed.add(entry.path)
         if entry.kind == "answered":
+            self._numbers[entry.path] += 1
             given = _Given(entry, entry.data)
+            if "left_out" in given.said:  # of a question that has no entry
+                self._keys[entry.path] = entry.digest
+                self._left_out[entry.path] = frozenset(given.said["left_out"])
             subject = (entry.digest, str(given.said.get("question")))
             self._answers.setdefault(subject, {}).setdefault(entry.path, []).append(given)
             if given.said.get("lasts"):
@@ -133,9 +154,9 @@ class Postponed:
 
         Secrets are left out of it as they were of that of the last question there.
         """
-        kept = self._asked.get(path)
-        if kept and (digest := self._encoding.digest_of_text(call, like=kept.digest)) == kept.digest:
-            return digest
+        kept = self._keys.get(path)
+        if kept and self._encoding.digest_of_text(call, like=kept) == kept:
+            return kept
         return self._encoding.digest_of_text(call)
 
     def answered(self, question: Question, answer: Answer) -> JournalEntry:
@@ -153,8 +174,10 @@ class Postponed:
             "question": self._digest(question),
             "by_tool": question.by_tool,
         }
+        if answer.is_standing:
+            said["left_out"] = sorted(self._shown(question).left_out)
         del self._subjects[question.path]
-        step = 1 + self._journal.count(question.path, "answered")
+        step = 1 + self._numbers[question.path]
         return JournalEntry(
             path=question.path,
             kind="answered",
@@ -169,13 +192,17 @@ class Postponed:
 
     def _digest(self, question: Question) -> str:
         """The digest of what a person is shown of a question, with the secrets left out that were when it was kept."""
+        return self._shown(question).digest
+
+    def _shown(self, question: Question) -> _Shown:
         last = self._subjects.get(question.path)
-        if last is None or last[0] is not question:
-            kept = self._asked.get(question.path)
-            only = {span.variable for span in kept.spans} if kept else None
+        if last is None or last.question is not question:
+            only = self._left_out.get(question.path)
             rest, spans = self._journal.secrets.cut(self._body(question), only=only)
-            last = self._subjects[question.path] = (question, digest_of(shown(rest, spans)))
-        return last[1]
+            left_out = frozenset(span.variable for span in spans)
+            last = _Shown(question, digest_of(shown(rest, spans)), left_out)
+            self._subjects[question.path] = last
+        return last
 
     async def wait(self, path: str, end: LlmdoError | None = None) -> NoReturn:
         """Never returns: the run stops as soon as all that goes on in it are places like this one.

@@ -214,8 +214,9 @@ class Gate(WrapperToolset[Any]):
 
         if recorder is None:
             return await work()
-        if self.use.name in self.config.graph.workers:
-            await recorder.settled(forced=False)
+        if (
+            self.use.name in self.config.graph.workers
+        ):  # whose own requests and tools put on disk what they rest on
             return await work()
         is_own, declared = self.use.name in builtin.NAMES, self.tools.get(name)
 

@@ -12,7 +12,6 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.runtime.models.failure import unreadable
 from llmdo.runtime.models.played import PlayedModel
-from llmdo.runtime.models.unmeasured import without_guesses
 from llmdo.runtime.telemetry.events import UNPAID
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def counted(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
     if isinstance(model, PlayedModel):
         model = model.of_call(config, frame)
     if not isinstance(model, FallbackModel):
-        return CountedModel(without_guesses(model), config, frame)
+        return CountedModel(model, config, frame)
     chain = copy(model)  # the run opens and closes the connections, which the copy shares
     chain.models = [counted(one, config, frame) for one in model.models]
     return chain

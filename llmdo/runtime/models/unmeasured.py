@@ -7,6 +7,7 @@ from copy import copy
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import FunctionModel, FunctionStreamedResponse
 from pydantic_ai.models.test import TestModel, TestStreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
 
 
 def without_guesses(model: Model) -> Model:
-    """`model`, or where it is a scripted one, the same with no tokens but those that its own function names."""
+    """`model`, or where it is a scripted one, the same with no tokens but those that its own function names.
+
+    Of a chain, those of every model in it.
+    """
+    if isinstance(model, FallbackModel):
+        chain = copy(model)
+        chain.models = [without_guesses(one) for one in model.models]
+        return chain
     return UnmeasuredModel(model) if isinstance(model, FunctionModel | TestModel) else model
 
 

@@ -35,6 +35,7 @@ _BINARY = b'"kind":"binary"'
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]+)*={0,2}")
 _URL_SAFE = str.maketrans("+/", "-_", "\r\n=")
 _REDACTED = "[redacted]"
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LEFT_OUT = "\0"
 """What stands in a digest for what looks like a token: who has the digest shall not try tokens out."""
 
@@ -174,7 +175,7 @@ class Encoding:
 
 
 def _compact(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return _COMPACT.encode(value).encode("utf-8", "surrogatepass")
 
 
 def _json(value: object) -> bytes:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
+from llmdo.journal.content import digest_of
 from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
@@ -72,6 +73,8 @@ class Recorder:
         self.unordered = RecordedCalls(journal, self.encoding)
         self._steps = Steps(journal, self.mode)
         self._session = 1
+        self._kept: dict[str, str] = {}
+        """What was kept so far by its digest: that under which the journal has it, without secrets."""
         self.differences: list[str] = []
         """What tools returned that ran again and what they returned then, a sentence each."""
 
@@ -175,9 +178,12 @@ class Recorder:
 
     def keep(self, content: bytes) -> str:
         """The digest of `content`, which the journal keeps from the next entry on."""
-        if self.mode.live:
-            self.journal.keep(content)
-        return self.journal.name_of(content)
+        digest = digest_of(content)
+        if digest not in self._kept:
+            if self.mode.live:
+                self.journal.keep(content)
+            self._kept[digest] = self.journal.name_of(content)
+        return self._kept[digest]
 
     async def execution(
         self, execution: Execution, work: Callable[[], Coroutine[Any, Any, object]], ledger: Ledger
@@ -347,12 +353,16 @@ class Recorder:
             return self._postponed.answer(question)
 
     async def answered(self, question: Question, answer: Answer) -> None:
-        """Keeps a question and its answer, which is not asked for again."""
+        """Keeps a question and its answer, which is not asked for again.
+
+        Where a person gave it, it is on disk at once: what comes of it has not begun yet.
+        """
         async with self._certain:
-            if asked := self._postponed.asked(question):
+            if not answer.is_standing and (asked := self._postponed.asked(question)):
                 self._add(asked)
             self._add(self._postponed.answered(question, answer))
-            await self._commits.commit()
+            if not answer.is_standing:
+                await self._commits.commit()
 
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""

@@ -1,16 +1,17 @@
-"""Whose requests a journal holds: those of workers, streamed or not, and not those that a tool makes by itself."""
+"""What a journal keeps of asking: the requests of workers, streamed or not, and the answers to questions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from llmdo.journal import Runs
-from llmdo.runtime import RunOutcome
+from llmdo.journal.questions import waiting
+from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 
-from .building import graph, script, toolset, worker
+from .building import graph, prompts, script, toolset, with_code, worker
 from .test_python_workers import AGENTS, adopting, write
 from .test_python_workers import go as start_entry
 from .test_recording import broken_models, go_on, start
@@ -116,3 +117,20 @@ def test_a_request_that_an_adopted_agent_streams_is_recorded_as_well(tmp_path: P
     for replay_mode in (ReplayMode(), ReplayMode(live=False)):
         assert outcome(replay_mode) == first
     assert (tmp_path / "asked.log").read_text() == "xx"
+
+
+def test_the_answer_of_an_option_is_kept_without_its_question_and_still_counts(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["fine"])
+    made = graph(worker("main", "helper"), worker("helper"), approvals={"agent.delegate": "needs_approval"})
+    with Runs(tmp_path).create("r") as journal:
+        recorder = Recorder(journal, Redaction.of({}), ReplayMode(until="main/helper#1@1"))
+        options = RunOptions(run="r", recorder=recorder, approver=ApproveAll())
+        stopped = run_sync(
+            with_code(made, tmp_path), root=tmp_path, prompts=prompts(made), entry="go", options=options
+        )
+    assert stopped.status == "interrupted"
+    with Runs(tmp_path).read("r") as journal:
+        assert [entry.kind for entry in journal.entries("asked", "answered")] == ["answered"]
+        assert waiting(journal) == {}
+    outcome = go_on(made, tmp_path, approver=RejectAll())
+    assert (outcome.status, outcome.output, outcome.denied) == ("completed", "[success: fine]", ())
