@@ -24,7 +24,7 @@ from llmdo.graph import inventory
 from llmdo.graph.models import near_provider, problem_of
 from llmdo.journal.questions import waiting
 from llmdo.services import locking
-from llmdo.syntax.discovery import is_pattern
+from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -11,9 +10,10 @@ from llmdo.base.values import dataclass, field
 from llmdo.diff import revision
 from llmdo.foreign.tree import unread
 from llmdo.syntax import discovery
+from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
@@ -47,13 +47,13 @@ class Commit:
         """The paths that the globs name; hidden folders count where a glob names them."""
         if self.only is not None:
             return ((self.only,) if self.only in self.files else ()), ()
-        matches = [(_hidden_start(one), re.compile(discovery.translate(one)).fullmatch) for one in patterns]
-        found = [path for path in sorted(self.files) if _is_named(path, matches)]
-        readable = tuple(path for path in found if self.files[path].is_regular and not discovery.unfit(path))
+        globs = [Glob(pattern) for pattern in patterns]
+        named = [path for path in sorted(self.files) if _is_named(path, globs)]
+        readable = tuple(path for path in named if self.files[path].is_regular and not discovery.unfit(path))
         # One question to git for all of them.
         small = [self.files[path].name for path in readable if self.files[path].size <= discovery.MAX_FILE]
         self.contents.update(revision.contents(self.root, small))
-        links = [path for path in found if path not in readable]
+        links = [path for path in named if path not in readable]
         return readable, tuple(unread(path, discovery.RefusedPath("LDO107", "is a link")) for path in links)
 
     def read(self, path: str) -> Read | None:
@@ -69,15 +69,7 @@ class Commit:
         return discovery.decode(path, self.contents[blob.name])
 
 
-def _is_named(path: str, matches: Iterable[tuple[str, Callable[[str], object]]]) -> bool:
+def _is_named(path: str, globs: Iterable[Glob]) -> bool:
     return any(
-        path.startswith(start) and "/." not in f"/{path[len(start) :]}" and match(path)
-        for start, match in matches
+        glob.matches(path) and "/." not in f"/{path.removeprefix(glob.start).lstrip('/')}" for glob in globs
     )
-
-
-def _hidden_start(pattern: str) -> str:
-    """The folders that the glob names without a wildcard: there a hidden name is meant."""
-    folders = pattern.split("/")[:-1]
-    fixed = next((number for number, one in enumerate(folders) if discovery.is_pattern(one)), len(folders))
-    return "".join(f"{one}/" for one in folders[:fixed])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt, nearest
 from llmdo.graph.inventory import known_capabilities, known_toolsets, own_tool, tools_of
 from llmdo.policy.authority import Capability
+from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -129,15 +129,16 @@ def _of_capability(graph: Graph, text: str) -> Selection:
 
 
 def _of_path(graph: Graph, pattern: str, unread: Collection[str]) -> frozenset[str]:
-    found = frozenset(name for name, worker in graph.workers.items() if fnmatchcase(worker.path, pattern))
-    if not found and not any(fnmatchcase(path, pattern) for path in unread):
+    glob = Glob(pattern)
+    named = frozenset(name for name, worker in graph.workers.items() if glob.matches(worker.path))
+    if not named and not any(map(glob.matches, unread)):
         paths = {worker.path for worker in graph.workers.values()}
         folders = {f"{path.rpartition('/')[0]}/*" for path in paths if "/" in path}
         raise LlmdoError(
             f"`{excerpt(pattern)}` matches the file of no worker",
             hint=did_you_mean(pattern, paths | folders) or "paths are relative to the workspace",
         )
-    return found
+    return named
 
 
 def _meant(kind: str, rest: str) -> str | None:

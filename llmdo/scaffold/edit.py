@@ -18,6 +18,7 @@ from llmdo.policy.authority import Capability
 from llmdo.scaffold import files, splice
 from llmdo.scaffold.manifest import Manifest, refusal, refuse_invalid
 from llmdo.syntax import discovery, frontmatter, module
+from llmdo.syntax.globs import Glob, is_pattern
 from llmdo.workspace import project
 from llmdo.workspace.reading import MANIFEST
 from llmdo.workspace.references import python_file
@@ -270,14 +271,14 @@ def _finds(root: Path, glob: str, path: str) -> bool:
     """Whether the glob will find a file at `path`."""
     if any(folder.startswith(".") for folder in path.split("/")) or discovery.git_ignored(root)[0](path):
         return False
-    return re.fullmatch(discovery.translate(glob), path) is not None
+    return Glob(glob).matches(path)
 
 
 def _refuse_place(root: Path, path: str) -> None:
     """Refuses a path where no worker file can be created."""
     if not path.endswith(WORKER_SUFFIXES):
         raise refusal(f"`{path}` does not end in `.worker` or `.worker.md`")
-    if discovery.is_pattern(path):
+    if is_pattern(path):
         raise refusal(f"`{path}` holds a character that globs give a meaning to")
     found = discovery.exists(root, path)
     if found is None:

@@ -29,7 +29,7 @@ from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import locking
 from llmdo.services.basis import resolved
-from llmdo.syntax.discovery import is_pattern
+from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.reading import MANIFEST, WORKER_ENDINGS, find_root, manifest_of

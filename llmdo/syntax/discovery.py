@@ -16,6 +16,7 @@ from llmdo.base import cache
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.source import Location, Source, Span
 from llmdo.base.values import dataclass
+from llmdo.syntax.globs import Glob, is_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +34,6 @@ MAX_IGNORE_LINES = 1_000
 MAX_STARS = 3  # in one name of a `.gitignore`: matching takes a power of them
 
 GITIGNORE = ".gitignore"
-
-_WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +159,6 @@ def decode(path: str, content: bytes) -> tuple[Source, tuple[Diagnostic, ...]]:
     return Source(path, text.replace("\r\n", "\n") if "\r" in text else text), ()
 
 
-def is_pattern(text: str) -> bool:
-    """Whether `text` is a glob rather than the path of one file."""
-    return _WILDCARD.search(text) is not None
-
-
 def is_useful(pattern: str) -> bool:
     """Whether `pattern` is a glob that can be looked for."""
     return is_pattern(pattern) and not leaves(pattern) and pattern.split("/").count("**") <= MAX_DEEP
@@ -194,32 +188,31 @@ def find(
     holds are left out; a folder that is one of these, or a link, is not entered.
     """
     found = {pattern: GlobMatches([], []) for pattern in patterns}
-    groups: dict[str, list[str]] = {}
-    for pattern in found:
-        groups.setdefault(_start(pattern), []).append(pattern)
+    groups: dict[str, list[Glob]] = {}
+    for glob in map(Glob, found):
+        groups.setdefault(glob.start, []).append(glob)
     for start, together in groups.items():
         if start and (refused := exists(root, start, seen)):
             if refused.code != "LDO106":
-                found[together[0]].refused.append((start, refused))
+                found[together[0].text].refused.append((start, refused))
             continue
-        wanted = [(found[pattern], re.compile(translate(pattern))) for pattern in together]
-        depth = None if any("**" in one.split("/") for one in together) else max(map(_levels, together))
-        for path, refused in _walk(root, start, depth, ignored, seen):
+        wanted = [(found[glob.text], glob) for glob in together]
+        for path, refused in _walk(root, start, _deepest(together), ignored, seen):
             if path.endswith("/"):
                 wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
                 continue
-            matching = [one for one, expression in wanted if expression.fullmatch(path)]
+            matching = [matches for matches, glob in wanted if glob.matches(path)]
             if not matching or ignored(path):
                 continue
             refused = refused or unfit(path)
-            for one in matching:
+            for matches in matching:
                 if refused:
-                    one.refused.append((path, refused))
+                    matches.refused.append((path, refused))
                 else:
-                    one.paths.append(path)
-    for one in found.values():
-        one.paths.sort()
-        one.refused.sort(key=lambda pair: pair[0])
+                    matches.paths.append(path)
+    for matches in found.values():
+        matches.paths.sort()
+        matches.refused.sort(key=lambda pair: pair[0])
     return found
 
 
@@ -252,15 +245,14 @@ def case_collisions(paths: Iterable[str]) -> Iterator[Diagnostic]:
             )
 
 
-def _start(pattern: str) -> str:
-    """The folder in which everything lies that the glob can name."""
-    *folders, _ = pattern.split("/")
-    fixed = next((number for number, folder in enumerate(folders) if is_pattern(folder)), len(folders))
-    return "/".join(folders[:fixed])
+def _deepest(globs: Iterable[Glob]) -> int | None:
+    """How many names the longest path has that one of the globs matches; None where it may be any number."""
+    levels = [glob.levels for glob in globs]
+    return None if None in levels else max(level for level in levels if level is not None)
 
 
-def _levels(pattern: str) -> int:
-    return pattern.count("/") + 1
+def _levels(path: str) -> int:
+    return path.count("/") + 1
 
 
 def _walk(
@@ -302,53 +294,6 @@ def _walk(
                 f"{folder}/",
                 RefusedPath("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}"),
             )
-
-
-def translate(pattern: str) -> str:
-    """The regular expression of a glob over POSIX paths."""
-    parts: list[str] = []
-    segments = pattern.split("/")
-    for number, segment in enumerate(segments):
-        last = number == len(segments) - 1
-        if segment == "**":
-            parts.append(".*" if last else "(?:[^/]+/)*")
-            continue
-        parts.append(_segment(segment) + ("" if last else "/"))
-    return "".join(parts)
-
-
-def _segment(segment: str) -> str:
-    """One folder or file name; each `*` matches as little as it can and never again, so that no name is slow."""
-    first, *rest = re.split(r"\*+", segment)
-    out = [_fixed(first)]
-    out.extend(f"(?>[^/]*?{_fixed(piece)})" for piece in rest[:-1])
-    if rest:
-        out.append("[^/]*" + _fixed(rest[-1]))
-    return "".join(out)
-
-
-def _fixed(text: str) -> str:
-    out = []
-    for piece in re.split(r"(\?|\[[^\]/]+\])", text):
-        if piece == "?":
-            out.append("[^/]")
-        elif piece.startswith("[") and piece.endswith("]") and len(piece) > 2:
-            out.append(_class(piece[1:-1]))
-        else:
-            out.append(re.escape(piece))
-    return "".join(out)
-
-
-def _class(text: str) -> str:
-    """A set of characters; where it is not one, such as `[z-a]`, the text itself."""
-    inverted = text.startswith("!")
-    wanted = re.sub(r"([\\\[&~|^])|-(?=-)|(?<=-)-", r"\\\g<0>", text.removeprefix("!"))
-    expression = f"[{'^' * inverted}{wanted}]"
-    try:
-        re.compile(expression)
-    except re.error:
-        return re.escape(f"[{text}]")
-    return expression
 
 
 def git_ignored(root: Path, seen: Seen | None = None) -> tuple[Callable[[str], bool], tuple[Diagnostic, ...]]:

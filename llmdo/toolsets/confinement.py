@@ -18,15 +18,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Self
 
 from llmdo.policy.authority import scope_contains, scopes_meet
+from llmdo.syntax.globs import Glob, escape
 from llmdo.toolsets.folders import open_folder
-from llmdo.toolsets.globs import Pattern, State, parse_pattern
-from llmdo.toolsets.refusal import MAX_DEPTH, PathRefused, file_parts, folder_parts, normalise
+from llmdo.toolsets.refusal import MAX_DEPTH, WORKSPACE, PathRefused, file_parts, folder_parts, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
+    from llmdo.syntax.globs import State
     from llmdo.toolsets.folders import EntryKind, Folder
 
 MAX_LISTED = 10_000  # files: more is no answer to anybody
@@ -175,7 +176,7 @@ class Root:
             PathRefused: There is no such folder, or the pattern is none.
         """
         top = folder_parts(folder)
-        wanted = parse_pattern(pattern)
+        wanted = _glob(pattern)
         with _refusing(folder), closing(self.folder.folder(top)):
             search = _FolderWalk(self.folder, limit, tuple(within), is_closed)
             return search.run(top, wanted)
@@ -189,6 +190,20 @@ class Root:
                 below = at.folder((name,))
             at = below
         return at
+
+
+def _glob(pattern: str) -> Glob:
+    """The glob for a pattern that a model wrote: to models only `*`, `?` and `**` are wildcards.
+
+    Raises:
+        PathRefused: A path of this form would be refused.
+    """
+    normal = normalise(pattern)
+    if normal == WORKSPACE:
+        raise PathRefused(
+            pattern, "is not a pattern", hint="`*` stands for every file, `**/*` for those below as well"
+        )
+    return Glob(escape(normal))
 
 
 class _FolderWalk:
@@ -207,16 +222,16 @@ class _FolderWalk:
         self.visited = 0
         self.cut = False
 
-    def run(self, top: tuple[str, ...], pattern: Pattern) -> Listing:
-        waiting = [(top, pattern.start)]
+    def run(self, top: tuple[str, ...], glob: Glob) -> Listing:
+        waiting = [(top, glob.before)]
         while waiting and len(self.found) <= self.limit and self.visited <= MAX_VISITED:
             parts, state = waiting.pop()
             below: list[tuple[tuple[str, ...], State]] = []
             for name, kind in self._entries(parts):
-                reached = pattern.step(state, name)
+                reached = glob.step(state, name)
                 path = "/".join((*parts, name))
                 if kind == "file":
-                    if pattern.matches(reached) and any(scope_contains(one, path) for one in self.within):
+                    if glob.is_match(reached) and any(scope_contains(one, path) for one in self.within):
                         self._take(path)
                 elif reached and any(scopes_meet(one, f"{path}/**") for one in self.within):
                     if kind != "folder":

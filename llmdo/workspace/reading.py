@@ -18,6 +18,7 @@ from llmdo.formats.schema import judge
 from llmdo.graph.models import recording_file
 from llmdo.syntax import discovery, frontmatter, module, toml
 from llmdo.syntax.document import Document, Place
+from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace.gaps import lost
 from llmdo.workspace.references import (
@@ -253,7 +254,7 @@ class _WorkspaceReader:
                     finding("LDO103", at, f"`{pattern}` has more than {discovery.MAX_DEEP} `**`")
                 )
                 self.lacks.add("names")
-            elif not discovery.is_pattern(pattern):
+            elif not is_pattern(pattern):
                 if refused := discovery.exists(self.root, pattern, self.seen) or discovery.unfit(pattern):
                     self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
                     self.note_unread(pattern, "names")

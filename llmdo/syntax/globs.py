@@ -1,0 +1,145 @@
+"""The dialect of patterns over paths, one for all of llmdo: `*`, `?` and `[...]` within a name, `**` for any folders.
+
+A `.gitignore` is in git's dialect instead, which `pathspec` reads. Scopes of capabilities and the path map know no
+wildcard but a final `/**` and a final `/`; `policy` and `toolsets.pathmap` read them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    State = frozenset[int]
+    """The positions in a pattern that the names so far can have led to."""
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def is_pattern(text: str) -> bool:
+    """Whether `text` is a glob rather than the path of one file."""
+    return _WILDCARD.search(text) is not None
+
+
+def escape(text: str) -> str:
+    """The glob in which the brackets of `text` stand for themselves."""
+    return text.replace("[", "[[]")
+
+
+@dataclass(frozen=True)
+class Glob:
+    """A pattern over POSIX paths.
+
+    `matches` is the quick way for globs with few `**`, as its time is a power of their number. A walk of folders goes
+    on from state to state instead, one name at a time: no path takes more time than its length times the pattern's. In
+    a walk a hidden name, one that begins with a dot, is matched only by a part that begins with a dot as well.
+    """
+
+    text: str
+
+    @property
+    def start(self) -> str:
+        """The folder in which everything lies that it can name; empty for the root."""
+        *folders, _ = self.text.split("/")
+        fixed = next((number for number, folder in enumerate(folders) if is_pattern(folder)), len(folders))
+        return "/".join(folders[:fixed])
+
+    @property
+    def levels(self) -> int | None:
+        """How many names a path has that it matches; None where it may be any number."""
+        names = self.text.split("/")
+        return None if "**" in names else len(names)
+
+    def matches(self, path: str) -> bool:
+        """Whether it names `path`."""
+        return self._expression.fullmatch(path) is not None
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        *folders, last = self.text.split("/")
+        above = "".join("(?:[^/]+/)*" if name == "**" else f"{_expression_of(name)}/" for name in folders)
+        return re.compile(above + ("(?s:.+)" if last == "**" else _expression_of(last)))
+
+    @cached_property
+    def _names(self) -> tuple[re.Pattern[str] | None, ...]:
+        """Its parts; None is `**`."""
+        names = self.text.split("/")
+        return tuple(None if name == "**" else re.compile(_expression_of(name)) for name in names)
+
+    @cached_property
+    def _is_dotted(self) -> tuple[bool, ...]:
+        return tuple(name.startswith(".") for name in self.text.split("/"))
+
+    @property
+    def before(self) -> State:
+        """The state of a walk before its first name."""
+        return self._with_nothing_for_stars({0})
+
+    def step(self, state: State, name: str) -> State:
+        """The state after one more name; empty when no path that begins like this can match."""
+        is_hidden = name.startswith(".")
+        reached: set[int] = set()
+        for position in state:
+            if position == len(self._names) or (is_hidden and not self._is_dotted[position]):
+                continue
+            part = self._names[position]
+            if part is None:
+                reached.add(position)
+                if position == len(self._names) - 1:
+                    reached.add(position + 1)
+            elif part.fullmatch(name):
+                reached.add(position + 1)
+        return self._with_nothing_for_stars(reached)
+
+    def is_match(self, state: State) -> bool:
+        """Whether the names so far are a whole match."""
+        return len(self._names) in state
+
+    def _with_nothing_for_stars(self, positions: AbstractSet[int]) -> State:
+        """With the positions after every `**` that may stand for no folder; the last part stands for a name."""
+        closed = set(positions)
+        for position in positions:
+            after = position
+            while after < len(self._names) - 1 and self._names[after] is None:
+                after += 1
+                closed.add(after)
+        return frozenset(closed)
+
+
+def _expression_of(name: str) -> str:
+    """One folder or file name; each `*` matches as little as it can and never again, so that no name is slow."""
+    first, *rest = re.split(r"\*+", name)
+    out = [_fixed(first)]
+    out.extend(f"(?>[^/]*?{_fixed(piece)})" for piece in rest[:-1])
+    if rest:
+        out.append("[^/]*" + _fixed(rest[-1]))
+    return "".join(out)
+
+
+def _fixed(text: str) -> str:
+    out = []
+    for piece in re.split(r"(\?|\[[^\]/]+\])", text):
+        if piece == "?":
+            out.append("[^/]")
+        elif piece.startswith("[") and piece.endswith("]") and len(piece) > 2:
+            out.append(_class(piece[1:-1]))
+        else:
+            out.append(re.escape(piece))
+    return "".join(out)
+
+
+def _class(text: str) -> str:
+    """A set of characters, never a slash; where it is not one, such as `[z-a]`, the text itself."""
+    is_inverted = text.startswith("!")
+    wanted = re.sub(r"([\\\[&~|^])|-(?=-)|(?<=-)-", r"\\\g<0>", text.removeprefix("!"))
+    expression = f"[{'^' * is_inverted}{wanted}]"
+    try:
+        re.compile(expression)
+    except re.error:
+        return re.escape(f"[{text}]")
+    return f"(?!/){expression}"
