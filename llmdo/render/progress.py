@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
 from llmdo.graph.inventory import START
+from llmdo.journal.decided import DecidedCall
 from llmdo.runtime.signatures import FILES
 from llmdo.runtime.telemetry.events import (
     Asked,
@@ -115,9 +116,9 @@ class Progress:
             case Asked():
                 self.asked.add(event.path)
                 self._enter(event.path, now, "asking", "waits for your answer")
-            case Decided(allowed=True, tool=START_TOOL.name):
+            case Decided(call=DecidedCall(allowed=True, tool=START_TOOL.name) as call):
                 self.asked.discard(event.path)
-                self._enter(event.path.rpartition("/")[0], now, "waiting", f"connects to {event.toolset}")
+                self._enter(event.path.rpartition("/")[0], now, "waiting", f"connects to {call.toolset}")
             case Decided():
                 self.asked.discard(event.path)
                 if event.call.allowed and (decided := self._find(event.path)):

@@ -131,7 +131,10 @@ def test_no_secret_is_shown_of_an_input() -> None:
 
 
 def test_the_tree_says_that_a_server_is_connected_to() -> None:
-    start = replace(DENIED, path="main/notes(start)", toolset="notes", tool="(start)", allowed=True)
+    path = "main/notes(start)"
+    start = Decided(
+        path=path, call=replace(BLOCKED, path=path, toolset="notes", tool="(start)", allowed=True)
+    )
     assert drawn([*begun("main"), start])[0] == "main  connects to notes 10 s"
 
 
