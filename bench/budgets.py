@@ -22,7 +22,11 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage, RunUsage, UsageLimits
 
 from bench.delegation import NOWHERE
-from llmdo.graph.resolved import Entry, Graph, Limits, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Use, Worker
 from llmdo.runtime import RunOptions, RunOutcome, run
 
 if TYPE_CHECKING:

@@ -28,7 +28,10 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from llmdo.base import digest
 from llmdo.base.source import Source
 from llmdo.base.values import replace
-from llmdo.graph.resolved import Entry, Graph, Limits, Reference, Settings, Use, Worker
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.settings import Settings
+from llmdo.graph.worker import Use, Worker
 from llmdo.policy.authority import Capability, Rule
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.runtime.preparation import new_run

@@ -16,8 +16,8 @@ The packages, each importing only from those above it:
     base/           frozen values, sources and places, findings and errors, digests, the cache
     syntax/         text -> Document, with a place for every key and value; globs and the reading of files
     policy/         capabilities, rules, ceilings, `decide`: the one evaluator of check and run; shell rules
-    formats/        what files may say, each key once; the JSON Schemas made of it, and the judging by them
-    graph/          the resolved graph as a value, built-in toolsets, MCP servers, the inventory of tools
+    graph/          the resolved graph as a value, each field with its keys in files; built-in toolsets, MCP servers
+    formats/        what files may say; the JSON Schemas made of it, and the judging by them
     reach/          Graph -> what each entry can reach, by which path, behind which gate; selectors, suggestions
     workspace/      disk -> Workspace -> Graph, and llmdo.lock; the check path runs no code of the workspace
     diff/           two graphs -> what the later one lets entries do that the earlier one did not

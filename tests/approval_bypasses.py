@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from llmdo.graph.resolved import Graph, Tool
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability
 from llmdo.runtime import (
     Answer,

@@ -5,7 +5,11 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from llmdo.base.source import Source
-from llmdo.graph.resolved import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Entry, Graph
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import Capability, Rule
 from llmdo.syntax.document import Document, Place
 

@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 
 from llmdo.diff import Difference, diff
 from llmdo.graph.inventory import tools_of
-from llmdo.graph.resolved import (
-    Acceptance,
-    Attachments,
-    Entry,
-    Graph,
-    Limits,
-    Reference,
-    Settings,
-    Tool,
-    Toolset,
-    Use,
-    Worker,
-)
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.settings import Acceptance, Settings
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
 from tests.graphs import NOWHERE, graphs
 from tests.laws import tried

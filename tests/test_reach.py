@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from llmdo.base import topology
 from llmdo.graph.inventory import DELEGATE, tools_of
-from llmdo.graph.resolved import Graph, Tool
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import (
     GRAVEST_FIRST,
     STRICTNESS,

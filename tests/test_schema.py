@@ -20,10 +20,13 @@ from pydantic import TypeAdapter, ValidationError
 from llmdo.base import resources
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.source import Source, Span
-from llmdo.formats import documents as formats
+from llmdo.formats.documents import ManifestFile, PolicyFile
+from llmdo.formats.fields import Matches
+from llmdo.formats.locked import LockFile
 from llmdo.formats.schema import Format, Judged, accepts, judge
 from llmdo.formats.schema.generation import generate
 from llmdo.formats.schema.validation import faults
+from llmdo.formats.worker import WorkerHeader
 from llmdo.syntax import frontmatter, toml
 from llmdo.syntax.document import Document
 from tests.laws import tried
@@ -34,10 +37,10 @@ if TYPE_CHECKING:
 FORMS: tuple[Format, ...] = get_args(Format)
 
 TYPES = {
-    "manifest": TypeAdapter(formats.ManifestFile),
-    "worker": TypeAdapter(formats.WorkerHeader),
-    "lock": TypeAdapter(formats.LockFile),
-    "policy": TypeAdapter(formats.PolicyFile),
+    "manifest": TypeAdapter(ManifestFile),
+    "worker": TypeAdapter(WorkerHeader),
+    "lock": TypeAdapter(LockFile),
+    "policy": TypeAdapter(PolicyFile),
 }
 
 KEYWORDS = {
@@ -270,7 +273,7 @@ def test_a_pattern_matches_the_same_texts_in_both(written: str) -> None:
 @cache
 def pattern_types() -> list[Callable[[str], bool]]:
     """For each pattern, whether pydantic finds that a text matches it."""
-    adapters = [TypeAdapter(Annotated[str, formats.Matches(pattern, "")]) for pattern in PATTERNS]
+    adapters = [TypeAdapter(Annotated[str, Matches(pattern, "")]) for pattern in PATTERNS]
 
     def matches(adapter: TypeAdapter[str], written: str) -> bool:
         try:

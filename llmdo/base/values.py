@@ -228,8 +228,7 @@ else:
                     default_factory=factory,
                     compare=attribute.compare,
                     repr=attribute.repr,
-                    metadata=attribute.metadata,
-                )
+                )  # without its metadata, which pydantic would take for arguments of its own
                 described.append((attribute.name, attribute.annotation, standard))
             return make_dataclass(cls.__name__, described, kw_only=self._kw_only).__dataclass_fields__
 

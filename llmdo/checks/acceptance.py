@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Acceptance
+    from llmdo.graph.settings import Acceptance
     from llmdo.workspace.project import Project
 
 ACCEPTABLE: Mapping[str, Callable[[Project], Iterator[Diagnostic]]] = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Tool
+    from llmdo.graph.toolset import Tool
     from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule
     from llmdo.reach import Analysis, Row
     from llmdo.workspace.project import Project

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
-    from llmdo.graph.resolved import Entry, Reference
+    from llmdo.graph.keys import Reference
+    from llmdo.graph.resolved import Entry
     from llmdo.syntax.functions import FunctionOutline
     from llmdo.workspace.project import Project
 

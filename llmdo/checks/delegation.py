@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Toolset, Use
+    from llmdo.graph.toolset import Toolset
+    from llmdo.graph.worker import Use
     from llmdo.workspace.project import Project
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.graph import builtin, inventory
 from llmdo.syntax.document import Place
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
-    from llmdo.graph.resolved import Graph, Toolset
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Toolset
     from llmdo.workspace.project import Project
     from llmdo.workspace.reading import Workspace
 
@@ -97,8 +99,8 @@ def _own_texts(workspace: Workspace) -> Iterator[tuple[Location, str, str]]:
         at = Place(workspace.document, ("entries", name, "input"))
         yield from _escaped(at, f"the input of entry `{name}`", entry.get("input", ""))
     for worker in workspace.workers:
-        name = worker.header["name"]
-        at, text = Place(worker.document, ("description",)), worker.header.get("description", "")
+        name = worker.name
+        at, text = Place(worker.document, ("description",)), parts.text(worker.header.get("description"))
         if worker.python is None:
             yield from _escaped(at, f"the description of `{name}`", text)
         elif _hidden(text):

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Graph, Reference, Worker
+    from llmdo.graph.keys import Reference
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Worker
     from llmdo.workspace.project import Project
 
 

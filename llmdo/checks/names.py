@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.checks import toolsets
 from llmdo.graph import builtin, inventory, models, servers
-from llmdo.graph.resolved import Reference
+from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.syntax.document import Place
 from llmdo.workspace.references import python_file
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic, Fix
-    from llmdo.graph.resolved import Entry, Graph, Tool, Use, Worker
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.toolset import Tool
+    from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Decision
     from llmdo.workspace.project import Project
 
@@ -62,7 +64,7 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
 def _holders(project: Project) -> Iterator[tuple[str, str, Place]]:
     """Each name of the flat namespace, of what kind it is, and where it is given."""
     for file in project.workspace.workers:
-        yield file.header["name"], "worker", Place(file.document, ("name",))
+        yield file.name, "worker", Place(file.document, ("name",))
     for name, _, place in toolset_references(project.workspace):
         yield name, "toolset", place
     for name, toolset in project.graph.toolsets.items():

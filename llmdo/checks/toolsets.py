@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.graph.resolved import Toolset
+    from llmdo.graph.toolset import Toolset
     from llmdo.workspace.project import Project
 
 

@@ -18,7 +18,8 @@ from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.outcome import report, report_recorded
 from llmdo.cli.run import graph_of, hindered
 from llmdo.cli.watch import WatchOptions, watching
-from llmdo.formats.documents import Limits
+from llmdo.graph.keys import names_of
+from llmdo.graph.resolved import Limits
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import require_ended
@@ -131,11 +132,12 @@ def _limits(texts: Sequence[str]) -> dict[str, float]:
     Raises:
         LlmdoError: One is no limit, or not set to a number above 0.
     """
+    known = names_of(Limits, "lock")
     limits: dict[str, float] = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if name not in Limits.__annotations__:
-            raise LlmdoError(f"`{name}` is not a limit", hint=did_you_mean(name, Limits.__annotations__))
+        if name not in known:
+            raise LlmdoError(f"`{name}` is not a limit", hint=did_you_mean(name, known))
         is_whole = name not in ("cost-usd", "seconds")
         try:
             value = int(number) if is_whole else float(number)

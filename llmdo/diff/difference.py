@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.graph.resolved import Acceptance
+    from llmdo.graph.settings import Acceptance
     from llmdo.policy.authority import Capability
     from llmdo.reach import Row
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.diff.difference import Change, HandEdit
 from llmdo.diff.rows import acceptance_of
-from llmdo.graph import inventory
+from llmdo.graph import inventory, keys
+from llmdo.graph.resolved import Entry
+from llmdo.graph.settings import Settings
+from llmdo.graph.worker import Worker
 from llmdo.policy.authority import Capability, Ceiling
 from llmdo.workspace.lock import encode
 
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.diff.difference import Effect
-    from llmdo.graph.resolved import Acceptance, Graph, Tool, Toolset, Worker
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.settings import Acceptance
+    from llmdo.graph.toolset import Tool, Toolset
 
 Route = tuple[str, ...]
 
@@ -24,6 +29,9 @@ _NAMED = frozenset({"model", "python-model", "schema-source", "module", "entry",
 
 _LAYOUT = frozenset({"version", "revision"})
 """Facts about the file, not about the workspace."""
+
+_STATED: Mapping[str, type] = {"settings": Settings, "entry": Entry, "worker": Worker}
+"""Tables of a lock that hold the fields of a class."""
 
 ISOLATIONS = ("require", "auto", "off")
 """From the strongest to the weakest."""
@@ -77,17 +85,15 @@ def _is_echo(route: Route, old: Mapping[str, Any], new: Mapping[str, Any]) -> bo
 def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
     """The change with what it does to what entries can do."""
     before, after = change.before, change.after
-    match change.route:
-        case ("entry" | "worker" as kind, name, "may"):
+    match _stated_effect(change.route):
+        case "ceiling":
+            kind, name, *_ = change.route
             return _ceiling(change, name if kind == "entry" else None, tuple(acceptances))
-        case ("settings", "max-depth"):
+        case "amount":
             return replace(change, effect=_amount(before, after))
-        case ("entry", _, "limits", _):
-            return replace(change, effect=_amount(before, after))
-        case ("worker", _, "attachments", "suffixes"):
+        case "choice":
             return replace(change, effect=_choice(before, after))
-        case ("worker", _, "attachments", _):
-            return replace(change, effect=_amount(before, after))
+    match change.route:
         case ("shell", "rules" | "env"):
             return replace(change, effect=_more(before, after))
         case ("shell", "isolation"):
@@ -98,6 +104,20 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
         case ("toolset", _, "tool", _, "capabilities" | "hook") if change.entries and _says_less(change):
             return replace(change, effect="widens")
     return change
+
+
+def _stated_effect(route: Route) -> keys.Effect:
+    """What the field at a place of the lock says about the effect of its changes."""
+    kind, *below = route
+    steps = below if kind == "settings" else below[1:]
+    cls: type | None = _STATED.get(kind)
+    effect: keys.Effect = "none"
+    for key in steps:
+        stated = keys.stated_at(cls, key) if cls else None
+        if stated is None:
+            return "none"
+        cls, effect = stated.codec.table, stated.effect
+    return effect
 
 
 def _ceiling(change: Change, entry: str | None, acceptances: tuple[Acceptance, ...]) -> Change:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.diff.difference import Kind
-    from llmdo.graph.resolved import Acceptance, Graph
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.settings import Acceptance
     from llmdo.policy.authority import Decision
     from llmdo.reach import Row
 

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.base.values import replace
-from llmdo.graph.resolved import Attachments, Entry, Graph, Reference, Settings, Tool, Toolset, Use, Worker
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Entry, Graph
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from llmdo.foreign.claude_settings import MODES, Mode, settings_of
 from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
-from llmdo.graph.resolved import Server
+from llmdo.graph.toolset import Server
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:

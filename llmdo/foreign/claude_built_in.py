@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.claude_settings import ClaudeSettings
     from llmdo.foreign.team import Grant
-    from llmdo.graph.resolved import Server
+    from llmdo.graph.toolset import Server
     from llmdo.syntax.document import Place
 
 ANY = "general-purpose"

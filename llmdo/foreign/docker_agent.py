@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
-    from llmdo.graph.resolved import Server
+    from llmdo.graph.toolset import Server
     from llmdo.syntax.document import Document
 
 FILES = (

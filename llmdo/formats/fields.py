@@ -9,10 +9,10 @@ from annotated_types import Ge, MinLen
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
-STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+STRICT: ConfigDict = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """Nothing is converted, nothing is dropped, and a number is a finite one: as the schemas judge."""
 
 
@@ -102,6 +102,9 @@ Prefix = Annotated[
         r"^[A-Za-z][A-Za-z0-9_-]{0,31}$", "a prefix (a letter, then up to 31 letters, digits, `_` and `-`)"
     ),
 ]
+FindingCode = Annotated[str, Matches(r"^LDO[0-9]{3}$", "a code such as LDO510")]
+Suffix = Annotated[str, Matches(r"^\.[A-Za-z0-9]+$", "a file name ending such as .pdf")]
+Retry = Literal["safe", "ask"]
 Text = Annotated[str, MinLen(1)]
 Positive = Annotated[int, Ge(1)]
 Truncation = Literal["warn", "error"]

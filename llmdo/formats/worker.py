@@ -1,27 +1,22 @@
-"""What any worker may be given, and what the manifest says of a worker that is an existing agent."""
+"""What any worker may be given, in its file or where the manifest says that it is an existing agent."""
 # ruff: noqa: UP013  # as in `llmdo.formats.documents`
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
-from annotated_types import Ge
+from annotated_types import Ge, Gt, MinLen
 from typing_extensions import TypedDict
 
-from llmdo.formats.fields import (
-    STRICT,
-    Decision,
-    Doc,
-    FileAttribute,
-    Matches,
-    Name,
-    NativeTool,
-    Positive,
-    Scope,
-    ScopedCapability,
-    Text,
-)
+from llmdo.formats.fields import STRICT, Doc, Name, NativeTool, Positive, Scope, ScopedCapability, Text
 from llmdo.formats.shell import ShellConfig
+from llmdo.formats.tables import table
+from llmdo.graph.worker import Attachments, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.values import Json
 
 FilesystemConfig = TypedDict(
     "FilesystemConfig",
@@ -38,17 +33,38 @@ FilesystemConfig = TypedDict(
     },
 )
 
-AttachmentLimits = TypedDict(
-    "AttachmentLimits",
+ModelSettings = TypedDict(
+    "ModelSettings",
     {
-        "max": NotRequired[Annotated[int, Ge(0), Doc("How many files one call may hand over (100).")]],
-        "max-bytes": NotRequired[
-            Annotated[Positive, Doc("The largest file, in bytes (10,000,000); together 50,000,000, or this.")]
+        "temperature": NotRequired[Annotated[float, Ge(0), Doc("How freely the model chooses.")]],
+        "max_tokens": NotRequired[Annotated[Positive, Doc("The longest response, in tokens.")]],
+        "top_p": NotRequired[Annotated[float, Gt(0), Doc("The share of likely tokens it may choose.")]],
+        "top_k": NotRequired[Annotated[Positive, Doc("How many likely tokens it may choose from.")]],
+        "timeout": NotRequired[
+            Annotated[float, Gt(0), Doc("Seconds that one attempt at a request may take.")]
         ],
-        "suffixes": NotRequired[
+        "max_retries": NotRequired[
+            Annotated[int, Ge(0), Doc("How often a failure that passes is repeated; 2 where left out.")]
+        ],
+        "parallel_tool_calls": NotRequired[
+            Annotated[bool, Doc("Whether one response may call several tools.")]
+        ],
+        "seed": NotRequired[
+            Annotated[int, Ge(0), Doc("Makes answers repeatable where the model can do that.")]
+        ],
+        "stop_sequences": NotRequired[
+            Annotated[list[Text], MinLen(1), Doc("Texts at which the model stops.")]
+        ],
+        "presence_penalty": NotRequired[
+            Annotated[float, Ge(-2), Doc("Keeps it from topics that were there already.")]
+        ],
+        "frequency_penalty": NotRequired[
+            Annotated[float, Ge(-2), Doc("Keeps it from words that were there often.")]
+        ],
+        "thinking": NotRequired[
             Annotated[
-                list[Annotated[str, Matches(r"^\.[A-Za-z0-9]+$", "a file name ending such as .pdf")]],
-                Doc("Which file name endings are accepted, such as .pdf."),
+                Literal["minimal", "low", "medium", "high", "xhigh", "max"],
+                Doc("How much the model thinks before it answers."),
             ]
         ],
     },
@@ -66,41 +82,61 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
 )
 WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
 
-AgentTable = TypedDict(
-    "AgentTable",
-    {
-        "python": Annotated[
-            FileAttribute, Doc("FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate.")
-        ],
-        "capabilities": NotRequired[
-            Annotated[
-                dict[Text, list[ScopedCapability]],
-                Doc('The capabilities that each of its tools raises; "*" stands for every tool not named.'),
-            ]
-        ],
-        "entry": NotRequired[Annotated[bool, Doc("Whether `llmdo run NAME` may start it.")]],
-        "description": NotRequired[Annotated[str, Doc("What it does: what its callers' models see.")]],
-        "model": NotRequired[Annotated[Text, Doc("Another model than its own.")]],
-        "toolsets": NotRequired[
-            Annotated[WorkerToolsets | list[Name], Doc("Toolsets and workers beside its own tools.")]
-        ],
-        "native_tools": NotRequired[
-            Annotated[list[NativeTool], Doc("Tools that its model's provider runs.")]
-        ],
-        "may": NotRequired[
-            Annotated[list[ScopedCapability], Doc("The ceiling of this worker and of everything below it.")]
-        ],
-        "approvals": NotRequired[
-            Annotated[
-                dict[ScopedCapability, Decision], Doc("Rules for its own calls. They may only tighten.")
-            ]
-        ],
-        "recursive": NotRequired[Annotated[bool, Doc("Whether it may reach itself.")]],
-        "attachments": NotRequired[
-            Annotated[AttachmentLimits, Doc("Which files its callers may hand over.")]
-        ],
-    },
-)
+if TYPE_CHECKING:
+    AttachmentLimits = Mapping[str, Json]
+    WorkerHeader = Mapping[str, Json]
+    AgentTable = Mapping[str, Json]
+else:
+    AttachmentLimits = table("AttachmentLimits", Attachments, "lock", {})
 
-for _table in (FilesystemConfig, AttachmentLimits, AgentTable):
+    KNOWN = {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits}
+
+    WorkerHeader = table(
+        "WorkerHeader",
+        Worker,
+        "file",
+        KNOWN,
+        {
+            "toolsets": NotRequired[
+                Annotated[
+                    WorkerToolsets | list[Name],
+                    Doc(
+                        "Toolsets and workers that it may use: name to configuration, or a plain list of names."
+                    ),
+                ]
+            ],
+            "native_tools": NotRequired[
+                Annotated[
+                    list[NativeTool],
+                    Doc("Tools that its model's provider runs; offered where rules allow them."),
+                ]
+            ],
+        },
+    )
+    """The YAML header of a `.worker` file."""
+
+    AgentTable = table(
+        "AgentTable",
+        Worker,
+        "agent",
+        KNOWN,
+        {
+            "capabilities": NotRequired[
+                Annotated[
+                    dict[Text, list[ScopedCapability]],
+                    Doc(
+                        'The capabilities that each of its tools raises; "*" stands for every tool not named.'
+                    ),
+                ]
+            ],
+            "toolsets": NotRequired[
+                Annotated[WorkerToolsets | list[Name], Doc("Toolsets and workers beside its own tools.")]
+            ],
+            "native_tools": NotRequired[
+                Annotated[list[NativeTool], Doc("Tools that its model's provider runs.")]
+            ],
+        },
+    )
+
+for _table in (FilesystemConfig, ModelSettings):
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from llmdo.graph.resolved import Tool
+from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability, scope_contains, scopes_meet
 from llmdo.policy.secret_files import protected_within
 from llmdo.policy.shell.rules import ShellSettings, Vouching

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, replace
 from llmdo.graph import builtin, servers
 from llmdo.graph.models import python_reference, recording_file
-from llmdo.graph.resolved import Tool
+from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import VOCABULARY, Capability
 from llmdo.policy.secret_files import protected, protected_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
 
-    from llmdo.graph.resolved import Entry, Graph, Toolset, Use, Worker
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.toolset import Toolset
+    from llmdo.graph.worker import Use, Worker
 
 DELEGATE = Capability("agent.delegate")
 READ = Capability("fs.read")

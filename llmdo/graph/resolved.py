@@ -7,60 +7,66 @@ the same: places do not take part in comparison, so a graph read from a lock equ
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field
+from llmdo.graph.keys import (
+    CAPABILITIES,
+    PLAIN,
+    REFERENCE,
+    REFERENCES,
+    RULES,
+    Key,
+    table_of,
+    written,
+)
+from llmdo.graph.worker import Use
 from llmdo.policy.shell.rules import ShellSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.formats.fields import Truncation
-    from llmdo.policy.authority import Capability, Decision, Rule
-    from llmdo.policy.shell.rules import IsolationMode
+    from llmdo.graph.keys import Reference, Written
+    from llmdo.graph.settings import Acceptance, Settings
+    from llmdo.graph.toolset import Toolset
+    from llmdo.graph.worker import Worker
+    from llmdo.policy.authority import Capability, Rule
     from llmdo.syntax.document import Place
 
-DEFAULT_MAX_DEPTH = 5
 
-Retry = Literal["safe", "ask"]
-"""Whether a call that was started and did not finish may run again: `ask`, where somebody says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A name that the user wrote, and where."""
-
-    name: str
-    at: Place = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What holds for the whole workspace."""
-
-    name: str
-    built_in: int
-    """Version of the built-in rules."""
-    default: Decision
-    max_depth: int
-    """The longest chain of delegations; an entry's own worker is at depth 0."""
-    model: Reference | None = None
-    on_truncated: Truncation = "warn"
-    """What an answer does that was cut off."""
+def _budget(key: str, form: str, doc: str) -> dict[str, Written]:
+    return written(PLAIN, lock=Key(key, form, doc), effect="amount")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Budgets that the whole tree of an entry shares; None is no limit."""
 
-    requests: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
-    tool_calls: int | None = None
-    cost_usd: float | None = None
-    seconds: float | None = None
-    requests_per_minute: int | None = None
+    requests: int | None = field(
+        default=None, metadata=_budget("requests", "Positive", "Model requests of the whole tree.")
+    )
+    input_tokens: int | None = field(
+        default=None, metadata=_budget("input-tokens", "Positive", "Tokens sent, of the whole tree.")
+    )
+    output_tokens: int | None = field(
+        default=None, metadata=_budget("output-tokens", "Positive", "Tokens received, of the whole tree.")
+    )
+    total_tokens: int | None = field(
+        default=None, metadata=_budget("total-tokens", "Positive", "Tokens of the whole tree.")
+    )
+    tool_calls: int | None = field(
+        default=None, metadata=_budget("tool-calls", "Positive", "Tool calls of the whole tree.")
+    )
+    cost_usd: float | None = field(
+        default=None,
+        metadata=_budget("cost-usd", "Annotated[float, Gt(0)]", "Cost of the whole tree in US dollars."),
+    )
+    seconds: float | None = field(
+        default=None, metadata=_budget("seconds", "Annotated[float, Gt(0)]", "Time for the whole run.")
+    )
+    requests_per_minute: int | None = field(
+        default=None, metadata=_budget("requests-per-minute", "Positive", "Model requests a minute.")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,20 +77,116 @@ class Entry:
     at: Place = field(compare=False)
     declared: bool = True
     """Whether `[entries]` names it; otherwise its worker says `entry: true`."""
-    worker: Reference | None = None
-    function: Reference | None = None
+    worker: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key("worker", "Name", "The worker that this entry starts."),
+            lock=Key("worker", "Name", "The worker that it starts."),
+            gives_nothing=True,
+        ),
+    )
+    function: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key(
+                "function",
+                "FileAttribute",
+                "FILE.py:NAME, an async function (runtime, input) that calls workers.",
+            ),
+            lock=Key("function", "FileAttribute", "The function that it runs."),
+            gives_nothing=True,
+        ),
+    )
     """FILE.py:NAME."""
-    tool: Reference | None = None
+    tool: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key(
+                "tool",
+                "ToolName",
+                "TOOLSET.TOOL, one call of one tool; the input is its arguments as JSON.",
+            ),
+            lock=Key("tool", "ToolName", "The tool that it calls."),
+        ),
+    )
     """TOOLSET.TOOL."""
-    source: str | None = None
+    source: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("source", "Digest", "Of the function's file and what it imports."),
+            drift="its source changed",
+        ),
+    )
     """Digest of the function's file and the workspace modules that it imports."""
-    calls: tuple[Reference, ...] = ()
-    input: str | None = None
-    model: Reference | None = None
-    may: tuple[Capability, ...] | None = None
+    input: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key("input", "str", "The input where `llmdo run` is given none."),
+            lock=Key("input", "str", "The input where none is given."),
+            drift="its input changed",
+            gives_nothing=True,
+        ),
+    )
+    model: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key("model", "str", "The model for workers of this entry that name none."),
+            lock=Key("model", "str", "The model of its workers that name none."),
+            gives_nothing=True,
+        ),
+    )
+    calls: tuple[Reference, ...] = field(
+        default=(),
+        metadata=written(
+            REFERENCES,
+            file=Key("calls", "list[Name]", "The workers that the function or tool may call."),
+            lock=Key("calls", "list[Name]", "The workers that the function or tool may call."),
+            gives_nothing=True,
+        ),
+    )
+    may: tuple[Capability, ...] | None = field(
+        default=None,
+        metadata=written(
+            CAPABILITIES,
+            file=Key(
+                "may",
+                "list[ScopedCapability]",
+                "The ceiling: the most that this entry may ever reach, through any delegation.",
+            ),
+            lock=Key("may", "list[ScopedCapability]", "Its ceiling."),
+            effect="ceiling",
+            gives_nothing=True,
+        ),
+    )
     may_at: Place | None = field(default=None, compare=False)
-    approvals: tuple[Rule, ...] = ()
-    limits: Limits = Limits()
+    approvals: tuple[Rule, ...] = field(
+        default=(),
+        metadata=written(
+            RULES,
+            file=Key(
+                "approvals",
+                "dict[ScopedCapability, Decision]",
+                "Rules for the whole tree of this entry. They may only tighten.",
+            ),
+            lock=Key("approvals", "dict[ScopedCapability, Decision]", "Its rules."),
+            gives_nothing=True,
+        ),
+    )
+    limits: Limits = field(
+        default=Limits(),
+        metadata=written(
+            table_of(Limits),
+            file=Key("limits", "Limits", "Budgets that the whole tree of this entry shares."),
+            lock=Key("limits", "Limits", "Its budgets."),
+            gives_nothing=True,
+        ),
+    )
 
     @property
     def starts(self) -> tuple[Reference, ...]:
@@ -102,173 +204,6 @@ class Entry:
     def tool_name(self) -> str:
         """The name of the tool that the entry calls; empty where it calls none."""
         return self.tool.name.partition(".")[2] if self.tool else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """One line of a worker's `toolsets`: a toolset or a delegate, with its configuration."""
-
-    name: str
-    config: Mapping[str, object]
-    at: Place = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachments:
-    """Which files a worker's callers may hand over."""
-
-    max: int | None = None
-    max_bytes: int | None = None
-    suffixes: tuple[str, ...] | None = None
-
-    @property
-    def are_refused(self) -> bool:
-        """Whether callers may hand over none; without a limit they may."""
-        return self.max == 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
-    """A prompt with its configuration."""
-
-    name: str
-    at: Place = field(compare=False)
-    path: str
-    config: str
-    """Digest of the canonical header."""
-    prompt: str
-    """Digest of the prompt, or of the code that makes it."""
-    python: str | None = None
-    """FILE.py:NAME of a worker that is written in Python."""
-    agent: str | None = None
-    """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
-    description: str | None = None
-    model: Reference | None = None
-    compatible_models: tuple[str, ...] | None = None
-    model_settings: Mapping[str, object] = field(default_factory=dict)
-    """How its model is asked, in the words of its header."""
-    entry: bool = False
-    recursive: bool = False
-    uses: tuple[Use, ...] = ()
-    """Sorted by name."""
-    may: tuple[Capability, ...] | None = None
-    may_at: Place | None = field(default=None, compare=False)
-    approvals: tuple[Rule, ...] = ()
-    schema_in: Reference | None = None
-    schema_out: Reference | None = None
-    attachments: Attachments = Attachments()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """One tool of a toolset and what its calls may do."""
-
-    name: str
-    capabilities: tuple[Capability, ...]
-    """What is declared, sorted; a call that raises anything else is blocked."""
-    hook: bool = False
-    """Whether `get_capabilities` narrows what one call raises; without it every call raises all declared."""
-    digest: str | None = None
-    """Of its name, description and parameter schema; None before anything was locked, and for built-in tools."""
-    metadata: tuple[Capability, ...] | None = None
-    """The part of `capabilities` that the tool's own metadata declares; None where it is silent."""
-    retry: Retry | None = None
-    """Whether a call that did not finish may run again, as the manifest says; None where that is silent."""
-    definition: Definition | None = None
-    """What an MCP server says of it; None for tools of Python, and before anything was locked."""
-    is_open: bool = False
-    """Whether it starts programs that nothing limits, in a format that llmdo does not run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """What an MCP server said of one of its tools when it was locked: what people reviewed, and what models see."""
-
-    title: str | None = None
-    description: str | None = None
-    input: str
-    """The schema of its arguments, as JSON with sorted keys, a key a line."""
-    output: str | None = None
-    """The schema of its result, in the same way."""
-    hints: tuple[str, ...] = ()
-    """The server's claims about it, such as `readOnlyHint: true`, sorted. Nothing obeys them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """What an MCP server said of itself when it was locked."""
-
-    name: str = ""
-    version: str | None = None
-    instructions: str | None = None
-    """What it would tell the models of its clients; None where that is nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """How an MCP server is reached, a program to start or an address, and which of its tools are wanted.
-
-    In every text `${NAME}` stands for an environment variable, which is looked up when the server is started.
-    """
-
-    command: str | None = None
-    args: tuple[str, ...] = ()
-    env: tuple[str, ...] = ()
-    """The environment variables that it is given, sorted: `NAME`, or `NAME=TEXT`."""
-    cwd: str | None = None
-    """The folder of the workspace that it is started in; None for the workspace itself."""
-    url: str | None = None
-    headers: tuple[str, ...] = ()
-    """`NAME: TEXT` each, sorted."""
-    auth: str | None = None
-    """A bearer token."""
-    include: tuple[str, ...] | None = None
-    """Patterns of tools, of which no others are wanted; None for all."""
-    exclude: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toolset:
-    """A group of tools of the workspace's own: made by its Python code, or those of an MCP server."""
-
-    name: str
-    kind: Literal["python", "mcp"]
-    at: Place = field(compare=False)
-    python: str | None = None
-    """FILE.py:ATTRIBUTE or package.module:ATTRIBUTE."""
-    source: str | None = None
-    """Digest of the module and the workspace modules that it imports."""
-    sources: tuple[str, ...] = ()
-    """The files that its module imports without the text saying so, as the manifest has them, sorted."""
-    server: Server | None = None
-    prefix: str | None = None
-    """Put before the name of each tool, with `_` between: what models, rules and people see."""
-    identity: Identity | None = None
-    """Of an MCP server; None before it was locked."""
-    timeout_s: float | None = None
-    """How long an MCP server may take for one answer; None for the default."""
-    instructions: bool = False
-    """Whether models are given the instructions of an MCP server."""
-    isolation: IsolationMode = "auto"
-    """Whether an MCP server that is a program is kept apart from the rest of the machine."""
-    is_class: bool = False
-    dynamic: bool = False
-    """Whether its tools are known only in a run; what the lock does not name is then undeclared."""
-    tools: Mapping[str, Tool] = field(default_factory=dict)
-    """By the names that the toolset itself gives them; `inventory.tools_of` has them as workers see them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acceptance:
-    """A finding or a widening that people have accepted."""
-
-    code: str | None
-    capability: Capability | None
-    entry: str | None
-    gated: bool
-    """Whether it holds only as long as a person is asked on the way."""
-    reason: str
-    at: Place = field(compare=False)
 
 
 Lines = tuple[tuple[str, str], ...]

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import shown
-from llmdo.graph.resolved import Definition, Identity, Server, Tool
+from llmdo.graph.keys import NOWHERE, decoded, words_of
+from llmdo.graph.toolset import Definition, Server, Tool
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from llmdo.base.values import Json
     from llmdo.graph.facts import ToolsetFacts
-    from llmdo.graph.resolved import Retry, Toolset
+    from llmdo.graph.toolset import Retry, Toolset
 
 CALL = Capability("mcp.call")
 CONNECT = Capability("net.connect")
@@ -31,7 +33,12 @@ def server_of(table: Mapping[str, Any], filters: Mapping[str, Any]) -> Server:
     """The server that `mcp` in a manifest describes; `filters` is the table around it."""
     env = table.get("env", ())
     variables = map(_variable, env.items()) if isinstance(env, dict) else env
-    return decoded({**table, "env": list(variables), "headers": _headers(table), **_filters(filters)})
+    return decoded(
+        Server,
+        "lock",
+        {**table, "env": list(variables), "headers": _headers(table), **_filters(filters)},
+        NOWHERE,
+    )
 
 
 def _variable(pair: tuple[str, str]) -> str:
@@ -45,37 +52,6 @@ def _headers(table: Mapping[str, Any]) -> list[str]:
 
 def _filters(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: table[key] for key in ("include", "exclude") if key in table}
-
-
-def decoded(table: Mapping[str, Any]) -> Server:
-    """The server that a table of a lock describes."""
-    include = table.get("include")
-    return Server(
-        command=table.get("command"),
-        args=tuple(table.get("args", ())),
-        env=tuple(sorted(set(table.get("env", ())))),
-        cwd=table.get("cwd"),
-        url=table.get("url"),
-        headers=tuple(sorted(table.get("headers", ()))),
-        auth=table.get("auth"),
-        include=None if include is None else tuple(sorted(set(include))),
-        exclude=tuple(sorted(set(table.get("exclude", ())))),
-    )
-
-
-def encoded(server: Server) -> dict[str, Any]:
-    """The table of a lock that describes `server`, with None for what is left out."""
-    return {
-        "command": server.command,
-        "args": list(server.args) or None,
-        "env": list(server.env) or None,
-        "cwd": server.cwd,
-        "url": server.url,
-        "headers": list(server.headers) or None,
-        "auth": server.auth,
-        "include": None if server.include is None else list(server.include),
-        "exclude": list(server.exclude) or None,
-    }
 
 
 def programs(server: Server) -> Iterator[str]:
@@ -171,45 +147,14 @@ def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
     return stated.get("*")
 
 
-def lines_of(definition: Definition) -> dict[str, Any]:
-    """The table of a lock that holds what a server says of a tool: a line an item, so that a change shows as one."""
-    return {
-        "title": definition.title,
-        "description": None if definition.description is None else definition.description.split("\n"),
-        "input": definition.input.split("\n"),
-        "output": None if definition.output is None else definition.output.split("\n"),
-        "hints": list(definition.hints) or None,
-    }
-
-
-def definition_of(table: Mapping[str, Any]) -> Definition:
-    """What `lines_of` was made of."""
-    description, output = table.get("description"), table.get("output")
-    return Definition(
-        title=table.get("title"),
-        description=None if description is None else "\n".join(description),
-        input="\n".join(table["input"]),
-        output=None if output is None else "\n".join(output),
-        hints=tuple(table.get("hints", ())),
-    )
-
-
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a server says otherwise of a tool, a phrase each, from two tables as `lines_of` makes them."""
+def changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[str, ...]:
+    """What a server says otherwise of a tool, a phrase each, from two tables of a lock."""
     return tuple(
         phrase
-        for key in ("title", "description", "input", "output", "hints")
-        if (phrase := _change(_WORDS[key], _as_lines(before.get(key)), _as_lines(after.get(key))))
+        for key, what in words_of(Definition).items()
+        if (phrase := _change(what, _as_lines(before.get(key)), _as_lines(after.get(key))))
     )
 
-
-_WORDS = {
-    "title": "its title",
-    "description": "its description",
-    "input": "its parameters",
-    "output": "the schema of its result",
-    "hints": "its hints",
-}
 
 FEW = 3  # lines of one side that a phrase shows
 WIDTH = 100  # characters of a line that it shows
@@ -279,17 +224,3 @@ def proposed(toolset: Toolset, tool: Tool) -> list[str]:
 def key_of(name: str) -> str:
     """Under which key `Facts` holds what is known of the server `name`; no reference to Python looks like it."""
     return f"mcp:{name}"
-
-
-def identity_of(table: Mapping[str, Any]) -> Identity | None:
-    """What the table of a lock says that the server said of itself; None where it was never asked."""
-    said = table.get("server")
-    if said is None:
-        return None
-    instructions = said.get("instructions")
-    instructions = said.get("instructions")
-    return Identity(
-        name=said.get("name", ""),
-        version=said.get("version"),
-        instructions=None if instructions is None else "\n".join(instructions),
-    )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.graph.resolved import Worker
+    from llmdo.graph.worker import Worker
     from llmdo.journal.binding import Binding
     from llmdo.journal.store import Journal
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import topology
 from llmdo.base.values import dataclass, field
 from llmdo.graph import inventory
-from llmdo.graph.resolved import Reference
+from llmdo.graph.keys import Reference
 from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.bounds import Bounds
 from llmdo.reach.premises import Premises

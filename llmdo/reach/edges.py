@@ -11,7 +11,8 @@ from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_ro
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.graph.resolved import Entry, Graph, Use
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.worker import Use
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.rulings import Ruling
     from llmdo.reach.shapes import Group

@@ -14,7 +14,8 @@ from llmdo.reach import Hop
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.graph.resolved import Graph, Use, Worker
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Decision
     from llmdo.reach import Analysis, Row, Walk
 

@@ -12,7 +12,8 @@ from llmdo.policy.authority import STRICTNESS, gravity, scope_contains, scope_or
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llmdo.graph.resolved import Reference, Use
+    from llmdo.graph.keys import Reference
+    from llmdo.graph.worker import Use
     from llmdo.policy.authority import Capability, Decision, Reason, Verdict
     from llmdo.reach.shapes import Assurance, Shape
 

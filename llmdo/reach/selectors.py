@@ -13,7 +13,8 @@ from llmdo.syntax.globs import Glob
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.graph.resolved import Graph, Tool
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Tool
     from llmdo.reach import Analysis
 
 _NAME = re.compile(r"(?P<up>\d*\+)?(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?P<down>\+\d*)?")

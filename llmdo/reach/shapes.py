@@ -19,7 +19,9 @@ from llmdo.policy.authority import Capability, Verdict, gravity, scope_contains,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.graph.resolved import Entry, Graph, Tool, Toolset, Use, Worker
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.toolset import Tool, Toolset
+    from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Rule
 
 Assurance = Literal["enforced", "declared", "open"]

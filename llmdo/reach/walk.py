@@ -16,7 +16,8 @@ from llmdo.reach.shapes import shown
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from llmdo.graph.resolved import Graph, Reference
+    from llmdo.graph.keys import Reference
+    from llmdo.graph.resolved import Graph
     from llmdo.policy.authority import Decision, Reason
     from llmdo.reach.premises import Premises
     from llmdo.reach.rulings import Ruling, Rulings

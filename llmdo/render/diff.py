@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import LlmdoError
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
-    from llmdo.graph.resolved import Acceptance
+    from llmdo.graph.settings import Acceptance
     from llmdo.reach import Hop
 
     Quote = Callable[[str], str]

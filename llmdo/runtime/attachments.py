@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import UserContent
 
-    from llmdo.graph.resolved import Worker
+    from llmdo.graph.worker import Worker
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
     from pydantic_ai.models import Model
 
-    from llmdo.graph.resolved import Use, Worker
+    from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.place import CallPlace

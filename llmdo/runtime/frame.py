@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from llmdo.graph.resolved import Worker
+    from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Authority
     from llmdo.policy.composition import Layer
     from llmdo.runtime.gate.policy import RunPolicy

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import Agent
 
-    from llmdo.graph.resolved import Worker
+    from llmdo.graph.worker import Worker
     from llmdo.toolsets.python import Modules
 
 

@@ -15,7 +15,7 @@ from llmdo.runtime.gate.starting import is_server, may_start_unasked, require_st
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.graph.resolved import Use
+    from llmdo.graph.worker import Use
     from llmdo.runtime.calls import AgentRuntime
 
 _DELEGATION = (DELEGATE,)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import UserContent
 
-    from llmdo.graph.resolved import Graph, Reference
+    from llmdo.graph.keys import Reference
+    from llmdo.graph.resolved import Graph
     from llmdo.toolsets.python import Modules
 
 FILES = "attachments"

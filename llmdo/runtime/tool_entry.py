@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import ModelResponse
 
-    from llmdo.graph.resolved import Tool, Use
+    from llmdo.graph.toolset import Tool
+    from llmdo.graph.worker import Use
     from llmdo.runtime.calls import AgentRuntime
 
 

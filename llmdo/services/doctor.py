@@ -30,7 +30,8 @@ from llmdo.workspace import personal, project
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.graph.resolved import Graph, Server
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Server
     from llmdo.workspace.project import Project
 
 _MODULES: Mapping[str, str] = {

@@ -21,7 +21,8 @@ from llmdo.base.source import Source
 from llmdo.base.values import fields, replace
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.graph import inventory
-from llmdo.graph.resolved import Limits, Reference
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.graph.facts import Facts
-    from llmdo.graph.resolved import Graph, Toolset
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Toolset
     from llmdo.workspace.project import Project
 
 

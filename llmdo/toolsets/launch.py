@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TextIO
 
-    from llmdo.graph.resolved import Server, Toolset
+    from llmdo.graph.toolset import Server, Toolset
     from llmdo.toolsets.bubblewrap import Bubblewrap
     from llmdo.toolsets.confinement import Root
 

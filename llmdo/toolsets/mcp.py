@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.graph import servers
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
-from llmdo.graph.resolved import Definition, Identity
+from llmdo.graph.toolset import Definition, Identity
 from llmdo.toolsets.launch import MESSAGE_BYTES, expand
 from llmdo.toolsets.python import sentence_of
 
@@ -38,7 +38,7 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
-    from llmdo.graph.resolved import Toolset
+    from llmdo.graph.toolset import Toolset
     from llmdo.toolsets.launch import Launch, Launcher
 
 

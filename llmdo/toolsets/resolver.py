@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.graph.resolved import Graph, Use
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Use
     from llmdo.policy.authority import Authority
     from llmdo.toolsets.bubblewrap import Isolation
     from llmdo.toolsets.confinement import Root

@@ -16,6 +16,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import servers
+from llmdo.graph.keys import encoded
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.results import capped
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from llmdo.graph.resolved import Definition, Graph, Toolset, Use
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Definition, Toolset
+    from llmdo.graph.worker import Use
     from llmdo.toolsets.launch import Launcher
     from llmdo.toolsets.mcp import Connection
 
@@ -220,7 +223,7 @@ def _differences(toolset: Toolset, live: Mapping[str, Definition]) -> Iterable[t
         elif name not in live:
             yield name, "it is gone"
         elif live[name] != tool.definition:
-            changes = servers.changes(servers.lines_of(tool.definition), servers.lines_of(live[name]))
+            changes = servers.changes(encoded(tool.definition), encoded(live[name]))
             yield name, "; ".join(changes)
     for name in live.keys() - toolset.tools.keys():
         yield name, "it is new"

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.toolsets import AbstractToolset
 
-    from llmdo.formats.documents import ModelSettings
-    from llmdo.formats.worker import AttachmentLimits
+    from llmdo.formats.worker import AttachmentLimits, ModelSettings
     from llmdo.policy.authority import Decision
 
 

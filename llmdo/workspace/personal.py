@@ -15,9 +15,9 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, finding
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.formats.schema import judge
+from llmdo.graph.keys import ValueOrigin, rules
 from llmdo.policy.authority import VOCABULARY, Capability
 from llmdo.syntax import toml
-from llmdo.workspace.resolve import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
     return PersonalPolicy(
         path=path,
         is_there=True,
-        rules=rules(document, table.get("rules", {}), f"your {NAME}", "approvals", "rules"),
+        rules=rules(table.get("rules", {}), ValueOrigin(document, ("approvals", "rules"), f"your {NAME}")),
         approve_all=table.get("approve-all", True),
     )
 

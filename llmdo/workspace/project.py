@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.cache import Seen
     from llmdo.base.source import Source
-    from llmdo.graph.resolved import Graph, Toolset
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
     from llmdo.workspace.reading import Workspace
 
@@ -46,9 +47,7 @@ class Project:
     def prompts(self) -> dict[str, str]:
         """Each worker's prompt by its name; those that code makes are left out."""
         return {
-            file.header["name"]: file.prompt
-            for file in reversed(self.workspace.workers)
-            if file.prompt is not None
+            file.name: file.prompt for file in reversed(self.workspace.workers) if file.prompt is not None
         }
 
 

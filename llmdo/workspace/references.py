@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base.parts import table, text
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from llmdo.base.values import Json
     from llmdo.formats.documents import ManifestFile
     from llmdo.syntax.document import Document
     from llmdo.workspace.worker_file import WorkerFile
@@ -42,37 +44,41 @@ def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]
 
 def manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
     """The Python files that the manifest names, and where."""
-    tables: Any = manifest.get("toolsets", {})
-    for name, table in tables.items():
-        if path := python_file(table.get("python", "")):
+    for name, toolset in toolset_tables(manifest).items():
+        if path := python_file(text(toolset.get("python"))):
             yield path, Place(document, ("toolsets", name, "python"))
     for name, worker in manifest.get("workers", {}).items():
-        yield worker["python"].rpartition(":")[0], Place(document, ("workers", name, "python"))
+        yield text(worker["python"]).rpartition(":")[0], Place(document, ("workers", name, "python"))
     for name, entry in manifest.get("entries", {}).items():
-        if path := python_file(entry.get("function", "")):
+        if path := python_file(text(entry.get("function"))):
             yield path, Place(document, ("entries", name, "function"))
     for model, place in named_models(document, manifest):
         yield from _model_file(model, place)
 
 
+def toolset_tables(manifest: ManifestFile) -> Mapping[str, Mapping[str, Json]]:
+    """What the manifest says of each toolset, the built-in one among them."""
+    return {name: table(stated) for name, stated in {**manifest.get("toolsets", {})}.items()}
+
+
 def models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
     """The models that headers name, and where."""
     for worker in workers:
-        if model := worker.header.get("model"):
+        if model := text(worker.header.get("model")):
             yield model, Place(worker.document, ("model",))
 
 
 def named_models(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
     """The models that the manifest names, and where."""
     for name, entry in manifest.get("entries", {}).items():
-        if model := entry.get("model"):
+        if model := text(entry.get("model")):
             yield model, Place(document, ("entries", name, "model"))
-    if model := manifest["workspace"].get("model"):
+    if model := text(manifest["workspace"].get("model")):
         yield model, Place(document, ("workspace", "model"))
     for alias, chain in manifest.get("models", {}).items():
-        for number, one in enumerate([chain] if isinstance(chain, str) else chain):
+        for number, model in enumerate([chain] if isinstance(chain, str) else chain):
             yield (
-                one,
+                model,
                 Place(document, ("models", alias) if isinstance(chain, str) else ("models", alias, number)),
             )
 

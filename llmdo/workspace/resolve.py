@@ -5,7 +5,6 @@ What a name resolves to is a question to the graph, so an unknown one is still a
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
@@ -13,22 +12,13 @@ from llmdo.base.values import replace
 from llmdo.graph import servers
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
+from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, rules
 from llmdo.graph.models import recording_file
-from llmdo.graph.resolved import (
-    DEFAULT_MAX_DEPTH,
-    Acceptance,
-    Attachments,
-    Entry,
-    Graph,
-    Limits,
-    Reference,
-    Settings,
-    Tool,
-    Toolset,
-    Use,
-    Worker,
-)
-from llmdo.policy.authority import BUILT_IN_VERSION, Capability, Decision, Rule
+from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Use, Worker
+from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.workspace.modules import importable, source_digests, text_digests
@@ -38,6 +28,7 @@ from llmdo.workspace.worker_file import own_toolset
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from llmdo.base.values import Json
     from llmdo.graph.facts import Facts
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
@@ -55,13 +46,13 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
     table, approvals = manifest.get("workspace", {}), manifest.get("approvals", {})
     sources = source_digests(workspace.modules)
     workers = _workers(workspace, sources)
-    settings = Settings(
-        name=table.get("name", ""),
+    settings = decoded(
+        Settings,
+        "file",
+        {"name": "", "max-depth": DEFAULT_MAX_DEPTH, **table},
+        ValueOrigin(document, ("workspace",)),
         built_in=BUILT_IN_VERSION,
         default=approvals.get("default", "needs_approval"),
-        max_depth=table.get("max-depth", DEFAULT_MAX_DEPTH),
-        model=reference(document, table.get("model"), "workspace", "model"),
-        on_truncated=table.get("on-truncated", "warn"),
     )
     models = {
         alias: (chain,) if isinstance(chain, str) else tuple(chain)
@@ -70,7 +61,7 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
     entries = _entries(document, manifest, workers, sources)
     return Graph(
         settings=settings,
-        rules=rules(document, approvals.get("rules", {}), "llmdo.toml", "approvals", "rules"),
+        rules=rules(approvals.get("rules", {}), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")),
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
         schema_sources=_schema_sources(sources, workers),
@@ -79,7 +70,9 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
         entries=entries,
         workers=workers,
         toolsets=_toolsets(workspace, manifest, facts or {}),
-        acceptances=acceptances(document, manifest.get("check", {}).get("accept", ()), "check", "accept"),
+        acceptances=acceptances(
+            manifest.get("check", {}).get("accept", ()), ValueOrigin(document, ("check", "accept"))
+        ),
         shell=shell(manifest.get("toolsets", {}).get("shell", {})),
         code=text_digests(workspace.modules),
         importable=importable(workspace.modules),
@@ -102,55 +95,12 @@ def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
     return replace(graph, toolsets=_toolsets(workspace, workspace.manifest or {}, facts))
 
 
-def reference(document: Document, name: str | None, *route: str | int) -> Reference | None:
-    """The name at `route` of a document; None for none."""
-    return Reference(name, Place(document, route)) if name else None
-
-
-def rules(
-    document: Document, table: Mapping[str, Decision], origin: str, *route: str | int
-) -> tuple[Rule, ...]:
-    """The rules of one table, sorted by capability."""
-    return tuple(
-        sorted(
-            (
-                Rule(Capability.parse(text), decision, origin, Place(document, (*route, text), of_key=True))
-                for text, decision in table.items()
-            ),
-            key=lambda rule: str(rule.capability),
-        )
-    )
-
-
-def ceiling(texts: Iterable[str] | None) -> tuple[Capability, ...] | None:
-    """The capabilities of a `may`, sorted; None where none was written, which is not the same as an empty one."""
-    return None if texts is None else _capabilities(tuple(texts))
-
-
-@lru_cache(maxsize=1_024)  # whole teams have the same ceiling, and what is one object is compared at once
-def _capabilities(texts: tuple[str, ...]) -> tuple[Capability, ...]:
-    return tuple(sorted({Capability.parse(text) for text in texts}, key=str))
+_NOTHING: Mapping[str, Json] = {}
 
 
 def limits(table: Mapping[str, Any]) -> Limits:
     """The budgets of an entry."""
-    return Limits(**{key.replace("-", "_"): value for key, value in table.items()})
-
-
-_WITHOUT_LIMITS = Attachments()
-_NOTHING: Mapping[str, object] = {}
-
-
-def attachments(table: Mapping[str, Any]) -> Attachments:
-    """What a worker says about the files that its callers hand over."""
-    if not table:
-        return _WITHOUT_LIMITS
-    suffixes = table.get("suffixes")
-    return Attachments(
-        max=table.get("max"),
-        max_bytes=table.get("max-bytes"),
-        suffixes=None if suffixes is None else tuple(sorted(set(suffixes))),
-    )
+    return decoded(Limits, "lock", table, NOWHERE)
 
 
 def provider_side(names: Iterable[str], at: Place) -> Use:
@@ -158,30 +108,22 @@ def provider_side(names: Iterable[str], at: Place) -> Use:
     return Use(name=PROVIDER_SIDE, config={"tools": tuple(sorted(set(names)))}, at=at)
 
 
-def acceptances(
-    document: Document, tables: Iterable[Mapping[str, Any]], *route: str
-) -> tuple[Acceptance, ...]:
+def acceptances(tables: Iterable[Mapping[str, Any]], origin: ValueOrigin) -> tuple[Acceptance, ...]:
     """What people have accepted, sorted: their order in the file means nothing."""
-    found = [
-        Acceptance(
-            code=table.get("code"),
-            capability=Capability.parse(table["capability"]) if "capability" in table else None,
-            entry=table.get("entry"),
-            gated=table.get("gated", False),
-            reason=table["reason"],
-            at=Place(document, (*route, number)),
-        )
+    document, route, _ = origin
+    read = [
+        decoded(Acceptance, "lock", table, origin, at=Place(document, (*route, number)))
         for number, table in enumerate(tables)
     ]
     return tuple(
         sorted(
-            found,
-            key=lambda one: (
-                one.code or "",
-                str(one.capability or ""),
-                one.entry or "",
-                one.gated,
-                one.reason,
+            read,
+            key=lambda acceptance: (
+                acceptance.code or "",
+                str(acceptance.capability or ""),
+                acceptance.entry or "",
+                acceptance.gated,
+                acceptance.reason,
             ),
         )
     )
@@ -191,7 +133,7 @@ def _workers(workspace: Workspace, sources: Mapping[str, str]) -> dict[str, Work
     workers: dict[str, Worker] = {}
     routes: dict[str, Route] = {}
     for file in workspace.workers:
-        workers.setdefault(file.header["name"], _worker(file, sources, routes))
+        workers.setdefault(file.name, _worker(file, sources, routes))
     return dict(sorted(workers.items()))
 
 
@@ -199,7 +141,7 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
     """A worker; `routes` holds those to lines of `toolsets`, of which many workers have the same."""
     header: Any = file.header
     document = file.document
-    name = header["name"]
+    name = file.name
     toolsets = header.get("toolsets", {})
     listed = isinstance(toolsets, list)
     uses = {
@@ -221,29 +163,20 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
     if file.agent:
         own = own_toolset(name)
         uses[own] = Use(name=own, config={}, at=Place(document, ("name",)))
-    compatible = header.get("compatible_models")
     canonical = {**header, "toolsets": {used: uses[used].config for used in sorted(toolsets)}}
-    return Worker(
-        name=name,
+    return decoded(
+        Worker,
+        "file",
+        header,
+        ValueOrigin(document, (), f"worker `{name}`"),
         at=Place(document, ("name",)),
         path=document.source.path,
         config=digest.of_data(canonical),
         prompt=file.prompt_digest(sources),
         python=file.python,
         agent=file.agent,
-        description=header.get("description"),
-        model=reference(document, header.get("model"), "model"),
-        compatible_models=None if compatible is None else tuple(sorted(set(compatible))),
-        model_settings=header.get("model_settings", _NOTHING),
-        entry=header.get("entry", False),
-        recursive=header.get("recursive", False),
         uses=tuple(uses[used] for used in sorted(uses)),
-        may=ceiling(header.get("may")),
         may_at=Place(document, ("may",)) if "may" in header else None,
-        approvals=rules(document, header.get("approvals", {}), f"worker `{name}`", "approvals"),
-        schema_in=reference(document, header.get("schema_in_ref"), "schema_in_ref"),
-        schema_out=reference(document, header.get("schema_out_ref"), "schema_out_ref"),
-        attachments=attachments(header.get("attachments", {})),
     )
 
 
@@ -261,25 +194,16 @@ def _entries(
 
 def _entry(document: Document, name: str, table: Mapping[str, Any], sources: Mapping[str, str]) -> Entry:
     at: Route = ("entries", name)
-    calls = tuple(
-        Reference(called, Place(document, (*at, "calls", number)))
-        for number, called in enumerate(table.get("calls", ()))
-    )
-    function = reference(document, table.get("function"), *at, "function")
-    return Entry(
+    function = table.get("function")
+    return decoded(
+        Entry,
+        "file",
+        table,
+        ValueOrigin(document, at, f"entry `{name}`"),
         name=name,
         at=Place(document, at, of_key=True),
-        worker=reference(document, table.get("worker"), *at, "worker"),
-        function=function,
-        tool=reference(document, table.get("tool"), *at, "tool"),
-        source=sources.get(python_file(function.name) or "") if function else None,
-        calls=tuple(sorted({call.name: call for call in calls}.values(), key=lambda call: call.name)),
-        input=table.get("input"),
-        model=reference(document, table.get("model"), *at, "model"),
-        may=ceiling(table.get("may")),
+        source=sources.get(python_file(function) or "") if function else None,
         may_at=Place(document, (*at, "may")),
-        approvals=rules(document, table.get("approvals", {}), f"entry `{name}`", *at, "approvals"),
-        limits=limits(table.get("limits", {})),
     )
 
 
@@ -326,7 +250,7 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
             yield name, table["python"], Place(workspace.document, ("toolsets", name), of_key=True)
     for file in workspace.workers:
         if file.agent:
-            name = file.header["name"]
+            name = file.name
             yield own_toolset(name), file.agent, Place(workspace.document, ("workers", name), of_key=True)
     for path in workspace.toolset_modules:
         for attribute in workspace.modules[path].outline.toolsets:
@@ -390,16 +314,16 @@ def _toolset(
 
 def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any], known: ToolsetFacts | None) -> Toolset:
     reached = servers.server_of(table["mcp"], table)
-    return Toolset(
+    return decoded(
+        Toolset,
+        "file",
+        {key: value for key, value in table.items() if key not in ("python", "sources")},
+        ValueOrigin(at.document, at.route),
         name=name,
         kind="mcp",
         at=at,
         server=reached,
         identity=known.identity if known else None,
-        prefix=table.get("prefix"),
-        timeout_s=table.get("timeout-s"),
-        instructions=table.get("instructions", False),
-        isolation=table.get("isolation", "auto"),
         dynamic=known is None,
         tools=servers.tools_of(reached, table.get("capabilities", {}), table.get("retry", {}), known),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
+from llmdo.base.parts import text
 from llmdo.base.values import dataclass
 from llmdo.formats.schema import judge
 from llmdo.syntax import frontmatter
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Span
-    from llmdo.formats.documents import WorkerHeader
+    from llmdo.formats.worker import WorkerHeader
     from llmdo.syntax.document import Route
     from llmdo.syntax.workers import WorkerOutline
 
@@ -36,6 +37,11 @@ class WorkerFile:
     """FILE.py:NAME of a worker that is written in Python."""
     agent: str | None = None
     """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
+
+    @property
+    def name(self) -> str:
+        """The worker's name."""
+        return text(self.header["name"])
 
     @property
     def prompt(self) -> str | None:

@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.resolved import Use
+from llmdo.graph.worker import Use
 from llmdo.policy.authority import Decision
 from llmdo.runtime.models import retries
 from llmdo.runtime.models.retries import wait_after

@@ -10,7 +10,8 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES, NATIVE_TOOLS_REQUIRING_C
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE, tools
-from llmdo.graph.resolved import Graph, Use
+from llmdo.graph.resolved import Graph
+from llmdo.graph.worker import Use
 from llmdo.policy.authority import Decision
 from llmdo.reach import Analysis
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll

@@ -13,18 +13,11 @@ from typing import Any
 
 from llmdo.base.source import Source
 from llmdo.base.values import replace
-from llmdo.graph.resolved import (
-    Attachments,
-    Entry,
-    Graph,
-    Limits,
-    Reference,
-    Settings,
-    Tool,
-    Toolset,
-    Use,
-    Worker,
-)
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import Capability, Decision, Rule
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
 from llmdo.syntax.document import Document, Place

@@ -20,7 +20,7 @@ from pydantic import AnyUrl, BaseModel, Field
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions, approving
-from llmdo.graph.resolved import Tool
+from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll
 from llmdo.runtime.gate.identity import canonical

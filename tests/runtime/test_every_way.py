@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.resolved import Graph, Tool
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import Tool
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
 from llmdo.runtime.telemetry.events import Decided, Event
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph.resolved import Graph, Tool
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import Tool
 from llmdo.journal import Runs
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, run_sync

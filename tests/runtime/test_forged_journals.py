@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.resolved import Graph, Tool
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import Tool
 from llmdo.journal import Runs
 from llmdo.runtime import RunOptions, run_sync
 from llmdo.runtime.recording.recorder import Recorder

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph.resolved import Tool
+from llmdo.graph.toolset import Tool
 from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
 from llmdo.runtime.telemetry.events import Decided, Event, ToolCalled, ToolFinished
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from llmdo.graph.resolved import Graph, Retry, Tool
+from llmdo.graph.resolved import Graph
+from llmdo.graph.toolset import Retry, Tool
 from llmdo.journal import Runs
 from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
 from llmdo.journal.store import Hold

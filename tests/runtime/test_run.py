@@ -11,7 +11,7 @@ import pytest
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.inventory import governing_files, list_tools
-from llmdo.graph.resolved import Toolset
+from llmdo.graph.toolset import Toolset
 from llmdo.policy.authority import Capability
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import Event, RunFinished

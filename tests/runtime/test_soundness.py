@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.graph.resolved import Graph, Limits, Reference
+from llmdo.graph.keys import Reference
+from llmdo.graph.resolved import Graph, Limits
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import Analysis
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, run

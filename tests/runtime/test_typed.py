@@ -11,7 +11,8 @@ from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
-from llmdo.graph.resolved import Graph, Worker
+from llmdo.graph.resolved import Graph
+from llmdo.graph.worker import Worker
 from llmdo.runtime import Answer, Question
 from llmdo.runtime.signatures import PlainInput, TypedInput, signatures_of
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted

@@ -13,7 +13,10 @@ from pydantic_ai.toolsets import WrapperToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source, Span
-from llmdo.graph.resolved import Graph, Settings, Toolset, Use
+from llmdo.graph.resolved import Graph
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Toolset
+from llmdo.graph.worker import Use
 from llmdo.policy.authority import Authority
 from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root

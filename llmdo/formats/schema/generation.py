@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 
-from llmdo.formats import documents as formats
+from llmdo.formats.documents import ManifestFile, PolicyFile
+from llmdo.formats.locked import LockFile
+from llmdo.formats.worker import WorkerHeader
 
 if TYPE_CHECKING:
     from pydantic_core import core_schema
@@ -20,10 +22,10 @@ COMMENT = (
 )
 
 _FORMATS: dict[Format, tuple[Any, str]] = {
-    "manifest": (formats.ManifestFile, "llmdo.toml"),
-    "worker": (formats.WorkerHeader, "The header of a .worker file"),
-    "lock": (formats.LockFile, "llmdo.lock"),
-    "policy": (formats.PolicyFile, "policy.toml"),
+    "manifest": (ManifestFile, "llmdo.toml"),
+    "worker": (WorkerHeader, "The header of a .worker file"),
+    "lock": (LockFile, "llmdo.lock"),
+    "policy": (PolicyFile, "policy.toml"),
 }
 
 

@@ -7,6 +7,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest, only_match
+from llmdo.graph.keys import giving_nothing
+from llmdo.graph.resolved import Entry
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Toolset
+from llmdo.graph.worker import Worker
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -30,15 +35,13 @@ _OF_NAMES = frozenset({"entries", "toolsets", "workers"})
 
 _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
     "manifest": frozenset(
-        {"workspace", "models", "entries", "toolsets.*.python"}
-        | {f"workspace.{key}" for key in ("name", "requires-llmdo", "workers", "toolset-modules", "model")}
-        | {f"entries.*.{key}" for key in ("worker", "function", "calls", "input", "model")}
-        | {f"entries.*.{key}" for key in ("may", "limits", "approvals")}
+        {"workspace", "models", "entries"}
+        | {f"toolsets.*.{key}" for key in giving_nothing(Toolset)}
+        | {f"workspace.{key}" for key in ("requires-llmdo", "workers", "toolset-modules")}
+        | {f"workspace.{key}" for key in giving_nothing(Settings)}
+        | {f"entries.*.{key}" for key in giving_nothing(Entry)}
     ),
-    "worker": frozenset(
-        {"name", "description", "model", "compatible_models", "schema_in_ref", "schema_out_ref"}
-        | {"toolsets", "toolsets.*.read", "may", "approvals", "attachments"}
-    ),
+    "worker": frozenset({"toolsets", "toolsets.*.read", *giving_nothing(Worker)}),
     "lock": frozenset(),
     "policy": frozenset(),
 }

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-    from llmdo.graph.resolved import Tool, Use
+    from llmdo.graph.toolset import Tool
+    from llmdo.graph.worker import Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

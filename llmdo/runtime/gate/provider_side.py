@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import Model
 
-    from llmdo.graph.resolved import Graph, Tool, Worker
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Tool
+    from llmdo.graph.worker import Worker
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
 

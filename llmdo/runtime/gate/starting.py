@@ -15,7 +15,8 @@ from llmdo.runtime.telemetry.events import Decided
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
-    from llmdo.graph.resolved import Server, Use
+    from llmdo.graph.toolset import Server
+    from llmdo.graph.worker import Use
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.gate.call import Refused

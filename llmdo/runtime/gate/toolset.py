@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import ToolsetTool
 
     from llmdo.base.backtrace import CrashError
-    from llmdo.graph.resolved import Tool, Use
+    from llmdo.graph.toolset import Tool
+    from llmdo.graph.worker import Use
     from llmdo.journal.entries import Kind
     from llmdo.policy.authority import Capability
     from llmdo.runtime.config import RuntimeConfig

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from llmdo.graph.resolved import Entry, Graph, Worker
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.worker import Worker
 
 EXTRAS = frozenset({"openai", "anthropic", "google", "groq", "mistral"})
 """Providers' libraries that an extra of ours installs."""

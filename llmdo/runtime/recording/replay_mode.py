@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.messages import ModelResponse
 
-    from llmdo.graph.resolved import Retry
+    from llmdo.graph.toolset import Retry
     from llmdo.policy.authority import Capability
 
 READ_ONLY = frozenset(

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Code, Counterpart, Grant
-    from llmdo.graph.resolved import Entry, Server, Tool, Toolset, Worker
+    from llmdo.graph.resolved import Entry
+    from llmdo.graph.toolset import Server, Tool, Toolset
+    from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Decision
 
 WORKERS = "workers"

@@ -8,6 +8,10 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass
 from llmdo.graph import servers
+from llmdo.graph.keys import words_of
+from llmdo.graph.resolved import Entry
+from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.worker import Worker
 from llmdo.workspace.lock.encoding import encode
 from llmdo.workspace.reading import LOCK, MANIFEST
 
@@ -25,13 +29,11 @@ _WORDS = {
     "model": "model alias",
 }
 
-_CHANGED = {
-    "prompt": "its prompt changed",
-    "source": "its source changed",
-    "path": "its file moved",
-    "description": "its description changed",
-    "input": "its input changed",
-}
+_CHANGED = {"entry": words_of(Entry), "worker": words_of(Worker), "toolset": words_of(Toolset)}
+"""Table of the lock to what changed in its items, in words, by key."""
+
+_OF_FILES = {"source": "its source changed"}
+"""The same of the tables that hold nothing but digests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
 def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
     before, after = encode(locked), encode(current)
     for kind in ("settings", "rules", "paths"):
-        if changes := tuple(_fields(before[kind], after[kind])):
+        if changes := tuple(_fields(before[kind], after[kind], {})):
             yield Drift(kind, "", changes, None)
     for kind in ("model", "python-model", "schema-source", "module", "entry", "worker", "toolset"):
         old, new = before[kind], after[kind]
@@ -88,7 +90,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
                 yield Drift(kind, name, ("it no longer exists",), None)
             elif name not in old:
                 yield Drift(kind, name, ("it is not in the lock",), _place(current, kind, name))
-            elif changes := tuple(_changes(old[name], new[name])):
+            elif changes := tuple(_changes(old[name], new[name], _CHANGED.get(kind, _OF_FILES))):
                 is_kept = _facts(old[name]) != _facts(new[name]) and old[name].get("source") == new[name].get(
                     "source"
                 )
@@ -110,16 +112,16 @@ def _place(graph: Graph, kind: str, name: str) -> Place | None:
     return None
 
 
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
     if "python" in new and old.get("source") != new.get("source"):
         # What its tools are now is not known before `llmdo lock` imports it.
         old, new = ({key: table.get(key) for key in ("python", "source", "sources")} for table in (old, new))
     if "mcp" in new and "server" in old and "server" not in new:
         # What another server has for tools is not known before `llmdo lock` asks it.
         old, new = ({**table, "server": None, "tool": None, "dynamic": None} for table in (old, new))
-    changed = list(_fields(old, new))
+    changed = list(_fields(old, new, words))
     if old.get("config") != new.get("config") and not changed:
-        yield "its header changed"
+        yield words["config"]
     yield from changed
 
 
@@ -134,20 +136,20 @@ def _facts(table: Mapping[str, Any]) -> object:
     return table.get("class"), table.get("dynamic"), tools
 
 
-def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _fields(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
     """What differs between two tables, a phrase each; the digest of a header is left to the caller."""
     for key in sorted({*old, *new} - {"config"}):
         before, after = old.get(key), new.get(key)
         if before == after:
             continue
-        if key in _CHANGED:
-            yield _CHANGED[key]
-        elif key == "tool":
+        if key in words:
+            yield words[key]
+        elif key == "tool" and isinstance(before or after, dict):
             yield from _tools(before or {}, after or {})
         elif isinstance(before, list) or isinstance(after, list):
             yield from _items(key, before or [], after or [])
         elif isinstance(before, dict) or isinstance(after, dict):
-            for phrase in _fields(before or {}, after or {}):
+            for phrase in _fields(before or {}, after or {}, {}):
                 yield f"{key}: {phrase}"
         elif before is None:
             yield f"`{key}` is now `{_shown(after)}`"
@@ -166,27 +168,28 @@ def _items(key: str, before: list[str], after: list[str]) -> Iterator[str]:
         yield f"`{key}` changed its order"
 
 
-_OF_TOOL = {"capabilities": "its capabilities", "retry": "whether it may run twice"}
-
-
 def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted({*before, *after}):
         if name not in after:
             yield f"tool `{name}` is gone"
         elif name not in before:
             yield f"tool `{name}` is new"
-        elif "input" in before[name] and (said := servers.changes(before[name], after[name])):
-            yield f"tool `{name}`: {'; '.join(said)}"
+        elif "input" in before[name] and (changes := servers.changes(before[name], after[name])):
+            yield f"tool `{name}`: {'; '.join(changes)}"
         elif before[name] != after[name]:
             what = next(
-                (said for key, said in _OF_TOOL.items() if before[name].get(key) != after[name].get(key)),
+                (
+                    word
+                    for key, word in words_of(Tool).items()
+                    if before[name].get(key) != after[name].get(key)
+                ),
                 "its description or parameters",
             )
             yield f"tool `{name}` changed {what}"
 
 
 def _shell(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    yield from _fields({**before, "rules": None}, {**after, "rules": None})
+    yield from _fields({**before, "rules": None}, {**after, "rules": None}, {})
     changed = {*before.get("rules", ())} ^ {*after.get("rules", ())}
     if commands := sorted({f"`{rule.partition(' [')[0]}`" for rule in changed}):
         more = f" and {len(commands) - _FEW} more" if len(commands) > _FEW else ""

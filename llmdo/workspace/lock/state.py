@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.facts import Facts
-    from llmdo.graph.resolved import Graph, Tool, Toolset
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Tool, Toolset
     from llmdo.workspace.lock.sketch import Sketch
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)

@@ -1,0 +1,32 @@
+"""Parts of JSON values whose format is known: what a key may hold was judged before, and left out it is empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from llmdo.base.values import Json
+
+_NOTHING: Mapping[str, Json] = {}
+
+
+def table(value: object) -> Mapping[str, Json]:
+    """The value where it is a table; else an empty one."""
+    return value if isinstance(value, dict) else _NOTHING
+
+
+def items(value: object) -> Sequence[Json]:
+    """The items of a list; none where the value is another."""
+    return value if isinstance(value, list) else ()
+
+
+def text(value: object) -> str:
+    """The value where it is a text; else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """The texts in a list."""
+    return tuple([item for item in items(value) if isinstance(item, str)])

@@ -1,0 +1,23 @@
+"""What a manifest may say about an entry and about what people have accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.formats.tables import table
+from llmdo.graph import resolved, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.values import Json
+
+    Limits = Mapping[str, Json]
+    EntryTable = Mapping[str, Json]
+    Acceptance = Mapping[str, Json]
+else:
+    Limits = table("Limits", resolved.Limits, "lock", {})
+
+    EntryTable = table("EntryTable", resolved.Entry, "file", {"Limits": Limits})
+
+    Acceptance = table("Acceptance", settings.Acceptance, "lock", {})

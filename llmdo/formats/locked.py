@@ -1,0 +1,118 @@
+"""What `llmdo.lock` may say."""
+# ruff: noqa: UP013  # as in `llmdo.formats.documents`
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NotRequired
+
+from annotated_types import Ge, MinLen
+from typing_extensions import TypedDict
+
+from llmdo.formats.entry import Acceptance, Limits
+from llmdo.formats.fields import (
+    STRICT,
+    Decision,
+    Digest,
+    Doc,
+    Name,
+    NativeTool,
+    ScopedCapability,
+    ToolsetName,
+)
+from llmdo.formats.shell import LockedShell
+from llmdo.formats.tables import table
+from llmdo.formats.worker import AttachmentLimits, FilesystemConfig, ModelSettings
+from llmdo.graph.resolved import Entry
+from llmdo.graph.settings import Settings
+from llmdo.graph.toolset import Identity, Server, Tool, Toolset
+from llmdo.graph.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.values import Json
+
+    LockedSettings = Mapping[str, Json]
+    LockedEntry = Mapping[str, Json]
+    LockedWorker = Mapping[str, Json]
+    LockedToolset = Mapping[str, Json]
+else:
+    LockedSettings = table("LockedSettings", Settings, "lock", {})
+
+    LockedEntry = table("LockedEntry", Entry, "lock", {"Limits": Limits})
+
+    LockedWorker = table(
+        "LockedWorker",
+        Worker,
+        "lock",
+        {"ModelSettings": ModelSettings, "AttachmentLimits": AttachmentLimits},
+        {
+            "delegates": NotRequired[Annotated[list[Name], Doc("The workers that it may call.")]],
+            "toolsets": NotRequired[Annotated[list[ToolsetName], Doc("The toolsets that it has.")]],
+            "native-tools": NotRequired[
+                Annotated[list[NativeTool], Doc("The tools that its model's provider runs.")]
+            ],
+            "filesystem": NotRequired[Annotated[FilesystemConfig, Doc("Its configuration of `filesystem`.")]],
+            "configure": NotRequired[
+                Annotated[dict[Name, str], Doc("Its configuration of other toolsets, as canonical JSON.")]
+            ],
+        },
+    )
+
+    LockedToolset = table(
+        "LockedToolset",
+        Toolset,
+        "lock",
+        {
+            "LockedServer": table("LockedServer", Server, "lock", {}),
+            "LockedIdentity": table("LockedIdentity", Identity, "lock", {}),
+            "LockedTool": table("LockedTool", Tool, "lock", {}),
+        },
+    )
+
+LockedModel = TypedDict(
+    "LockedModel",
+    {"chain": Annotated[list[str], MinLen(1), Doc("The models, in the order in which they are tried.")]},
+)
+
+LockedSource = TypedDict(
+    "LockedSource",
+    {"source": Annotated[Digest, Doc("The file and the workspace modules that it imports.")]},
+)
+
+LockFile = TypedDict(
+    "LockFile",
+    {
+        "version": Annotated[int, Ge(1), Doc("A reader that knows only older ones must refuse.")],
+        "revision": Annotated[int, Ge(1), Doc("A reader that knows only older ones may read.")],
+        "settings": Annotated[LockedSettings, Doc("What holds for the whole workspace.")],
+        "rules": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("The manifest's rules.")]],
+        "paths": NotRequired[Annotated[dict[str, str], Doc("The path map.")]],
+        "model": NotRequired[Annotated[dict[Name, LockedModel], Doc("The model aliases.")]],
+        "python-model": NotRequired[
+            Annotated[
+                dict[str, LockedSource],
+                Doc("Models that the workspace's own code makes, or that play a recording."),
+            ]
+        ],
+        "schema-source": NotRequired[
+            Annotated[dict[str, LockedSource], Doc("The modules of typed inputs and outputs.")]
+        ],
+        "module": NotRequired[
+            Annotated[
+                dict[str, LockedSource], Doc("The listed toolset modules, also those without a toolset.")
+            ]
+        ],
+        "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
+        "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
+        "toolset": NotRequired[
+            Annotated[dict[ToolsetName, LockedToolset], Doc("The Python toolsets and MCP servers.")]
+        ],
+        "shell": NotRequired[Annotated[LockedShell, Doc("The built-in toolset that runs commands.")]],
+        "accept": NotRequired[Annotated[list[Acceptance], Doc("What people have accepted.")]],
+    },
+)
+"""`llmdo.lock`."""
+
+for _table in (LockedModel, LockedSource, LockFile):
+    _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

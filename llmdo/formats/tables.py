@@ -1,0 +1,62 @@
+"""The tables of the file formats that hold the fields of the graph: made of what these fields say about themselves.
+
+Only what generates the schemas and judges by types imports them; the check path has the schemas.
+"""
+
+from __future__ import annotations
+
+from types import new_class
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
+
+from annotated_types import Ge, Gt
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from llmdo.formats import fields
+from llmdo.formats.fields import STRICT, Doc
+from llmdo.graph.keys import written_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.graph.keys import FileKind, Key
+
+_FORMS: Mapping[str, object] = {
+    **vars(fields),
+    "Annotated": Annotated,
+    "Ge": Ge,
+    "Gt": Gt,
+    "Literal": Literal,
+    "NotRequired": NotRequired,
+}
+
+
+def table(
+    name: str,
+    cls: type,
+    kind: FileKind,
+    known: Mapping[str, object],
+    others: Mapping[str, object] | None = None,
+) -> type:
+    """The type of a table that holds what one kind of file says of a class, and `others` by their keys.
+
+    `known` are the types, beside those of `formats.fields`, that the keys may name.
+    """
+    annotations = dict(_annotations(cls, kind, {**_FORMS, **known})) | dict(others or {})
+    made = new_class(
+        name,
+        (TypedDict,),
+        exec_body=lambda body: body.update(__annotations__=annotations, __module__=__name__),
+    )
+    return with_config(STRICT)(made)
+
+
+def _annotations(cls: type, kind: FileKind, known: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for stated in written_fields(cls).values():
+        key: Key | None = getattr(stated, kind)
+        if key:
+            form = f"Annotated[{key.form}, DOC]"
+            form = form if key.is_required else f"NotRequired[{form}]"
+            yield key.name, eval(form, {**known, "DOC": Doc(key.doc)})  # noqa: S307  # texts of our own classes
+        elif stated.codec.encode is None and stated.codec.table:
+            yield from _annotations(stated.codec.table, kind, known)

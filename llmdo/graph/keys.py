@@ -1,0 +1,272 @@
+"""How the fields of the graph are written in files: key, form and codec, stated once at each field.
+
+What writes values, reads them, compares them and describes them in schemas follows from this: `encoded` and `decoded`
+here, the words of `workspace.lock.drift`, the effects of `diff.facts`, the tables of `formats`.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from llmdo.base.source import Source
+from llmdo.base.values import dataclass, field, fields
+from llmdo.policy.authority import Capability, Rule
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from llmdo.base.values import Json
+    from llmdo.policy.authority import Decision
+    from llmdo.syntax.document import Route
+
+Made = TypeVar("Made")
+
+Effect = Literal["none", "ceiling", "amount", "choice"]
+"""What a change of a field does to what entries can do, and how that is told: as a ceiling; by a limit, without which
+there is none; by a list of what is admitted, without which everything is."""
+
+FileKind = Literal["file", "agent", "lock"]
+"""A file that people write, `[workers.NAME]` of the manifest for an adopted agent, or `llmdo.lock`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name that the user wrote, and where."""
+
+    name: str
+    at: Place = field(compare=False)
+
+
+class Key(NamedTuple):
+    """The key of a field in one kind of file."""
+
+    name: str
+    form: str
+    """What may stand there: a type of `llmdo.formats`."""
+    doc: str
+    """What editors show."""
+    is_required: bool = False
+
+
+class ValueOrigin(NamedTuple):
+    """Where a value is read, and whose rules such a value holds."""
+
+    document: Document
+    route: Route
+    owner: str = ""
+
+
+class Codec(NamedTuple):
+    """A field's value to what a file says, and back."""
+
+    encode: Callable[[Any], Json] | None
+    """None of a value leaves the key out; no encoder is for a field of several keys, which its table is given."""
+    decode: Callable[[Any, ValueOrigin], object] | None
+    """From what its format accepts; None for what is the same in both."""
+    table: type | None = None
+    """The class of the value where its own fields are keys of a table."""
+
+
+class Written(NamedTuple):
+    """What a field says about itself in files."""
+
+    codec: Codec
+    file: Key | None = None
+    agent: Key | None = None
+    lock: Key | None = None
+    drift: str = ""
+    """What changed, in words to follow the item's name; nothing where the two values are to be shown."""
+    effect: Effect = "none"
+    gives_nothing: bool = False
+    """Whether the key can give no permission, so that a fix may spell it right unasked."""
+
+
+def written(
+    codec: Codec,
+    *,
+    file: Key | None = None,
+    agent: Key | None = None,
+    lock: Key | None = None,
+    drift: str = "",
+    effect: Effect = "none",
+    gives_nothing: bool = False,
+) -> dict[str, Written]:
+    """The metadata of a field that files hold."""
+    return {"written": Written(codec, file, agent, lock, drift, effect, gives_nothing)}
+
+
+@cache
+def written_fields(cls: type) -> Mapping[str, Written]:
+    """What the fields of a class say about themselves, by their names, as far as files hold them."""
+    return {stated.name: stated.metadata["written"] for stated in fields(cls) if "written" in stated.metadata}
+
+
+@cache
+def names_of(cls: type, kind: FileKind) -> Mapping[str, str]:
+    """The keys of one kind of file to the fields of a class that they hold."""
+    keys = {name: getattr(stated, kind) for name, stated in written_fields(cls).items()}
+    return {key.name: name for name, key in keys.items() if key}
+
+
+def giving_nothing(cls: type) -> frozenset[str]:
+    """The keys of a file that hold fields of a class and can give no permission."""
+    stated = written_fields(cls)
+    return frozenset(key for key, name in names_of(cls, "file").items() if stated[name].gives_nothing)
+
+
+def stated_at(cls: type, key: str) -> Written | None:
+    """What the field of a class that a lock holds under a key says about itself; None where there is none."""
+    name = names_of(cls, "lock").get(key)
+    return written_fields(cls)[name] if name else None
+
+
+@cache
+def words_of(cls: type) -> Mapping[str, str]:
+    """The keys of a lock that hold fields of a class to what changed in each, as far as these have words for it."""
+    return {
+        stated.lock.name: stated.drift
+        for stated in written_fields(cls).values()
+        if stated.lock and stated.drift
+    }
+
+
+class _Encoding(NamedTuple):
+    """How the values of a class are written to the lock."""
+
+    values_of: Callable[[object], tuple[object, ...]]
+    keys: tuple[tuple[str, object, Callable[[Any], Json] | None], ...]
+    """The key of each value, its default, and its encoder."""
+
+
+@cache
+def _encoding(cls: type) -> _Encoding:
+    keys: dict[str, tuple[str, object, Callable[[Any], Json] | None]] = {}
+    for stated in fields(cls):
+        how = written_fields(cls).get(stated.name)
+        if how and (how.lock or how.codec.encode is None):
+            key = how.lock.name if how.lock else ""
+            keys[stated.name] = (key, stated.default, how.codec.encode)
+    return _Encoding(attrgetter(*keys), tuple(keys.values()))
+
+
+def encoded(value: object, several: Mapping[str, Json] = MappingProxyType({})) -> dict[str, Json]:
+    """The table of a lock that holds `value`, without what is its default, is None or is empty.
+
+    `several` stands where the field is that has several keys.
+    """
+    cls: type = value.__class__
+    encoding = _encoding(cls)
+    table: dict[str, Json] = {}
+    for (key, default, encode), held in zip(encoding.keys, encoding.values_of(value), strict=True):
+        if held is default or held == default:
+            continue
+        if encode is None:
+            table.update(several)
+        elif (written_as := encode(held)) is not None:
+            table[key] = written_as
+    return table
+
+
+@cache
+def _decoders(
+    cls: type, kind: FileKind
+) -> Mapping[str, tuple[str, Callable[[Any, ValueOrigin], object] | None]]:
+    stated = written_fields(cls)
+    return {key: (name, stated[name].codec.decode) for key, name in names_of(cls, kind).items()}
+
+
+def decoded(
+    cls: type[Made], kind: FileKind, table: Mapping[str, Any], origin: ValueOrigin, /, **others: object
+) -> Made:
+    """The value of class `cls` that a table says, with `others` of its fields.
+
+    Keys that no field has are passed over.
+    """
+    described: type = cls
+    decoders = _decoders(described, kind)
+    document, route, owner = origin
+    values = {}
+    for key, value in table.items():
+        if decoder := decoders.get(key):
+            name, decode = decoder
+            values[name] = (
+                value if decode is None else decode(value, ValueOrigin(document, (*route, key), owner))
+            )
+    return cls(**values, **others)
+
+
+def reference(name: str, origin: ValueOrigin) -> Reference | None:
+    """The name that stands at a place; None for none."""
+    return Reference(name, Place(origin.document, origin.route)) if name else None
+
+
+def rules(table: Mapping[str, Decision], origin: ValueOrigin) -> tuple[Rule, ...]:
+    """The rules of one table, sorted by capability."""
+    document, route, owner = origin
+    return tuple(
+        sorted(
+            (
+                Rule(Capability.parse(text), decision, owner, Place(document, (*route, text), of_key=True))
+                for text, decision in table.items()
+            ),
+            key=lambda rule: str(rule.capability),
+        )
+    )
+
+
+def ceiling(texts: Iterable[str] | None) -> tuple[Capability, ...] | None:
+    """The capabilities of a `may`, sorted; None where none was written, which is not the same as an empty one."""
+    return None if texts is None else _capabilities(tuple(texts))
+
+
+@lru_cache(maxsize=1_024)  # whole teams have the same ceiling, and what is one object is compared at once
+def _capabilities(texts: tuple[str, ...]) -> tuple[Capability, ...]:
+    return tuple(sorted({Capability.parse(text) for text in texts}, key=str))
+
+
+def encoded_rules(rules: Iterable[Rule]) -> dict[str, Json]:
+    """Capability to decision."""
+    return {str(rule.capability): rule.decision for rule in rules}
+
+
+def _references(names: Iterable[str], origin: ValueOrigin) -> tuple[Reference, ...]:
+    document, route, _ = origin
+    by_name = {name: Reference(name, Place(document, (*route, number))) for number, name in enumerate(names)}
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+def table_of(cls: type[object]) -> Codec:
+    """The codec of a value whose own fields are the keys of a table, the same in every file."""
+    return Codec(
+        lambda value: encoded(value) or None,
+        lambda table, origin: decoded(cls, "lock", table, origin),
+        cls,
+    )
+
+
+NOWHERE = ValueOrigin(Document(Source("", ""), {}, dict), ())
+"""Of values without names in them, whose place is not asked for."""
+
+PLAIN = Codec(_same, None)
+REFERENCE = Codec(lambda name: name.name, reference)
+REFERENCES = Codec(lambda names: [name.name for name in names], _references)
+CAPABILITIES = Codec(
+    lambda ceiling: [str(capability) for capability in ceiling], lambda texts, _: ceiling(texts)
+)
+CAPABILITY = Codec(str, lambda text, _: Capability.parse(text))
+RULES = Codec(encoded_rules, rules)
+WORDS = Codec(list, lambda words, _: tuple(words))
+SORTED_WORDS = Codec(list, lambda words, _: tuple(sorted(set(words))))
+LINES = Codec(lambda text: text.split("\n"), lambda lines, _: "\n".join(lines))
+SETTINGS = Codec(lambda table: dict(sorted(table.items())) or None, None)
+SEVERAL = Codec(None, None)
+"""Of a field that stands under several keys."""

@@ -1,0 +1,372 @@
+"""Toolsets of the workspace's own, and their tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.values import dataclass, field
+from llmdo.graph.keys import (
+    CAPABILITIES,
+    LINES,
+    PLAIN,
+    SEVERAL,
+    SORTED_WORDS,
+    WORDS,
+    Codec,
+    Key,
+    decoded,
+    encoded,
+    table_of,
+    written,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.values import Json
+    from llmdo.graph.keys import ValueOrigin
+    from llmdo.policy.authority import Capability
+    from llmdo.policy.shell.rules import IsolationMode
+    from llmdo.syntax.document import Place
+
+Retry = Literal["safe", "ask"]
+"""Whether a call that was started and did not finish may run again: `ask`, where somebody says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What an MCP server said of one of its tools when it was locked: what people reviewed, and what models see."""
+
+    title: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("title", "str", "What an MCP server calls it before people."),
+            drift="its title",
+        ),
+    )
+    description: str | None = field(
+        default=None,
+        metadata=written(
+            LINES,
+            lock=Key("description", "list[str]", "What an MCP server tells models about it, line by line."),
+            drift="its description",
+        ),
+    )
+    input: str = field(
+        metadata=written(
+            LINES,
+            lock=Key("input", "list[str]", "The schema of its arguments, of an MCP server: lines of JSON."),
+            drift="its parameters",
+        )
+    )
+    """The schema of its arguments, as JSON with sorted keys, a key a line."""
+    output: str | None = field(
+        default=None,
+        metadata=written(
+            LINES,
+            lock=Key("output", "list[str]", "The schema of its result, of an MCP server: lines of JSON."),
+            drift="the schema of its result",
+        ),
+    )
+    """The schema of its result, in the same way."""
+    hints: tuple[str, ...] = field(
+        default=(),
+        metadata=written(
+            WORDS,
+            lock=Key("hints", "list[str]", "What an MCP server claims about it; nothing obeys that."),
+            drift="its hints",
+        ),
+    )
+    """The server's claims about it, such as `readOnlyHint: true`, sorted. Nothing obeys them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool of a toolset and what its calls may do."""
+
+    name: str
+    digest: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "digest",
+                "Digest",
+                "Of the canonical JSON of name, description and parameter schema; none where not known.",
+            ),
+        ),
+    )
+    """Of its name, description and parameter schema; None before anything was locked, and for built-in tools."""
+    hook: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN, lock=Key("hook", "bool", "Whether get_capabilities narrows what a call raises.")
+        ),
+    )
+    """Whether `get_capabilities` narrows what one call raises; without it every call raises all declared."""
+    capabilities: tuple[Capability, ...] = field(
+        default=(),
+        metadata=written(
+            CAPABILITIES,
+            lock=Key("capabilities", "list[ScopedCapability]", "What a call may raise; left out, nothing."),
+            drift="its capabilities",
+        ),
+    )
+    """What is declared, sorted; a call that raises anything else is blocked."""
+    metadata: tuple[Capability, ...] | None = field(
+        default=None,
+        metadata=written(
+            CAPABILITIES,
+            lock=Key(
+                "metadata",
+                "list[ScopedCapability]",
+                "The part of it that the tool's own metadata declares.",
+            ),
+        ),
+    )
+    """The part of `capabilities` that the tool's own metadata declares; None where it is silent."""
+    retry: Retry | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("retry", "Retry", "What the manifest says of running it twice."),
+            drift="whether it may run twice",
+        ),
+    )
+    """Whether a call that did not finish may run again, as the manifest says; None where that is silent."""
+    definition: Definition | None = field(default=None, metadata=written(SEVERAL._replace(table=Definition)))
+    """What an MCP server says of it; None for tools of Python, and before anything was locked."""
+    is_open: bool = False
+    """Whether it starts programs that nothing limits, in a format that llmdo does not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What an MCP server said of itself when it was locked."""
+
+    name: str = field(metadata=written(PLAIN, lock=Key("name", "str", "Its name.")))
+    version: str | None = field(
+        default=None, metadata=written(PLAIN, lock=Key("version", "str", "Its version."))
+    )
+    instructions: str | None = field(
+        default=None,
+        metadata=written(
+            LINES,
+            lock=Key("instructions", "list[str]", "What it would tell models about its use, line by line."),
+        ),
+    )
+    """What it would tell the models of its clients; None where that is nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """How an MCP server is reached, a program to start or an address, and which of its tools are wanted.
+
+    In every text `${NAME}` stands for an environment variable, which is looked up when the server is started.
+    """
+
+    command: str | None = field(
+        default=None,
+        metadata=written(PLAIN, lock=Key("command", "Text", "The program that is the server.")),
+    )
+    args: tuple[str, ...] = field(
+        default=(), metadata=written(WORDS, lock=Key("args", "list[str]", "Its arguments."))
+    )
+    env: tuple[str, ...] = field(
+        default=(),
+        metadata=written(
+            SORTED_WORDS,
+            lock=Key("env", "list[Text]", "Its environment variables: NAME, or NAME=TEXT."),
+        ),
+    )
+    """The environment variables that it is given, sorted: `NAME`, or `NAME=TEXT`."""
+    cwd: str | None = field(
+        default=None, metadata=written(PLAIN, lock=Key("cwd", "Path", "The folder that it is started in."))
+    )
+    """The folder of the workspace that it is started in; None for the workspace itself."""
+    url: str | None = field(
+        default=None, metadata=written(PLAIN, lock=Key("url", "Text", "The address of a remote server."))
+    )
+    headers: tuple[str, ...] = field(
+        default=(),
+        metadata=written(SORTED_WORDS, lock=Key("headers", "list[Text]", "HTTP headers: NAME: TEXT.")),
+    )
+    """`NAME: TEXT` each, sorted."""
+    auth: str | None = field(
+        default=None,
+        metadata=written(PLAIN, lock=Key("auth", "Text", "A bearer token.")),
+    )
+    """A bearer token."""
+    include: tuple[str, ...] | None = field(
+        default=None,
+        metadata=written(SORTED_WORDS, lock=Key("include", "list[Text]", "The only tools wanted.")),
+    )
+    """Patterns of tools, of which no others are wanted; None for all."""
+    exclude: tuple[str, ...] = field(
+        default=(),
+        metadata=written(SORTED_WORDS, lock=Key("exclude", "list[Text]", "The tools not wanted.")),
+    )
+
+
+def _encoded_tool(tool: Tool) -> dict[str, Json]:
+    return encoded(tool, encoded(tool.definition) if tool.definition else {})
+
+
+def _decoded_tools(tables: Mapping[str, Mapping[str, Json]], origin: ValueOrigin) -> dict[str, Tool]:
+    return {
+        name: decoded(
+            Tool,
+            "lock",
+            table,
+            origin,
+            name=name,
+            definition=decoded(Definition, "lock", table, origin) if "input" in table else None,
+        )
+        for name, table in sorted(tables.items())
+    }
+
+
+_IDENTITY = Codec(
+    encoded, lambda table, origin: decoded(Identity, "lock", {"name": "", **table}, origin), Identity
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolset:
+    """A group of tools of the workspace's own: made by its Python code, or those of an MCP server."""
+
+    name: str
+    kind: Literal["python", "mcp"]
+    at: Place = field(compare=False)
+    python: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "python",
+                "Attribute",
+                "FILE.py:ATTRIBUTE or package.module:ATTRIBUTE; a toolset, or a class of one.",
+            ),
+            lock=Key("python", "Attribute", "The module and the attribute."),
+            gives_nothing=True,
+        ),
+    )
+    """FILE.py:ATTRIBUTE or package.module:ATTRIBUTE."""
+    server: Server | None = field(
+        default=None,
+        metadata=written(
+            table_of(Server),
+            lock=Key("mcp", "LockedServer", "How the MCP server is reached, and what of it is used."),
+        ),
+    )
+    identity: Identity | None = field(
+        default=None,
+        metadata=written(
+            _IDENTITY, lock=Key("server", "LockedIdentity", "What the MCP server says of itself.")
+        ),
+    )
+    """Of an MCP server; None before it was locked."""
+    timeout_s: float | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "timeout-s",
+                "Annotated[float, Gt(0)]",
+                "How long an MCP server may take for one answer; 60 where left out.",
+            ),
+            lock=Key("timeout-s", "Annotated[float, Gt(0)]", "How long it may take for one answer."),
+        ),
+    )
+    """How long an MCP server may take for one answer; None for the default."""
+    instructions: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "instructions",
+                "bool",
+                "Whether models are given what an MCP server says about its own use.",
+            ),
+            lock=Key("instructions", "bool", "Whether models are given its instructions."),
+        ),
+    )
+    """Whether models are given the instructions of an MCP server."""
+    isolation: IsolationMode = field(
+        default="auto",
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "isolation",
+                "Literal['auto', 'require', 'off']",
+                "Whether the program of an MCP server is kept apart; auto, where this machine can. It then has the "
+                "network and writes files only as far as its tools declare it.",
+            ),
+            lock=Key(
+                "isolation",
+                "Literal['require', 'off']",
+                "Whether it is kept apart; auto where left out.",
+            ),
+        ),
+    )
+    """Whether an MCP server that is a program is kept apart from the rest of the machine."""
+    source: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("source", "Digest", "Of the module and the workspace modules that it imports."),
+            drift="its source changed",
+        ),
+    )
+    """Digest of the module and the workspace modules that it imports."""
+    sources: tuple[str, ...] = field(
+        default=(),
+        metadata=written(
+            WORDS,
+            file=Key(
+                "sources",
+                "list[Text]",
+                "Python files of the workspace that its module imports without its text saying so, such as "
+                "plugins: paths or globs. They may be imported, and are locked with it.",
+            ),
+            lock=Key("sources", "list[Path]", "The files that it imports without its text saying so."),
+        ),
+    )
+    """The files that its module imports without the text saying so, as the manifest has them, sorted."""
+    prefix: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "prefix",
+                "Prefix",
+                "Put before the name of each tool, with `_` between: models see only that.",
+            ),
+            lock=Key("prefix", "Prefix", "What models see before the names of its tools."),
+        ),
+    )
+    """Put before the name of each tool, with `_` between: what models, rules and people see."""
+    is_class: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN, lock=Key("class", "bool", "Whether it is a class, made anew for every call.")
+        ),
+    )
+    dynamic: bool = field(
+        default=False,
+        metadata=written(PLAIN, lock=Key("dynamic", "bool", "Whether its tools are known only in a run.")),
+    )
+    """Whether its tools are known only in a run; what the lock does not name is then undeclared."""
+    tools: Mapping[str, Tool] = field(
+        default_factory=dict,
+        metadata=written(
+            Codec(
+                lambda tools: {tool.name: _encoded_tool(tool) for tool in tools.values()} or None,
+                _decoded_tools,
+                Tool,
+            ),
+            lock=Key("tool", "dict[str, LockedTool]", "Its tools."),
+        ),
+    )
+    """By the names that the toolset itself gives them; `inventory.tools_of` has them as workers see them."""

@@ -1,0 +1,277 @@
+"""A worker of the graph: what its header, its entry in the manifest and the lock say of it, a field each.
+
+A new key of a worker is a field here, and a parameter of `toolsets.workers.Worker` for workers in Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass, field
+from llmdo.graph.keys import (
+    CAPABILITIES,
+    PLAIN,
+    REFERENCE,
+    RULES,
+    SETTINGS,
+    SEVERAL,
+    SORTED_WORDS,
+    Key,
+    table_of,
+    written,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.values import Json
+    from llmdo.graph.keys import Reference
+    from llmdo.policy.authority import Capability, Rule
+    from llmdo.syntax.document import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One line of a worker's `toolsets`: a toolset or a delegate, with its configuration."""
+
+    name: str
+    config: Mapping[str, Json]
+    at: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachments:
+    """Which files a worker's callers may hand over."""
+
+    max: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key("max", "Annotated[int, Ge(0)]", "How many files one call may hand over (100)."),
+            effect="amount",
+        ),
+    )
+    max_bytes: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "max-bytes",
+                "Positive",
+                "The largest file, in bytes (10,000,000); together 50,000,000, or this.",
+            ),
+            effect="amount",
+        ),
+    )
+    suffixes: tuple[str, ...] | None = field(
+        default=None,
+        metadata=written(
+            SORTED_WORDS,
+            lock=Key("suffixes", "list[Suffix]", "Which file name endings are accepted, such as .pdf."),
+            effect="choice",
+        ),
+    )
+
+    @property
+    def are_refused(self) -> bool:
+        """Whether callers may hand over none; without a limit they may."""
+        return self.max == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A prompt with its configuration."""
+
+    name: str = field(
+        metadata=written(
+            PLAIN,
+            file=Key("name", "Name", "The worker's only name, everywhere.", is_required=True),
+            gives_nothing=True,
+        )
+    )
+    at: Place = field(compare=False)
+    path: str = field(
+        metadata=written(
+            PLAIN, lock=Key("path", "Path", "The worker's file.", is_required=True), drift="its file moved"
+        )
+    )
+    config: str = field(
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "config",
+                "Digest",
+                "Of the canonical header: what decides authority.",
+                is_required=True,
+            ),
+            drift="its header changed",
+        )
+    )
+    """Digest of the canonical header."""
+    prompt: str = field(
+        metadata=written(
+            PLAIN,
+            lock=Key(
+                "prompt",
+                "Digest",
+                "Of the prompt, with LF line ends, or of the code that makes it.",
+                is_required=True,
+            ),
+            drift="its prompt changed",
+        )
+    )
+    """Digest of the prompt, or of the code that makes it."""
+    python: str | None = field(
+        default=None,
+        metadata=written(PLAIN, lock=Key("python", "FileAttribute", "Where it is written in Python.")),
+    )
+    """FILE.py:NAME of a worker that is written in Python."""
+    agent: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            agent=Key(
+                "python",
+                "FileAttribute",
+                "FILE.py:NAME, a pydantic-ai agent; its tools go behind the gate.",
+                is_required=True,
+            ),
+            lock=Key("agent", "FileAttribute", "The pydantic-ai agent that it is."),
+        ),
+    )
+    """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
+    description: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "description",
+                "str",
+                "What the worker does: the tool description that its callers' models see.",
+            ),
+            agent=Key("description", "str", "What it does: what its callers' models see."),
+            lock=Key("description", "str", "What its callers' models see."),
+            drift="its description changed",
+            gives_nothing=True,
+        ),
+    )
+    model: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key(
+                "model", "Text", "provider:model, python:FILE:NAME, replay:FILE or an alias of [models]."
+            ),
+            agent=Key("model", "Text", "Another model than its own."),
+            lock=Key("model", "str", "The model that it names."),
+            gives_nothing=True,
+        ),
+    )
+    entry: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN,
+            file=Key("entry", "bool", "Whether `llmdo run NAME` may start it."),
+            agent=Key("entry", "bool", "Whether `llmdo run NAME` may start it."),
+            lock=Key("entry", "bool", "Whether it may be started by its own name."),
+        ),
+    )
+    recursive: bool = field(
+        default=False,
+        metadata=written(
+            PLAIN,
+            file=Key("recursive", "bool", "Whether it may reach itself; max-depth then bounds the run."),
+            agent=Key("recursive", "bool", "Whether it may reach itself."),
+            lock=Key("recursive", "bool", "Whether it may reach itself."),
+        ),
+    )
+    schema_in: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key("schema_in_ref", "FileAttribute", "FILE.py:MODEL, a pydantic model: its typed input."),
+            lock=Key("schema-in", "FileAttribute", "Its typed input."),
+            gives_nothing=True,
+        ),
+    )
+    schema_out: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            file=Key("schema_out_ref", "FileAttribute", "FILE.py:MODEL, a pydantic model: its typed output."),
+            lock=Key("schema-out", "FileAttribute", "Its typed output."),
+            gives_nothing=True,
+        ),
+    )
+    compatible_models: tuple[str, ...] | None = field(
+        default=None,
+        metadata=written(
+            SORTED_WORDS,
+            file=Key(
+                "compatible_models",
+                "list[Text]",
+                "Patterns of models that it works with, such as openai:*.",
+            ),
+            lock=Key("compatible-models", "list[str]", "The models that it works with."),
+            gives_nothing=True,
+        ),
+    )
+    model_settings: Mapping[str, Json] = field(
+        default_factory=dict,
+        metadata=written(
+            SETTINGS,
+            file=Key(
+                "model_settings",
+                "ModelSettings",
+                "How its model is asked; a model leaves out what it does not know.",
+            ),
+            lock=Key("model-settings", "ModelSettings", "How its model is asked."),
+        ),
+    )
+    """How its model is asked, in the words of its header."""
+    uses: tuple[Use, ...] = field(default=(), metadata=written(SEVERAL))
+    """Sorted by name."""
+    may: tuple[Capability, ...] | None = field(
+        default=None,
+        metadata=written(
+            CAPABILITIES,
+            file=Key(
+                "may", "list[ScopedCapability]", "The ceiling of this worker and of everything below it."
+            ),
+            agent=Key(
+                "may", "list[ScopedCapability]", "The ceiling of this worker and of everything below it."
+            ),
+            lock=Key("may", "list[ScopedCapability]", "Its ceiling."),
+            effect="ceiling",
+            gives_nothing=True,
+        ),
+    )
+    may_at: Place | None = field(default=None, compare=False)
+    approvals: tuple[Rule, ...] = field(
+        default=(),
+        metadata=written(
+            RULES,
+            file=Key(
+                "approvals",
+                "dict[ScopedCapability, Decision]",
+                "Rules for this worker's own calls. They may only tighten.",
+            ),
+            agent=Key(
+                "approvals",
+                "dict[ScopedCapability, Decision]",
+                "Rules for its own calls. They may only tighten.",
+            ),
+            lock=Key("approvals", "dict[ScopedCapability, Decision]", "Its rules."),
+            gives_nothing=True,
+        ),
+    )
+    attachments: Attachments = field(
+        default=Attachments(),
+        metadata=written(
+            table_of(Attachments),
+            file=Key("attachments", "AttachmentLimits", "Which files its callers may hand over."),
+            agent=Key("attachments", "AttachmentLimits", "Which files its callers may hand over."),
+            lock=Key("attachments", "AttachmentLimits", "The files that callers may hand over."),
+            gives_nothing=True,
+        ),
+    )
