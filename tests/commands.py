@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from llmdo.__main__ import main
+from tests import forking
 
 
 def llmdo(
@@ -34,7 +35,7 @@ def llmdo(
 
 def process(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The same as a process of its own."""
-    return subprocess.run(
+    return forking.run(
         [sys.executable, "-m", "llmdo", *words],
         cwd=root,
         capture_output=True,

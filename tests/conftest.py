@@ -7,11 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
+
+from llmdo.toolsets import bubblewrap, isolation
+from tests import forking
 
 # What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
 USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -36,6 +42,8 @@ def pytest_configure() -> None:
     for name in ("SIGHUP", "SIGQUIT"):
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_DFL)
+    # To make all commands anew takes half of the time of one in the process of its test.
+    typer.main.get_command = cache(typer.main.get_command)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -51,6 +59,20 @@ def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLMDO_NO_CACHE", "1")
     for name in ("CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
+
+
+def _unsealed(words: Sequence[str], **_: Any) -> bubblewrap.Sealed:
+    return bubblewrap.Sealed([*words])
+
+
+@pytest.fixture(autouse=True)
+def _inspections_are_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of workspaces is imported in a process of its own, but Python is not started anew for it."""
+    if forking.AVAILABLE and not request.node.get_closest_marker("real_start"):
+        processes = ModuleType("subprocess")
+        processes.__dict__.update(subprocess.__dict__, Popen=forking.Popen)
+        monkeypatch.setattr(isolation, "subprocess", processes)
+        monkeypatch.setattr(isolation, "seal", _unsealed)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from bench import delegation
 from bench.generate import Shape, files, generate, headers
 from llmdo import checks
 from llmdo.workspace import project
+from tests import forking
 from tests.work import calls_made
 
 
@@ -26,7 +26,7 @@ def test_a_generated_workspace_is_clean_and_its_lock_is_the_one_that_lock_writes
     assert any(worker.recursive for worker in graph.workers.values()) == shape.recursive
     before = (tmp_path / "llmdo.lock").read_bytes()
     (tmp_path / "llmdo.lock").unlink()
-    subprocess.run([sys.executable, "-m", "llmdo", "lock"], cwd=tmp_path, check=True, capture_output=True)
+    forking.run([sys.executable, "-m", "llmdo", "lock"], cwd=tmp_path, check=True, capture_output=True)
     assert (tmp_path / "llmdo.lock").read_bytes() == before
 
 

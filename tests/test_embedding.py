@@ -18,6 +18,7 @@ from llmdo.__main__ import main
 from llmdo.journal import Runs
 from llmdo.journal.questions import waiting
 from llmdo.runtime import ApproveAll, ApproveSome, AskLater, RejectAll
+from tests import forking
 from tests.runtime.building import Step, script
 
 MANIFEST = """\
@@ -345,7 +346,7 @@ def test_a_block_of_the_page_runs(number: int, team: Path, tmp_path: Path) -> No
         outcome = llmdo.run(team, "editor", "Edit this.")
         assert (outcome.output, outcome.error) == ("rules say: Edit this.", None)
         return
-    done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+    done = forking.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
 

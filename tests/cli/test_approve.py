@@ -13,6 +13,7 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.journal.questions import MOST_HOURS
+from tests import forking
 from tests.runtime.ptys import Person, wait_for
 
 from .conftest import Llmdo
@@ -217,7 +218,7 @@ def test_the_questions_of_a_run_that_goes_on_are_shown_and_not_answered(llmdo: L
     (asking / "tools.py").write_text(HOLDING)
     (asking / "main.worker").write_text("---\nname: main\ntoolsets: [writer, tools]\n---\nGo.\n")
     path = "main/writer#1/write_file#1"
-    with subprocess.Popen(
+    with forking.Popen(
         [sys.executable, "-m", "llmdo", "run", "main", "go", "--approvals", "later"],
         cwd=asking,
         stdin=subprocess.DEVNULL,

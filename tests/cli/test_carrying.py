@@ -18,6 +18,7 @@ from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.services import basis as bases
 from llmdo.workspace import project
+from tests import forking
 from tests.forging import forging
 
 from .conftest import Llmdo
@@ -98,7 +99,7 @@ def moved_on(asking: Path, tmp_path: Path) -> Path:
 
 
 def process(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "llmdo", *words], cwd=cwd, capture_output=True, text=True)
+    return forking.run([sys.executable, "-m", "llmdo", *words], cwd=cwd, capture_output=True, text=True)
 
 
 def test_a_run_goes_on_with_its_own_sources_where_the_branch_has_moved_on(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import CODES
+from tests import forking
 from tests.cli.conftest import Llmdo
 
 
@@ -303,7 +304,7 @@ def test_ctrl_c_ends_a_run_with_130_and_no_traceback(workspace: Path) -> None:
     )
     edit(workspace / "models.py", "def answer", "async def answer")
     edit(workspace / "models.py", "import time; time.sleep(30)", "import asyncio; await asyncio.sleep(30)")
-    process = subprocess.Popen(
+    process = forking.Popen(
         [sys.executable, "-m", "llmdo", "run"],
         cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

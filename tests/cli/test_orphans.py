@@ -12,6 +12,7 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.toolsets import orphans
+from tests import forking
 from tests.alive import gone, long_time, running, waited_for
 from tests.locks import locked
 
@@ -56,7 +57,7 @@ def slow(workspace: Path, long: str) -> Path:
 def killed(root: Path, long: str, number: signal.Signals) -> str:
     """Starts a run that is ended by that signal while its command runs; its id."""
     words = [sys.executable, "-m", "llmdo", "run", "main", "shell:command:sh slow.sh"]
-    with subprocess.Popen(words, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with forking.Popen(words, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         assert waited_for(lambda: (root / "started").exists() and len(running(long)) >= 3)
         process.send_signal(number)
     assert process.returncode == -number

@@ -16,6 +16,7 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import app
 from llmdo.journal import Runs
+from tests import forking
 from tests.forging import forging
 from tests.locks import locked
 
@@ -54,7 +55,7 @@ def noting(workspace: Path) -> Path:
 
 def die(root: Path) -> str:
     """Starts a run that is killed within its tool; its id."""
-    done = subprocess.run(
+    done = forking.run(
         [sys.executable, "-m", "llmdo", "run", "main", "note:text:hello"],
         cwd=root,
         env={**os.environ, "DIE": "1"},
@@ -110,7 +111,7 @@ def test_a_tool_that_ended_the_run_runs_again_where_that_is_said(llmdo: Llmdo, n
     assert notes(noting) == ["hello"]
     (noting / "broken").unlink()
     again = [sys.executable, "-m", "llmdo", "resume", run, "--again", "main/note#1"]
-    killed = subprocess.run(again, cwd=noting, env={**os.environ, "DIE": "1"}, capture_output=True)
+    killed = forking.run(again, cwd=noting, env={**os.environ, "DIE": "1"}, capture_output=True)
     assert killed.returncode == -9
     assert "started and not finished when the run stopped" in llmdo("resume", run, cwd=noting).err
     assert "which the journal does not hold and ends here" in llmdo("replay", run, cwd=noting).err
@@ -374,7 +375,7 @@ def test_an_interrupted_run_goes_on(llmdo: Llmdo, noting: Path) -> None:
         '    if os.environ.get("DIE")', '    if os.environ.get("DIE"): await asyncio.sleep(600)\n    if 0'
     )
     (noting / "tools.py").write_text(waiting)
-    with subprocess.Popen(
+    with forking.Popen(
         [sys.executable, "-m", "llmdo", "run", "main", "note:text:hello"],
         cwd=noting,
         env={**os.environ, "DIE": "1"},

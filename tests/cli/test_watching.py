@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forking
+
 from .conftest import Llmdo
 
 SLOW = """\
@@ -64,7 +66,7 @@ def slow(workspace: Path) -> Path:
 
 def started(root: Path, *words: str) -> subprocess.Popen[str]:
     """A run as a child process, at work."""
-    process = subprocess.Popen([*COMMAND, *words], cwd=root, stdout=-1, stderr=-1, text=True)
+    process = forking.Popen([*COMMAND, *words], cwd=root, stdout=-1, stderr=-1, text=True)
     while not (root / "at-work").exists():
         assert process.poll() is None
         time.sleep(0.02)
@@ -158,7 +160,7 @@ def test_on_a_terminal_the_tree_lives_and_the_cursor_comes_back(
     environment: dict[str, str], slow: Path
 ) -> None:
     person, program = pty.openpty()
-    process = subprocess.Popen(
+    process = forking.Popen(
         [*COMMAND, "--reject-all"], cwd=slow, stdin=program, stdout=program, stderr=program,
         env={**os.environ, **environment},
     )  # fmt: skip
@@ -183,7 +185,7 @@ def test_on_a_terminal_the_tree_lives_and_the_cursor_comes_back(
 
 def test_a_question_stands_alone_on_the_terminal_and_the_tree_comes_back(workspace: Path) -> None:
     person, program = pty.openpty()
-    process = subprocess.Popen(
+    process = forking.Popen(
         [*COMMAND, "--input", "write_file:out/a.txt:text"], cwd=workspace, stdin=program, stdout=program,
         stderr=program, env={**os.environ, "TERM": "xterm"},
     )  # fmt: skip

@@ -14,6 +14,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.services import locking
 from llmdo.toolsets import mcp
 from llmdo.workspace import lock, project
+from tests import forking
 from tests.mcp.workspaces import workspace
 
 
@@ -25,7 +26,7 @@ def locked(root: Path, **options: bool) -> tuple[str, ...]:
 
 
 def llmdo(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "llmdo", *words], cwd=root, capture_output=True, text=True)
+    return forking.run([sys.executable, "-m", "llmdo", *words], cwd=root, capture_output=True, text=True)
 
 
 def test_the_lock_says_what_the_server_says(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ServerNoticed
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests import forking
 from tests.mcp.workspaces import workspace
 from tests.runtime.building import script
 
@@ -274,7 +275,7 @@ def test_a_run_that_is_ended_leaves_no_process(tmp_path: Path, ending: signal.Si
     root = locked(workspace(tmp_path, f"name={tmp_path.name}", table='timeout-s = 60\nisolation = "off"'))
     script(root, main=[[("daemon", {})], [("hang", {})], "x"])
     log = root / "log"
-    run = subprocess.Popen(
+    run = forking.Popen(
         [sys.executable, "-m", "llmdo", "run", "main", "go", "--log-events", str(log)],
         cwd=root,
         stdout=subprocess.DEVNULL,

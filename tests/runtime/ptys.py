@@ -16,6 +16,8 @@ from typing import Self, TextIO
 
 import pyte
 
+from tests import forking
+
 PATIENCE = 40.0  # seconds: a whole program may have to start on a busy machine
 PROMPT = "allow? [no]"
 
@@ -67,7 +69,7 @@ class Person:
 
     def start(self, words: Sequence[str], cwd: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
         """A program whose terminal this is: Ctrl-C reaches it as a signal."""
-        return subprocess.Popen(
+        return forking.Popen(
             words,
             cwd=cwd,
             env=environ,
@@ -75,7 +77,7 @@ class Person:
             stdout=self.slave,
             stderr=self.slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            terminal=True,
         )
 
     def _live(self) -> None:

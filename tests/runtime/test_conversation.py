@@ -17,6 +17,7 @@ from llmdo.runtime import AskOnTerminal, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.events import Asked, Decided, Event
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests import forking
 from tests.locks import locked
 
 from .building import go, graph, script, toolset, use, worker
@@ -432,7 +433,7 @@ def run_headless(root: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     workspace(root)
     words = [sys.executable, "-m", "llmdo", "run", "main", "go", *flags]
     environ = {name: value for name, value in os.environ.items() if name != "CI"}
-    return subprocess.run(
+    return forking.run(
         words, cwd=root, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
 

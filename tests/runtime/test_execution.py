@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests import forking
 from tests.mcp.workspaces import workspace
 
 from . import forging
@@ -322,7 +322,7 @@ def test_every_execution_of_a_call_has_a_decision_of_its_own_on_disk(root: Path)
     made = graph(worker("main", "tools"), tools(), approvals={"x.tools": "allowed"})
     start(made, root)
     forging.cut(root, "finished")
-    done = subprocess.run(
+    done = forking.run(
         [sys.executable, "-c", AGAIN, str(Path(__file__).parent.parent.parent), str(root)],
         env={**os.environ, "DIE_AT": "a"},
         capture_output=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests import forking
 
 from .building import graph, prompts, toolset, with_code, worker
 
@@ -193,7 +193,7 @@ go(team(), Path(sys.argv[2]))
 def test_a_killed_run_goes_on_with_the_very_same_text(root: Path) -> None:
     expected = without_journal(team(), root)
     assert expected.count(TOKEN) > 4
-    killed = subprocess.run(
+    killed = forking.run(
         [sys.executable, "-c", CHILD, str(Path(__file__).parent.parent.parent), str(root)],
         env={**os.environ, "DIE": "1"},
         capture_output=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -25,6 +24,7 @@ from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests import forking
 from tests.forging import forging
 
 from .building import graph, prompts, rules, script, toolset, use, with_code, worker
@@ -206,7 +206,7 @@ made = allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
 def die_at(root: Path, effect: str, how: str = "start") -> int:
     """Runs in a child process, which is killed when it has the effect of that name; its exit code."""
     repository = str(Path(__file__).parent.parent.parent)
-    done = subprocess.run(
+    done = forking.run(
         [sys.executable, "-c", CHILD, repository, str(root), how],
         env={**os.environ, "DIE_AT": effect},
         capture_output=True,

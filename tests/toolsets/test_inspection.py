@@ -25,6 +25,8 @@ from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.report import Failed, InspectedToolset, InspectionEnded, Request
 from tests.listed import listed
 
+pytestmark = pytest.mark.real_start
+
 CALC = '''
 """Arithmetic."""
 from pydantic_ai import FunctionToolset
