@@ -100,7 +100,13 @@ def test_a_hostile_pattern_takes_no_time(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "start", "levels"),
-    [("*.md", "", 1), ("a/b/*.md", "a/b", 3), ("a/*/b.md", "a", 3), ("a/**/b.md", "a", None), ("a/b", "a", 2)],
+    [
+        ("*.md", "", 1),
+        ("a/b/*.md", "a/b", 3),
+        ("a/*/b.md", "a", 3),
+        ("a/**/b.md", "a", None),
+        ("a/b", "a", 2),
+    ],
 )
 def test_a_pattern_says_where_to_look(pattern: str, start: str, levels: int | None) -> None:
     assert (Glob(pattern).start, Glob(pattern).levels) == (start, levels)
