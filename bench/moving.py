@@ -1,8 +1,10 @@
 """Counts how many example projects of llm-do move over: `python -m bench.moving CHECKOUT... [--direct]`.
 
-Each project below `examples/` of a checkout of llm-do is imported, locked and run with a scripted model that calls
-every tool once, while somebody says yes to every question. `--direct` runs `.worker` files as they are instead. What
-does not go is told with the first reason. Libraries that the projects' own tools import have to be installed.
+Each project below `examples/` of a checkout of llm-do is imported, locked and run beside a copy of the files that it
+works on, with a scripted model that calls every tool once, while somebody says yes to every question. Where the code of
+a tool raises, for want of a key, a program or the network, the run is made again without that tool, which is told.
+`--direct` runs `.worker` files as they are instead. What does not go is told with the first reason. Libraries that the
+projects' own tools import have to be installed.
 """
 
 from __future__ import annotations
@@ -10,14 +12,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 from pydantic_ai.profiles import ModelProfile
@@ -28,7 +32,11 @@ from llmdo.runtime.models.choice import ModelChoice
 from llmdo.scaffold.importing import MODULE
 from llmdo.services import embedding
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 ENDINGS = (".agent", ".worker")
+_RAISED = re.compile(r"the tool `([^`]+)` of worker `[^`]+` raised (.*)")
 SCRIPTED = "anthropic:claude-scripted"
 """What the scripted model is called, so that headers which name models accept it."""
 
@@ -44,21 +52,26 @@ class Moved:
     """Why the next one did not."""
     has_stand_ins: bool = False
     """Whether some tool still has to be written."""
+    without: str = ""
+    """The tools that were not called, and why."""
 
 
-def call_each_tool(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """Calls of all tools at once, and after that an answer."""
-    answered = any(isinstance(part, ToolReturnPart) for message in messages for part in message.parts)
-    tools = [] if answered or len(messages) > 1 else info.function_tools
-    if tools:
-        return ModelResponse(
-            parts=[ToolCallPart(tool.name, _example(tool.parameters_json_schema)) for tool in tools]
-        )
-    return ModelResponse(parts=[TextPart("Done.")])
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Calls all tools at once, but for those that raise, and after that gives an answer."""
+
+    without: Collection[str]
+
+    def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        tools = [tool for tool in info.function_tools if tool.name not in self.without]
+        if tools and len(messages) == 1:
+            calls = [ToolCallPart(tool.name, _example(tool.parameters_json_schema)) for tool in tools]
+            return ModelResponse(parts=calls)
+        return ModelResponse(parts=[TextPart("Done.")])
 
 
 def _example(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> Any:
-    """The smallest value that a JSON Schema of a tool's arguments allows."""
+    """The smallest value that a JSON Schema of a tool's arguments allows; for a path that of a file there is."""
     definitions = definitions or schema.get("$defs", {})
     if reference := schema.get("$ref"):
         return _example(definitions[reference.rpartition("/")[2]], definitions)
@@ -71,25 +84,39 @@ def _example(schema: dict[str, Any], definitions: dict[str, Any] | None = None) 
     kind = schema.get("type")
     if kind == "object":
         needed = schema.get("required", ())
-        return {name: _example(schema["properties"][name], definitions) for name in needed}
+        example = {name: _example(schema["properties"][name], definitions) for name in needed}
+        file = next((str(one) for one in sorted(Path("input").glob("*.*"))), "input.txt")
+        return {**example, "path": file} if "path" in example else example
     least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1)
     return {"integer": least, "number": least, "boolean": False, "array": []}.get(kind, "1")
 
 
 def run_here(files: list[Path] | Path) -> None:
-    """Runs the only entry of a workspace or of some files, and prints how it ended."""
+    """Runs the only entry of a workspace or of some files, and prints which tools it had to leave out."""
+    without: dict[str, str] = {}
+    while raised := _RAISED.search(error := _run(files, without)):
+        if raised[1] in without:
+            break
+        without[raised[1]] = raised[2]
+    if error:
+        raise LlmdoError(error)
+    print("; ".join(f"{tool}: {why}" for tool, why in without.items()))
+
+
+def _run(files: list[Path] | Path, without: Collection[str]) -> str:
+    """Why a run failed; empty where it did not."""
     model = FunctionModel(
-        call_each_tool,
+        Script(without),
         model_name=SCRIPTED,
         profile=ModelProfile(supported_native_tools=frozenset(SUPPORTED_NATIVE_TOOLS)),
     )
-    team = embedding.open_entry(files)
+    name = None if isinstance(files, Path) or len(files) > 1 else files[0].stem
+    team = embedding.open_entry(files, name)
     choice = ModelChoice(by_worker=dict.fromkeys(team.graph.workers, SCRIPTED), made={SCRIPTED: model})
     team = replace(team, models=choice)
     given = None if team.graph.entries[team.name].input is not None else "Go."
     ended = asyncio.run(team.run(given, approver=ApproveAll()))
-    if ended.status != "completed":
-        raise LlmdoError(ended.error or ended.status)
+    return "" if ended.status == "completed" else ended.error or ended.status
 
 
 def _child(*words: str, folder: Path) -> tuple[bool, str]:
@@ -120,14 +147,25 @@ def moved(project: Path, target: Path) -> Moved:
         if not went:
             return Moved(name, tuple(steps), said)
         steps.append(step)
-    return Moved(name, tuple(steps), "", (target / MODULE).exists())
+        if step == "import":
+            _copy_data(project, target)
+    return Moved(name, tuple(steps), "", (target / MODULE).exists(), said)
+
+
+def _copy_data(project: Path, target: Path) -> None:
+    """Puts what the agents work on beside the workspace, and nothing that the import has to bring itself."""
+    for path in project.rglob("*"):
+        copy = target / path.relative_to(project)
+        if path.is_file() and path.suffix not in (*ENDINGS, ".py", ".json") and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
 
 
 def direct(project: Path) -> Moved:
     """Whether the `.worker` files of a project run as they are."""
     files = sorted(map(str, project.glob("*.worker")))
     went, said = _child("bench.moving", "--here", *files, folder=project)
-    return Moved(project.name, ("run",) if went else (), "" if went else said)
+    return Moved(project.name, ("run",), without=said) if went else Moved(project.name, (), said)
 
 
 def main() -> None:
@@ -158,6 +196,7 @@ def main() -> None:
         ]
     for one in results:
         rest = f"  then: {one.reason}" if one.reason else "  with stand-ins" if one.has_stand_ins else ""
+        rest += f"  without {one.without[:150]}" if one.without else ""
         print(f"{one.name:30} {' '.join(one.steps):16}{rest}")
     for step in ("import", "lock", "run"):
         print(f"{step}: {sum(step in one.steps for one in results)} of {len(results)}")

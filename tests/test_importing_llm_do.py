@@ -298,6 +298,33 @@ def test_code_that_cannot_lie_in_the_workspace_is_stood_in_for(tmp_path: Path, p
     assert "it ran" not in "".join(one.read_text(encoding="utf-8") for one in target.rglob("*.py"))
 
 
+@pytest.mark.parametrize(
+    ("tool", "written"),
+    [
+        ("{tool_type: web_search}", 'native_tools: ["web_search"]'),
+        ("{tool_type: web_search, max_uses: 3}", 'native_tools: {"web_search": {"max_uses": 3}}'),
+        (
+            "{tool_type: web_search, blocked_domains: [a.org], max_uses: null}",
+            'native_tools: {"web_search": {"blocked_domains": ["a.org"]}}',
+        ),
+        ("{tool_type: web_search, max_uses: many}", None),
+        ("{tool_type: web_search, allowed_domain: [a.org]}", None),
+        ("{tool_type: code_execution}", 'native_tools: ["code_execution"]'),
+        ("{tool_type: image_generation}", None),
+    ],
+)
+def test_a_tool_of_the_provider_keeps_its_options_or_is_stood_in_for(
+    tmp_path: Path, tool: str, written: str | None
+) -> None:
+    folder = tmp_path / "shop"
+    agent(folder, "main", f"name: main\nserver_side_tools: [{tool}]")
+    done, target = imported(folder)
+    text = (target / "workers/main.worker").read_text(encoding="utf-8")
+    assert (written or "name: main\n") in text
+    assert written or "native_tools" not in text
+    assert bool(written) is not any("not carried over" in one or "stands in" in one for one in said(done))
+
+
 @pytest.mark.parametrize("model", ["python:evil.py:model", "replay:evil.sqlite", "home:grown", "fast"])
 def test_only_a_model_of_a_provider_is_carried_over(tmp_path: Path, model: str) -> None:
     folder = tmp_path / "shop"

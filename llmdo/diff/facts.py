@@ -70,6 +70,8 @@ def _is_echo(route: Route, old: Mapping[str, Any], new: Mapping[str, Any]) -> bo
         case ("worker", name, "config"):
             tables = [{**side["worker"][name], "config": None} for side in (old, new)]
             return tables[0] != tables[1]
+        case ("worker", name, "native-options", tool, *_):
+            return any(tool not in side["worker"][name].get("native-tools", ()) for side in (old, new))
         case ("toolset", name, "tool", tool, "digest"):
             # Of a tool of an MCP server the lock holds the texts as well.
             return "input" in new["toolset"][name]["tool"][tool]
@@ -94,6 +96,12 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
         case "choice":
             return replace(change, effect=_choice(before, after))
     match change.route:
+        case ("worker", _, "native-options", _, "max_uses"):
+            return replace(change, effect=_amount(before, after))
+        case ("worker", _, "native-options", _, "allowed_domains"):
+            return replace(change, effect=_choice(before, after))
+        case ("worker", _, "native-options", _, "blocked_domains"):
+            return replace(change, effect=_more(after, before))
         case ("shell", "rules" | "env"):
             return replace(change, effect=_more(before, after))
         case ("shell", "isolation"):

@@ -48,6 +48,22 @@ DIFFERENT = {
 """What is not quite the same in our counterpart of a toolset."""
 
 
+def _is_ours(kind: str, options: Mapping[str, object]) -> bool:
+    """Whether a provider-side tool of ours takes these options: one that is left out could let it do more."""
+    if not kind.startswith("web_"):
+        return not options
+    domains = [value for key, value in options.items() if key in ("allowed_domains", "blocked_domains")]
+    return (
+        options.keys() <= {"max_uses", "allowed_domains", "blocked_domains"}
+        and all(isinstance(one, list) and one and all(map(_is_text, one)) for one in domains)
+        and (type(uses := options.get("max_uses", 1)) is int and uses > 0)
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
 def server_side(
     tool: object, place: Place, asks: Decision
 ) -> tuple[list[Grant], list[Diagnostic], list[Remark]]:
@@ -60,7 +76,7 @@ def server_side(
     if lines is None:
         problems.append(finding("LDO250", place.location, f"llm-do has no server-side tool `{kind}`"))
         lines = [Line(kind, (capability_of(kind),), "needs_approval", "declared", "")]
-    counterpart = Counterpart(native={kind: {}}) if kind in _NATIVE and not options else None
+    counterpart = Counterpart(native={kind: options}) if kind in _NATIVE and _is_ours(kind, options) else None
     does_nothing = not any(line.capabilities for line in lines)
     remarks = [Remark(place.location, f"`{kind}` is not carried over")] if does_nothing else []
     decided = [(line, line.decision if line.decision == "allowed" else asks) for line in lines]

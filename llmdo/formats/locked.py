@@ -21,7 +21,7 @@ from llmdo.formats.fields import (
 )
 from llmdo.formats.shell import LockedShell
 from llmdo.formats.tables import table
-from llmdo.formats.worker import AttachmentLimits, FilesystemConfig, ModelSettings
+from llmdo.formats.worker import AttachmentLimits, FilesystemConfig, ModelSettings, NativeTools
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Identity, Server, Tool, Toolset
@@ -51,6 +51,9 @@ else:
             "toolsets": NotRequired[Annotated[list[ToolsetName], Doc("The toolsets that it has.")]],
             "native-tools": NotRequired[
                 Annotated[list[NativeTool], Doc("The tools that its model's provider runs.")]
+            ],
+            "native-options": NotRequired[
+                Annotated[NativeTools, Doc("The options of those that have some.")]
             ],
             "filesystem": NotRequired[Annotated[FilesystemConfig, Doc("Its configuration of `filesystem`.")]],
             "configure": NotRequired[

@@ -33,6 +33,29 @@ FilesystemConfig = TypedDict(
     },
 )
 
+WebToolOptions = TypedDict(
+    "WebToolOptions",
+    {
+        "max_uses": NotRequired[Annotated[Positive, Doc("How often one answer may use it.")]],
+        "allowed_domains": NotRequired[
+            Annotated[list[Text], MinLen(1), Doc("The only domains that it may go to.")]
+        ],
+        "blocked_domains": NotRequired[
+            Annotated[list[Text], MinLen(1), Doc("Domains that it may not go to.")]
+        ],
+    },
+)
+NoOptions = TypedDict("NoOptions", {})
+NativeTools = TypedDict(
+    "NativeTools",
+    {
+        "code_execution": NotRequired[Annotated[NoOptions, Doc("Runs code at the provider.")]],
+        "web_fetch": NotRequired[Annotated[WebToolOptions, Doc("Reads pages.")]],
+        "web_search": NotRequired[Annotated[WebToolOptions, Doc("Searches the web.")]],
+        "x_search": NotRequired[Annotated[NoOptions, Doc("Searches X.")]],
+    },
+)
+
 ModelSettings = TypedDict(
     "ModelSettings",
     {
@@ -107,8 +130,11 @@ else:
             ],
             "native_tools": NotRequired[
                 Annotated[
-                    list[NativeTool],
-                    Doc("Tools that its model's provider runs; offered where rules allow them."),
+                    NativeTools | list[NativeTool],
+                    Doc(
+                        "Tools that its model's provider runs, offered where rules allow them: name to options, or a "
+                        "plain list of names."
+                    ),
                 ]
             ],
         },
@@ -133,10 +159,10 @@ else:
                 Annotated[WorkerToolsets | list[Name], Doc("Toolsets and workers beside its own tools.")]
             ],
             "native_tools": NotRequired[
-                Annotated[list[NativeTool], Doc("Tools that its model's provider runs.")]
+                Annotated[NativeTools | list[NativeTool], Doc("Tools that its model's provider runs.")]
             ],
         },
     )
 
-for _table in (FilesystemConfig, ModelSettings):
-    _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]
+for _table in (FilesystemConfig, ModelSettings, WebToolOptions, NoOptions, NativeTools):
+    _table.__pydantic_config__ = STRICT  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ class PythonWorker:
     compatible_models: Sequence[str] | None = None
     model_settings: ModelSettings | None = None
     toolsets: Sequence[str | PythonWorker] | Mapping[str, Mapping[str, Any]] | None = None
-    native_tools: Sequence[str] | None = None
+    native_tools: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None
     may: Sequence[str] | None = None
     approvals: Mapping[str, Decision] | None = None
     schema_in_ref: str | None = None

@@ -103,9 +103,12 @@ def limits(table: Mapping[str, Any]) -> Limits:
     return decoded(Limits, "lock", table, NOWHERE)
 
 
-def provider_side(names: Iterable[str], at: Place) -> Use:
-    """The line of a worker's uses for the tools that its model's provider runs."""
-    return Use(name=PROVIDER_SIDE, config={"tools": tuple(sorted(set(names)))}, at=at)
+def provider_side(tools: Iterable[str], at: Place) -> Use:
+    """The line of a worker's uses for the tools that its model's provider runs: their names, or names to options."""
+    config: dict[str, Json] = {"tools": tuple(sorted(set(tools)))}
+    if isinstance(tools, dict) and (options := {name: table for name, table in tools.items() if table}):
+        config["options"] = options
+    return Use(name=PROVIDER_SIDE, config=config, at=at)
 
 
 def acceptances(tables: Iterable[Mapping[str, Any]], origin: ValueOrigin) -> tuple[Acceptance, ...]:

@@ -9,12 +9,14 @@ import pytest
 from pydantic_ai.native_tools import NATIVE_TOOL_TYPES, NATIVE_TOOLS_REQUIRING_CONFIG
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
+from llmdo.diff.facts import changes
 from llmdo.graph.builtin import PROVIDER_SIDE, tools
 from llmdo.graph.resolved import Graph
 from llmdo.graph.worker import Use
 from llmdo.policy.authority import Decision
 from llmdo.reach import Analysis
-from llmdo.runtime import Answer, ApproveAll, Question, RejectAll
+from llmdo.runtime import Answer, ApproveAll, Question, RejectAll, RunOptions, run_sync
 from llmdo.workspace import lock, project
 from tests.runtime.building import HERE, go, graph, toolset, worker
 
@@ -129,10 +131,74 @@ def test_a_model_that_brings_tools_along_in_its_settings_is_refused(serve: Serve
     assert server.asked == []
 
 
+OPTIONS = {"max_uses": 3, "allowed_domains": ["example.org"]}
+
+
+def team(root: Path, native_tools: object) -> Graph:
+    """The graph of a worker with these tools, as its lock has it."""
+    (root / "llmdo.toml").write_text(
+        'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n', encoding="utf-8"
+    )
+    header = f"name: main\nmodel: {ANTHROPIC}\nentry: true\nnative_tools: {json.dumps(native_tools)}"
+    (root / "main.worker").write_text(f"---\n{header}\n---\nGo.\n", encoding="utf-8")
+    lock.write(root, project.read(root).graph)
+    assert project.read(root).is_current
+    source = Source("llmdo.lock", (root / "llmdo.lock").read_text(encoding="utf-8"))
+    locked = lock.read(source).graph
+    assert locked
+    return locked
+
+
+def test_options_hold_at_the_provider_as_the_lock_has_them(serve: Serve, tmp_path: Path) -> None:
+    graph = team(tmp_path, {"web_search": OPTIONS})
+    server = serve(main=[Say("Done.")])
+    outcome = run_sync(
+        graph,
+        root=tmp_path,
+        prompts={"main": "You are main."},
+        entry="main",
+        options=RunOptions(input="x", approver=ApproveAll()),
+    )
+    assert outcome.output == "Done."
+    (offered,) = server.asked[0].body["tools"]
+    assert {key: offered[key] for key in OPTIONS} == OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effect"),
+    [
+        ({"max_uses": 3}, {"max_uses": 4}, "widens"),
+        ({"max_uses": 3}, {}, "widens"),
+        ({"max_uses": 3}, {"max_uses": 2}, "narrows"),
+        ({"allowed_domains": ["a.org"]}, {"allowed_domains": ["a.org", "b.org"]}, "widens"),
+        ({"allowed_domains": ["a.org"]}, {}, "widens"),
+        ({}, {"allowed_domains": ["a.org"]}, "narrows"),
+        ({"blocked_domains": ["a.org", "b.org"]}, {"blocked_domains": ["a.org"]}, "widens"),
+        ({"blocked_domains": ["a.org"]}, {"blocked_domains": ["a.org", "b.org"]}, "narrows"),
+    ],
+)
+def test_diff_says_what_options_do(tmp_path: Path, before: object, after: object, effect: str) -> None:
+    graphs = []
+    for name, options in (("before", before), ("after", after)):
+        (tmp_path / name).mkdir()
+        graphs.append(team(tmp_path / name, {"web_search": options}))
+    assert [change.effect for change in changes(*graphs)] == [effect]
+
+
+def test_a_tool_that_goes_takes_its_options_along(tmp_path: Path) -> None:
+    graphs = []
+    for name, named in (("before", {"web_search": OPTIONS, "web_fetch": {}}), ("after", ["web_fetch"])):
+        (tmp_path / name).mkdir()
+        graphs.append(team(tmp_path / name, named))
+    assert [change.route[2] for change in changes(*graphs)] == ["native-tools"]
+
+
 def test_every_tool_that_needs_no_configuration_and_answers_in_words_can_be_named() -> None:
     kinds = {name for name, kind in NATIVE_TOOL_TYPES.items() if kind not in NATIVE_TOOLS_REQUIRING_CONFIG}
     worker_schema = json.loads(Path("schemas/worker.json").read_text(encoding="utf-8"))
-    named = worker_schema["properties"]["native_tools"]["items"]["enum"]
+    listed = worker_schema["properties"]["native_tools"]
+    named = listed["items"]["enum"]
+    assert set(listed["properties"]) == set(named)
     assert kinds - {"image_generation"} == set(named)
     assert set(tools(PROVIDER_SIDE, {"tools": named})) == set(named)
 

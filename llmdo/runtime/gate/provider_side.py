@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.models.fallback import FallbackModel
@@ -51,7 +51,7 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[An
             await judge(config, frame, call)
         except Refused:
             continue
-        found.append(NativeTool(NATIVE_TOOL_TYPES[tool.name]()))
+        found.append(NativeTool(NATIVE_TOOL_TYPES[tool.name](**_options(frame.worker, tool.name))))
     return found
 
 
@@ -85,6 +85,14 @@ def _tools(graph: Graph, worker: Worker | None) -> Iterator[Tool]:
     for use in worker.uses if worker else ():
         if use.name == PROVIDER_SIDE:
             yield from tools_of(graph, worker, use).values()
+
+
+def _options(worker: Worker | None, tool: str) -> Mapping[str, Any]:
+    """What the worker's header says of one of its provider-side tools."""
+    lines = (
+        use.config.get("options", {}) for use in (worker.uses if worker else ()) if use.name == PROVIDER_SIDE
+    )
+    return next((cast("Mapping[str, Any]", options).get(tool, {}) for options in lines), {})
 
 
 def _each(model: Model, chain: Sequence[str]) -> Iterator[tuple[str, Model]]:

@@ -209,7 +209,7 @@ class _Planner:
             if grant.decision != "blocked"
         }
         if native:
-            yield f"native_tools: {_quoted(sorted(native))}"
+            yield f"native_tools: {_quoted(native if any(native.values()) else sorted(native))}"
 
     def _toolsets(self, worker: Worker) -> Iterator[str]:
         workers = self.project.graph.workers

@@ -80,6 +80,8 @@ def _worker(graph: Graph, worker: Worker) -> dict[str, Json]:
             continue
         if use.name == PROVIDER_SIDE and isinstance(tools := use.config["tools"], tuple):
             named["native-tools"] = list(tools)
+            if options := use.config.get("options"):
+                configured["native-options"] = options
         elif use.name == "filesystem":
             configured["filesystem"] = dict(use.config)
         else:
@@ -158,7 +160,9 @@ def _decode_worker(document: Document, name: str, table: Mapping[str, Any]) -> W
         for number, used in enumerate(table.get(key, ()))
     ]
     if native := table.get("native-tools"):
-        uses.append(resolve.provider_side(native, Place(document, (*at, "native-tools"), of_key=True)))
+        options = table.get("native-options", {})
+        tools = {name: options.get(name) for name in native}
+        uses.append(resolve.provider_side(tools, Place(document, (*at, "native-tools"), of_key=True)))
     return decoded(
         Worker,
         "lock",
