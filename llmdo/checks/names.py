@@ -132,7 +132,8 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
             )
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
-        if "python" not in table and "mcp" not in table and name not in {*graph.toolsets, "shell"}:
+        is_built_in = name in builtin.NAMES and builtin.BUILT_IN[name].has_table
+        if "python" not in table and "mcp" not in table and name not in graph.toolsets and not is_built_in:
             yield finding(
                 "LDO202",
                 project.workspace.document.key("toolsets", name),

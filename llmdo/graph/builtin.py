@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from llmdo.base.values import dataclass
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability, scope_contains, scopes_meet
 from llmdo.policy.secret_files import protected_within
 from llmdo.policy.shell.rules import ShellSettings, Vouching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-NAMES = frozenset({"filesystem", "shell"})
-"""Names that a worker or a toolset of the workspace cannot have."""
+    from collections.abc import Callable, Iterable, Mapping
 
 PROVIDER_SIDE = "(provider)"
 """The line of a worker's uses that holds its `native_tools`; nothing else can have this name."""
@@ -35,15 +33,32 @@ _PROVIDER_SIDE = {
 _NO_SHELL = ShellSettings()
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """What there is to know of a built-in toolset without the code that runs."""
+
+    tools: Callable[[Mapping[str, object], ShellSettings], tuple[Tool, ...]]
+    """The tools for a configuration, and for what the manifest says about commands."""
+    raised_always: Callable[[Tool], list[list[Capability]]]
+    """Groups of what one of its tools declares: every call raises something within each."""
+    is_open: Callable[[ShellSettings], bool]
+    """Whether its tools may start programs that nothing isolates."""
+    runs_in_threads: bool
+    """Whether its tools work in threads, which nobody can stop."""
+    has_table: bool = False
+    """Whether the manifest may hold a table of its name."""
+
+
+def _is_never_open(_shell: ShellSettings) -> bool:
+    return False
+
+
 def tools(name: str, config: Mapping[str, object], shell: ShellSettings = _NO_SHELL) -> Mapping[str, Tool]:
     """The tools that a use of the built-in toolset `name` offers; those without any capability are left out.
 
     `shell` is what the manifest says about the toolset of that name.
     """
-    if name == PROVIDER_SIDE:
-        offered = _provider_side(config)
-    else:
-        offered = _filesystem(config) if name == "filesystem" else (_shell(config, shell),)
+    offered = _provider_side(config) if name == PROVIDER_SIDE else BUILT_IN[name].tools(config, shell)
     return {tool.name: tool for tool in offered if tool.capabilities}
 
 
@@ -52,15 +67,21 @@ def raised_always(name: str, tool: Tool) -> list[list[Capability]]:
 
     There are none for the tools of other toolsets, whose calls may raise nothing.
     """
-    if name == "shell":  # a command that is refused raises nothing, and nothing runs
-        return [[one for one in tool.capabilities if one.name.startswith("proc.")]]
-    if name == "filesystem":
-        names = {one.name for one in tool.capabilities if not one.name.endswith(".protected")}
-        return [[one for one in tool.capabilities if one.name == each] for each in sorted(names)]
-    return []
+    return BUILT_IN[name].raised_always(tool) if name in BUILT_IN else []
 
 
-def _filesystem(config: Mapping[str, object]) -> tuple[Tool, ...]:
+def each_but_protected(tool: Tool) -> list[list[Capability]]:
+    """A group for every capability that the tool declares; what is protected depends on the call."""
+    names = {declared.name for declared in tool.capabilities if not declared.name.endswith(".protected")}
+    return [[declared for declared in tool.capabilities if declared.name == name] for name in sorted(names)]
+
+
+def _some_command(tool: Tool) -> list[list[Capability]]:
+    """A command that is refused raises nothing, and nothing runs."""
+    return [[declared for declared in tool.capabilities if declared.name.startswith("proc.")]]
+
+
+def _filesystem(config: Mapping[str, object], _shell: ShellSettings) -> tuple[Tool, ...]:
     """It reads where `read` says, everywhere without it, writes where `write` says, and edits where both do."""
     read = cast("Iterable[str]", config.get("read", ("**",)))
     write = cast("Iterable[str]", config.get("write", ()))
@@ -78,10 +99,10 @@ def _filesystem(config: Mapping[str, object]) -> tuple[Tool, ...]:
     )
 
 
-def _shell(config: Mapping[str, object], settings: ShellSettings) -> Tool:
+def _shell(config: Mapping[str, object], settings: ShellSettings) -> tuple[Tool, ...]:
     """It raises what the rules that hold for this use may raise, and what no rule vouches for."""
     declared = Vouching.of(settings, config).declared(settings.isolation)
-    return Tool(name="shell", capabilities=tuple(sorted(declared, key=str)), hook=True)
+    return (Tool(name="shell", capabilities=tuple(sorted(declared, key=str)), hook=True),)
 
 
 def _provider_side(config: Mapping[str, object]) -> tuple[Tool, ...]:
@@ -95,3 +116,21 @@ def _tool(name: str, capabilities: Iterable[str], scopes: Iterable[str], reads: 
     declared = {Capability(capability, scope) for capability in capabilities for scope in scopes}
     declared.update(*map(protected_within, reads))
     return Tool(name=name, capabilities=tuple(sorted(declared)), hook=True)
+
+
+BUILT_IN: Mapping[str, BuiltIn] = {
+    "filesystem": BuiltIn(
+        tools=_filesystem, raised_always=each_but_protected, is_open=_is_never_open, runs_in_threads=True
+    ),
+    "shell": BuiltIn(
+        tools=_shell,
+        raised_always=_some_command,
+        is_open=lambda shell: shell.isolation != "require",
+        runs_in_threads=False,
+        has_table=True,
+    ),
+}
+"""Every built-in toolset; `toolsets.resolver.MAKERS` says how each is made for a run."""
+
+NAMES = frozenset(BUILT_IN)
+"""Names that a worker or a toolset of the workspace cannot have."""

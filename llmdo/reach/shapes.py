@@ -288,7 +288,8 @@ def assurance_of(graph: Graph, toolset: str) -> Assurance:
         return _of_server(graph.toolsets[toolset]) if graph.toolsets[toolset].kind == "mcp" else "declared"
     if toolset == builtin.PROVIDER_SIDE or graph.read_from:
         return "declared"
-    return "open" if toolset == "shell" and graph.shell.isolation != "require" else "enforced"
+    is_open = toolset in builtin.NAMES and builtin.BUILT_IN[toolset].is_open(graph.shell)
+    return "open" if is_open else "enforced"
 
 
 def _of_server(toolset: Toolset) -> Assurance:

@@ -19,7 +19,7 @@ from llmdo.toolsets.python import is_toolset_class, sentence_of
 from llmdo.toolsets.shell import ShellToolset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from llmdo.graph.resolved import Graph
@@ -98,10 +98,8 @@ class ToolsetResolver:
         return under(toolset.prefix, made) if toolset and toolset.prefix else made
 
     def _made(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
-        if use.name == "filesystem":
-            return FilesystemToolset(self._files, use.config, self._paths, self._protected)
-        if use.name == "shell":
-            return ShellToolset(self._prepared(), use.config, authority)
+        if make := MAKERS.get(use.name):
+            return make(self, use, authority)
         if self._is_server(use) and self._servers is not None:
             return self._servers.toolset(use.name)
         found = self._python(use)
@@ -153,3 +151,18 @@ class ToolsetResolver:
                 f"the configuration of `{use.name}` does not fit its class: {error}", at=use.at.location
             ) from error
         return found
+
+    def filesystem(self, use: Use, _authority: Authority) -> AbstractToolset[Any]:
+        """The built-in tools for files."""
+        return FilesystemToolset(self._files, use.config, self._paths, self._protected)
+
+    def shell(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
+        """The built-in tool for commands."""
+        return ShellToolset(self._prepared(), use.config, authority)
+
+
+MAKERS: Mapping[str, Callable[[ToolsetResolver, Use, Authority], AbstractToolset[Any]]] = {
+    "filesystem": ToolsetResolver.filesystem,
+    "shell": ToolsetResolver.shell,
+}
+"""How each of `builtin.BUILT_IN` is made."""

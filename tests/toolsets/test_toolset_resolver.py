@@ -13,6 +13,7 @@ from pydantic_ai.toolsets import WrapperToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source, Span
+from llmdo.graph import builtin
 from llmdo.graph.resolved import Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Toolset
@@ -24,7 +25,7 @@ from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules
-from llmdo.toolsets.resolver import ToolsetResolver
+from llmdo.toolsets.resolver import MAKERS, ToolsetResolver
 from tests.listed import listed
 
 NOBODY = Authority(base=())
@@ -157,3 +158,15 @@ def test_all_that_cannot_be_loaded_is_told_at_once_and_once(resolver):
 
 def test_what_can_be_loaded_is_not_made_by_preloading(resolver):
     resolver.preload([use("calc"), use("store", folder="bad")])
+
+
+def test_every_built_in_toolset_is_known_and_made() -> None:
+    assert set(MAKERS) == builtin.NAMES
+
+
+@pytest.mark.parametrize("name", sorted(builtin.NAMES))
+def test_a_built_in_tool_declares_all_that_its_calls_always_raise(name: str) -> None:
+    for tool in builtin.tools(name, {}).values():
+        groups = builtin.raised_always(name, tool)
+        assert groups
+        assert {capability for group in groups for capability in group} <= set(tool.capabilities)

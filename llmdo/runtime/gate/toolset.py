@@ -219,7 +219,7 @@ class Gate(WrapperToolset[Any]):
             self.use.name in self.config.graph.workers
         ):  # whose own requests and tools put on disk what they rest on
             return await work()
-        is_own, declared = self.use.name in builtin.NAMES, self.tools.get(name)
+        own, declared = builtin.BUILT_IN.get(self.use.name), self.tools.get(name)
 
         async def may_rerun() -> bool:
             starts = may_start_unasked(self.config, self.frame, self.use)
@@ -232,7 +232,7 @@ class Gate(WrapperToolset[Any]):
             is_live=permit.is_live,
             is_safe=is_safe(call.raised, declared.retry if declared else None, tool.tool_def.metadata),
             may_rerun=may_rerun,
-            is_thread=self.use.name != "shell" if is_own else not getattr(tool, "is_async", True),
+            is_thread=own.runs_in_threads if own else not getattr(tool, "is_async", True),
         )
         return await recorder.execution(execution, work, self.config.ledger)
 

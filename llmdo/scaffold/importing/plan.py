@@ -14,6 +14,7 @@ from llmdo.base import topology
 from llmdo.base.values import dataclass
 from llmdo.foreign.building import named
 from llmdo.foreign.team import Remark
+from llmdo.graph import builtin
 from llmdo.graph.inventory import tools_of
 from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability
 from llmdo.scaffold.importing.code import CopiedToolset, copies, is_free, started_by
@@ -104,7 +105,7 @@ class _Planner:
 
     def __init__(self, project: Foreign) -> None:
         self.project = project
-        self.names = Names({"filesystem", "shell"})
+        self.names = Names(builtin.NAMES)
         self.stubs: dict[object, StandIn] = {}
         self.servers: dict[str, tuple[Server, tuple[Capability, ...]]] = {}
         self.own: dict[str, str] = {}
