@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from llmdo.checks import check
     from llmdo.graph.resolved import Limits
     from llmdo.policy.authority import Capability
-    from llmdo.services.embedding import InvalidTeamError, build_entry, run, run_async
+    from llmdo.services.embedding import build_entry, run, run_async
+    from llmdo.services.invalid import InvalidTeamError
     from llmdo.services.past import approve, replay, resume, resume_async
     from llmdo.toolsets.workers import PythonWorker as Worker
     from llmdo.workspace.project import Project, read
@@ -59,7 +60,7 @@ _HOMES = {
     "Capability": "llmdo.policy.authority",
     "Diagnostic": "llmdo.base.diagnostic",
     "LlmdoError": "llmdo.base.diagnostic",
-    "InvalidTeamError": "llmdo.services.embedding",
+    "InvalidTeamError": "llmdo.services.invalid",
     "Limits": "llmdo.graph.resolved",
     "Worker": "llmdo.toolsets.workers:PythonWorker",
     "approve": "llmdo.services.past",

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
+import textwrap
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
 from llmdo.base import topology
+from llmdo.cli.app import app
 
 PACKAGE = Path(__file__).parent.parent / "llmdo"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -169,6 +174,38 @@ def test_a_class_name_is_used_once() -> None:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+def commands(app: typer.Typer) -> Iterator[Callable[..., object]]:
+    """The functions behind the commands of `app` and of the groups below it."""
+    callbacks = [command.callback for command in app.registered_commands]
+    groups = [group.typer_instance for group in app.registered_groups]
+    callbacks += [app.registered_callback.callback] if app.registered_callback else []
+    yield from filter(None, callbacks)
+    for group in groups:
+        yield from commands(group) if group else ()
+
+
+@pytest.mark.parametrize("command", list(commands(app)), ids=lambda command: command.__name__)
+def test_the_body_of_a_command_is_short(command: Callable[..., object]) -> None:
+    source = textwrap.dedent(inspect.getsource(command))
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef) or command.__name__ == "<lambda>"
+    if isinstance(function, ast.FunctionDef):
+        body = function.body[1:] if ast.get_docstring(function) else function.body
+        lines = source.splitlines()[body[0].lineno - 1 :]
+        code = [line for line in lines if line.strip() and not line.strip().startswith("#")]
+        assert len(code) <= 15
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "cli" / "commands").glob("*.py")), ids=lambda path: path.stem
+)
+def test_a_command_leaves_the_work_to_services(path: Path) -> None:
+    allowed = {"base", "checks", "cli", "journal", "render", "scaffold", "services", "runtime"}
+    for module in imports(path):
+        names = module.split(".")
+        assert names[0] != "llmdo" or len(names) == 1 or names[1] in allowed, module
 
 
 def loaded_by(words: list[str], workspace: Path) -> set[str]:

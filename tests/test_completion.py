@@ -75,6 +75,8 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("check --format g", ["github", "gitlab"]),
         ("run --format=te", ["--format=text"]),
         ("run --approve-all n", ["nightly"]),
+        ("run --entry ", []),
+        ("add worker x --entry --p", ["--path", "--project"]),
         ("run --input text n", ["nightly"]),
         ("run --model ", ["fast"]),
         ("run nightly ", []),

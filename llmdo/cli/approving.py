@@ -10,13 +10,13 @@ from llmdo.base.values import dataclass
 from llmdo.formats.schema import accepts_part
 from llmdo.graph.inventory import known_capabilities
 from llmdo.policy.authority import Capability
+from llmdo.services.host import Approving
 from llmdo.workspace import personal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
-    from llmdo.policy.authority import Rule
     from llmdo.runtime import Approver
 
 
@@ -29,19 +29,6 @@ class ApprovalOptions:
     approve_all: bool = False
     reject_all: bool = False
     later: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approving:
-    """Who answers, and in which manner."""
-
-    approver: Approver
-    mode: str
-    """In words for the person: `prompt`, `approve-all`, `reject-all`, `later`, perhaps `approve fs.write` before it."""
-    unasked: bool
-    """Whether questions find nobody, though nobody said that they should not."""
-    tightening: tuple[Rule, ...]
-    """The rules of the person's own policy."""
 
 
 def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]) -> Approving:

@@ -9,10 +9,10 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from llmdo.base import resources
 from llmdo.base.diagnostic import CODES
+from llmdo.cli.tables import ARGUMENTS, COMMANDS
 from llmdo.graph import builtin
-from llmdo.policy.authority import STRICTNESS, VOCABULARY
+from llmdo.policy.authority import VOCABULARY
 from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
@@ -20,139 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Shell = Literal["bash", "zsh", "fish"]
-
-COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "init": ("--template", "--force"),
-    "add worker": ("--toolset", "--description", "--entry", "--path", "--project"),
-    "add toolset": ("--python", "--project"),
-    "add mcp": ("--url", "--env", "--project"),
-    "add entry": ("--worker", "--input", "--project"),
-    "add path": ("--project",),
-    "add rule": ("--project",),
-    "remove worker": ("--project",),
-    "remove toolset": ("--project",),
-    "remove entry": ("--project",),
-    "remove path": ("--project",),
-    "remove rule": ("--project",),
-    "check": (
-        "--project",
-        "--locked",
-        "--strict",
-        "--fix",
-        "--no-cache",
-        "--select",
-        "--base",
-        "--format",
-        "--from",
-    ),
-    "lock": ("--project", "--check", "--refresh", "--offline", "--allow-downgrade", "--verbose"),
-    "diff": ("--locks", "--fail-on", "--lock-checked", "--format", "--project", "--from"),
-    "reach": ("--select", "--base", "--format", "--project", "--from"),
-    "why": ("--all", "--project", "--from"),
-    "graph": ("--select", "--base", "--format", "--project", "--from"),
-    "suggest": ("--project", "--from-runs"),
-    "serve mcp": ("--http", "--model", "--project"),
-    "explain": ("--from",),
-    "resume": (
-        "--project",
-        "--allow-drift",
-        "--sources",
-        "--again",
-        "--give-up",
-        "--limit",
-        "--approvals",
-        "--approve",
-        "--approve-all",
-        "--reject-all",
-        "--verbose",
-        "--log-events",
-        "--trace-dir",
-        "--debug",
-        "--format",
-    ),
-    "approve": (
-        "--project",
-        "--yes",
-        "--no",
-        "--reason",
-        "--by",
-        "--hours",
-        "--answers",
-        "--format",
-    ),
-    "replay": ("--project", "--until", "--rerun-tools", "--sources", "--verbose", "--log-events", "--format"),
-    "runs list": ("--project", "--entry", "--status", "--limit", "--format"),
-    "runs show": ("--project", "--format"),
-    "runs export": ("--project", "--no-sources"),
-    "runs import": ("--project",),
-    "test": ("--project", "--decisions", "--sources", "--format"),
-    "runs prune": ("--project", "--keep", "--older-than", "--waiting", "--dry-run"),
-    "run": (
-        "--entry",
-        "--project",
-        "--input",
-        "--path",
-        "--model",
-        "--max-depth",
-        "--locked",
-        "--approvals",
-        "--approve",
-        "--approve-all",
-        "--reject-all",
-        "--no-journal",
-        "--all-tools",
-        "--verbose",
-        "--log-events",
-        "--trace-dir",
-        "--trace-content",
-        "--trace-binary",
-        "--debug",
-        "--format",
-    ),
-    "audit": ("--verify", "--head", "--format", "--project"),
-    "doctor": ("--format", "--project"),
-    "import": ("--to",),
-    "schema": (),
-    "completion": (),
-}
-"""Every command and its long options, without `--help`."""
-
-FLAGS = frozenset(
-    {
-        "--help",
-        "--version",
-        "--force",
-        "--entry",
-        "--locked",
-        "--strict",
-        "--fix",
-        "--no-cache",
-        "--check",
-        "--all",
-    }
-    | {"--approve-all", "--reject-all", "--all-tools", "--allow-downgrade", "--offline", "--verify"}
-    | {"--verbose", "--trace-content", "--trace-binary", "--debug"}
-    | {
-        "--no-journal",
-        "--rerun-tools",
-        "--waiting",
-        "--dry-run",
-        "--decisions",
-        "--from-runs",
-        "--no-sources",
-    }
-)
-"""The options that take no value."""
-
-FORMATS: Mapping[str, tuple[str, ...]] = {
-    "check": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
-    "diff": ("text", "json", "markdown"),
-    "reach": ("text", "json", "markdown"),
-    "graph": ("text", "mermaid", "dot", "json"),
-    "runs show": ("text", "json", "markdown"),
-    "test": ("text", "json", "junit"),
-}
-"""What `--format` may be for a command, where that is not just text or JSON."""
 
 _TABLES = {"toolset": "toolsets", "entry": "entries", "path": "paths"}
 
@@ -234,7 +101,7 @@ def _candidates(before: Sequence[str], current: str, cwd: Path) -> list[str]:
     command, arguments, options = _parse(before)
     root = _root(cwd / options.get("--project", ""))
     known: Iterable[str]
-    if before and _awaits_value(before[-1]):
+    if before and _awaits_value(command, before[-1]):
         known = _option_values(command, before[-1], root)
     elif current.startswith("-"):
         known = (*COMMANDS.get(command, ()), "--help") if command else ("--help", "--version")
@@ -254,7 +121,7 @@ def _parse(before: Sequence[str]) -> tuple[str, list[str], dict[str, str]]:
     for word in words:
         if word.startswith("--"):
             option, equals, value = word.partition("=")
-            if option not in FLAGS:
+            if _takes_value(command, option):
                 options[option] = value if equals else next(words, "")
         elif word.startswith("-") and word != "-":
             continue
@@ -265,8 +132,12 @@ def _parse(before: Sequence[str]) -> tuple[str, list[str], dict[str, str]]:
     return command, arguments, options
 
 
-def _awaits_value(word: str) -> bool:
-    return word.startswith("--") and "=" not in word and word not in FLAGS
+def _awaits_value(command: str, word: str) -> bool:
+    return word.startswith("--") and "=" not in word and _takes_value(command, word)
+
+
+def _takes_value(command: str, option: str) -> bool:
+    return COMMANDS.get(command, {}).get(option) is not None
 
 
 def _next_words(command: str) -> Iterator[str]:
@@ -278,13 +149,9 @@ def _next_words(command: str) -> Iterator[str]:
 
 
 def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
+    if choices := COMMANDS[command][option]:
+        return choices
     match option:
-        case "--format":
-            return FORMATS.get(command, ("text", "json"))
-        case "--fail-on":
-            return ("widened", "changed")
-        case "--template":
-            return (folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir())
         case "--from":
             from llmdo import foreign  # what only few words need
 
@@ -295,10 +162,6 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
             return [*builtin.NAMES, *_keys(root, "toolsets"), *(worker.name for worker in _workers(root))]
         case "--model":
             return _keys(root, "models")
-        case "--sources":
-            return ("workspace", "run")
-        case "--approvals":
-            return ("prompt", "later")
         case "--approve":
             return VOCABULARY
         case _:
@@ -307,21 +170,20 @@ def _option_values(command: str, option: str, root: Path) -> Iterable[str]:
 
 def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
     """What the argument at `position` of `command` may be."""
+    choices = ARGUMENTS.get(command, ())
+    if position < len(choices) and choices[position]:
+        return choices[position]
     match command, position:
         case "run", 0:
             return [*_keys(root, "entries"), *(worker.name for worker in _workers(root) if worker.entry)]
-        case "resume" | "replay" | "approve" | "runs show" | "runs export", 0:
+        case "resume" | "replay" | "approve" | "audit" | "runs show" | "runs export", 0:
+            return _runs(root)
+        case "runs prune", _:
             return _runs(root)
         case "explain", 0:
             return [*CODES, *(name for name, _severity in CODES.values())]
-        case "schema", 0:
-            return ("manifest", "worker", "lock", "policy")
-        case "completion", 0:
-            return _SCRIPTS
         case "add rule", 0:
             return VOCABULARY
-        case "add rule", 1:
-            return STRICTNESS
         case "remove worker", 0:
             return (worker.name for worker in _workers(root))
         case "remove toolset" | "remove entry" | "remove path", 0:
@@ -370,8 +232,8 @@ def _workers(root: Path) -> list[_Worker]:
     if lock := _text(root, "llmdo.lock"):
         return [_Worker(table[1], "\nentry = true" in table[2]) for table in _LOCKED_WORKER.finditer(lock)]
     patterns = _manifest(root).get("workspace", {}).get("workers", ())
-    found = discovery.find(root, patterns, lambda _path: False)
-    paths = {path for one in found.values() for path in one.paths}
+    matches = discovery.find(root, patterns, lambda _path: False)
+    paths = {path for match in matches.values() for path in match.paths}
     headers = (_text(root, path).partition("\n---")[0] for path in paths)
     return [
         _Worker(name[1], _HEADER_ENTRY.search(header) is not None)

@@ -1,40 +1,22 @@
-"""Where the command line finds its workspace and how it talks: results on stdout, everything else on stderr."""
+"""How the command line talks: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base import colour
-from llmdo.base.diagnostic import LlmdoError, shown, unsteering
+from llmdo.base.diagnostic import shown, unsteering
+
+if TYPE_CHECKING:
+    from llmdo.base.diagnostic import LlmdoError
 
 FINE = 0
 FINDINGS = 1
 CANNOT_GO_ON = 2
 WAITING = 3
 INTERRUPTED = 130
-
-
-def root_folder(project: str | None) -> Path:
-    """The workspace's root: `--project`, else `LLMDO_PROJECT`, else found by walking up from here.
-
-    Raises:
-        LlmdoError: there is none.
-    """
-    from llmdo.workspace.reading import (  # what reads workspaces, which not every command does
-        MANIFEST,
-        find_root,
-    )
-
-    given = project or os.environ.get("LLMDO_PROJECT")
-    if not given:
-        return find_root(Path.cwd())
-    folder = Path(given)
-    if not (folder / MANIFEST).is_file():
-        raise LlmdoError(f"`{given}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
-    return folder.absolute()
 
 
 def has_colour(stream: TextIO) -> bool:

@@ -5,19 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.cli.console import say
+from llmdo.services.host import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pydantic_ai.capabilities import AbstractCapability
-
-    from llmdo.render.live import Display
-    from llmdo.runtime.telemetry.events import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +25,6 @@ class WatchOptions:
     trace_dir: str | None = None
     trace_content: bool = False
     trace_binary: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
-    """Where the events of a run go, and what watches its agents."""
-
-    sink: Sink
-    display: Display
-    instruments: tuple[AbstractCapability[Any], ...] = field(default=())
 
 
 @contextmanager
@@ -73,7 +60,8 @@ def watching(
             Display(sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction)
         )
         stack.enter_context(_spoken_warnings())
-        yield Watch(sink=each([log, display] if log else [display]), display=display, instruments=instruments)
+        sink = each([log, display] if log else [display])
+        yield Watch(sink=sink, abandon=display.abandon, instruments=instruments)
     if log and log.failure:
         _warn(f"the log `{options.log_events}` is not complete: {log.failure}")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(?P<up>\d*\+)?(?P<name>[A-Za-z][A-Za-z0-9_-]*)(?P<down>\+\d*)?")
 
 MODIFIED = "state:modified"
-_FORMS = "name, +name, name+, 2+name, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified"
+_FORMS = "name, +name, name+, 2+name, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]"
 
 
 class Selection(NamedTuple):
@@ -34,7 +34,7 @@ class Selection(NamedTuple):
 def select(
     analysis: Analysis,
     expressions: Iterable[str],
-    modified: Iterable[str] = (),
+    modified: Mapping[str, frozenset[str]],
     unread: Collection[str] = (),
 ) -> Selection:
     """The workers that any of `expressions` means, in the manner of dbt.
@@ -42,8 +42,9 @@ def select(
     `name` is a worker, the workers that an entry starts, or those that use a toolset; `+name` adds all that can call
     them, `name+` all that they can call, a number says how many delegations far. `toolset:shell` is the toolset, also
     where a worker or an entry has that name. `cap:fs.write` are the workers that can raise a capability themselves,
-    `path:workers/a/*` those of files, `state:modified` those in `modified`. A comma intersects. A path may also mean
-    some of `unread`, the files of workers that could not be read.
+    `path:workers/a/*` those of files, `state:modified:main` those that `modified` has for that revision, which is
+    `HEAD` where none is named. A comma intersects. A path may also mean some of `unread`, the files of workers that
+    could not be read.
 
     Raises:
         LlmdoError: an expression names nothing that exists, or is not of such a form.
@@ -51,7 +52,7 @@ def select(
     workers: set[str] = set()
     entries: set[str] = set()
     for expression in expressions:
-        parts = [_one(analysis, part, frozenset(modified), unread) for part in expression.split(",")]
+        parts = [_part(analysis, part, modified, unread) for part in expression.split(",")]
         workers |= frozenset.intersection(*(part.workers for part in parts))
         entries |= frozenset.intersection(*(part.entries for part in parts))
     return Selection(frozenset(workers), frozenset(entries))
@@ -67,10 +68,24 @@ def entries_of(graph: Graph, selection: Selection) -> tuple[str, ...]:
     )
 
 
-def _one(analysis: Analysis, text: str, modified: frozenset[str], unread: Collection[str]) -> Selection:
+def revisions_in(expression: str) -> frozenset[str]:
+    """The revisions that an expression compares with."""
+    return frozenset(at for part in expression.split(",") if (at := _revision(part)))
+
+
+def _revision(part: str) -> str | None:
+    """The revision with which `part` compares; None where it does not."""
+    if part == MODIFIED:
+        return "HEAD"
+    return part.removeprefix(f"{MODIFIED}:") or None if part.startswith(f"{MODIFIED}:") else None
+
+
+def _part(
+    analysis: Analysis, text: str, modified: Mapping[str, frozenset[str]], unread: Collection[str]
+) -> Selection:
     graph = analysis.graph
-    if text == MODIFIED:
-        return Selection(modified)
+    if at := _revision(text):
+        return Selection(modified[at])
     kind, colon, rest = text.partition(":")
     if colon and kind == "cap":
         return _of_capability(graph, rest)

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.journal.audit import Audit
+    from llmdo.services.audit import AuditOutcome
+
+
+def rendered(
+    outcome: AuditOutcome, form: Literal["text", "json", "jsonl"], *, verified: bool
+) -> Iterable[str]:
+    """The lines of an audit in a format; as text its decisions, or whether its chain holds."""
+    if form == "jsonl":
+        return outcome.lines
+    if form == "json":
+        return [json.dumps(document(outcome.run, outcome.audit), indent=2)]
+    return verdict(outcome.audit) if verified else decisions(outcome.audit)
 
 
 def document(run: str, audit: Audit) -> dict[str, Any]:

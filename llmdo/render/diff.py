@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
     from llmdo.graph.settings import Acceptance
     from llmdo.reach import Hop
+    from llmdo.services.diff import DiffOutcome, Sides
 
     Quote = Callable[[str], str]
     """How a name that somebody else chose is set apart from our words."""
@@ -39,16 +39,10 @@ MAX_VALUE = 200  # characters of a text such as an input
 MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """What was compared, in words for the reader."""
-
-    before: str
-    after: str
-    has_baseline: bool = True
-    """Whether there was a lock before; without one everything is new."""
-    read_from: str | None = None
-    """The format of a foreign project."""
+def rendered(outcome: DiffOutcome, form: Literal["text", "json", "markdown"]) -> str:
+    """The difference in a format."""
+    write = {"text": text, "json": to_json, "markdown": markdown}[form]
+    return write(outcome.difference, outcome.sides)
 
 
 def text(difference: Difference, sides: Sides | None = None) -> str:

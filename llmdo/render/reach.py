@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.foreign import not_enforced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from llmdo.reach import Depth, Hop, Row
     from llmdo.reach.paths import CallPath
     from llmdo.reach.suggest import Suggestion
+    from llmdo.services.reach import WhyOutcome
 
 HEADINGS = ("capability", "decision", "assurance", "path")
 
@@ -161,6 +163,15 @@ def why(row: Row) -> str:
     lines = [f"{capability(row)}: {_WORDS[row.decision]}; assurance: {row.assurance}"]
     lines += [*_steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]
     return "\n".join(lines) + "\n"
+
+
+def reasons(outcome: WhyOutcome) -> str:
+    """How each of those that were asked about comes to something, and every path where those were asked for."""
+    blocks = [f"{not_enforced(outcome.read_from)}\n"] if outcome.read_from else []
+    for reason in outcome.reasons:
+        block = "\n".join(map(why, reason.rows))
+        blocks.append(f"{block}\n{all_paths(reason.paths)}" if reason.paths else block)
+    return "\n".join(blocks)
 
 
 def all_paths(paths: Sequence[CallPath]) -> str:

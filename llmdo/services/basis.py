@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base import digest
@@ -14,7 +13,7 @@ from llmdo.journal.binding import differences
 from llmdo.journal.commands import doubt
 from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
-from llmdo.services import locking
+from llmdo.services.soundness import resolved
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
+    from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
 
 Origin = Literal["workspace", "run"]
-Tell = Callable[[str], None]
-"""Takes a line for the person who waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +49,21 @@ def of_workspace(
     Raises:
         LlmdoError: Something differs that was not accepted; says what, all of it.
     """
-    found = differences(binding, graph)
+    changed = differences(binding, graph)
     names = set(accepted)
-    if unknown := sorted(names - found.keys()):
+    if unknown := sorted(names - changed.keys()):
         raise LlmdoError(
             f"`{unknown[0]}` is not among what changed since the run began",
-            hint=f"what did: {', '.join(found) or 'nothing'}",
+            hint=f"what did: {', '.join(changed) or 'nothing'}",
         )
-    if refused := {name: said for name, said in found.items() if name not in names}:
+    if refused := {name: drift for name, drift in changed.items() if name not in names}:
         flags = " ".join(f"--allow-drift {name}" for name in refused)
-        ways = ["go back to what it was", *(one.format(flags=flags, names=list(refused)) for one in others)]
+        ways = ["go back to what it was", *(way.format(flags=flags, names=list(refused)) for way in others)]
         raise LlmdoError(
             f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
             hint=", or ".join(ways),
         )
-    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(found.values()))
+    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(changed.values()))
 
 
 def to_go_on(
@@ -168,11 +166,6 @@ def _differing(binding: Binding, project: Project) -> str:
         return error.message
 
 
-def resolved(project: Project) -> Graph:
-    """The graph to run: the locked one where it is current, else the sources resolved anew."""
-    return project.graph if project.is_current else locking.derive(project)
-
-
 def require_no_drift(accepted: Collection[str]) -> None:
     """Nothing, where no difference of the workspace is accepted, with which a run with its own sources has no business.
 
@@ -186,14 +179,14 @@ def require_no_drift(accepted: Collection[str]) -> None:
         )
 
 
-def require_said(journal: Journal, again: Collection[str], given_up: Collection[str]) -> None:
+def require_word(journal: Journal, again: Collection[str], given_up: Collection[str]) -> None:
     """Nothing, where it is said of each tool that may or may not have taken effect what is to be done about it.
 
     Raises:
         LlmdoError: It is not, or of a call of which there is nothing to say.
     """
     open_calls = unfinished(journal)
-    said = {*again, *given_up}
+    decided = {*again, *given_up}
     if unknown := sorted({*given_up} - open_calls.keys()):
         raise LlmdoError(f"`{unknown[0]}` is no call that was started and did not finish")
     if unknown := sorted({*again} - open_calls.keys() - failed(journal).keys()):
@@ -203,7 +196,7 @@ def require_said(journal: Journal, again: Collection[str], given_up: Collection[
         )
     if both := sorted({*again} & {*given_up}):
         raise LlmdoError(f"`{both[0]}` cannot both run again and be given up")
-    if waiting := {path: tool for path, tool in open_calls.items() if path not in said}:
+    if waiting := {path: tool for path, tool in open_calls.items() if path not in decided}:
         calls = ", ".join(f"`{tool}` at {path}" for path, tool in waiting.items())
         path = next(iter(waiting))
         raise LlmdoError(

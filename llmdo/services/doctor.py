@@ -22,10 +22,13 @@ from llmdo.graph.inventory import reachable
 from llmdo.graph.models import KEYS, python_reference, recording_file
 from llmdo.journal import Runs
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
+from llmdo.services.root import root_folder
 from llmdo.toolsets.bubblewrap import isolate
 from llmdo.toolsets.programs import Programs
 from llmdo.version import __version__
-from llmdo.workspace import personal, project
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
+from llmdo.workspace.reading import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +71,7 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
     yield Item(section="llmdo", name="pydantic-ai", state=metadata.version("pydantic-ai-slim"))
     yield Item(section="llmdo", name="python", state=f"{platform.python_version()} on {platform.system()}")
     yield from (_extra(name, environ) for name in _MODULES)
-    read = project.read(root) if root else None
+    read = projects.read(root) if root else None
     yield _git(root or Path.cwd(), environ)
     yield _isolation(read, root or Path.cwd(), environ)
     yield from _person(environ)
@@ -76,6 +79,15 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
         yield from _workspace(root, read)
         yield from _models(root, read.graph, environ)
         yield from _servers(root, read.graph, environ)
+
+
+def examine_here(project: str | None) -> list[Item]:
+    """The same of the workspace that a command would be about, or of none outside of any."""
+    here = Path.cwd()
+    is_named = project is not None or os.environ.get("LLMDO_PROJECT")
+    if is_named or any((folder / MANIFEST).is_file() for folder in (here, *here.parents)):
+        return list(examine(root_folder(project), os.environ))
+    return list(examine(None, os.environ))
 
 
 def _extra(name: str, environ: Mapping[str, str]) -> Item:

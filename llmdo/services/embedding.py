@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import dataclasses
 import inspect
@@ -13,13 +12,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
 
-from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.source import Source
 from llmdo.base.values import fields, replace
-from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.graph import inventory
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Limits
@@ -29,28 +25,30 @@ from llmdo.runtime.approvals.approver import approves_all
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import locking
-from llmdo.services.basis import resolved
+from llmdo.services.entries import with_entry
+from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.reading import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from pydantic_ai.models import Model
+    from typing_extensions import Unpack
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
     from llmdo.graph.inventory import Offer
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime import Approver, RunOutcome, RunPolicy
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.workspace.personal import PersonalPolicy
-    from llmdo.workspace.project import Project
 
-    ModelSaid = str | Model | dict[str, str | Model] | None
+    ModelNamed = str | Model | dict[str, str | Model] | None
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,38 +56,66 @@ Kind = Literal["worker", "function", "tool"]
 Files = str | os.PathLike[str]
 
 
-class InvalidTeamError(LlmdoError, ValueError):
-    """What should be run has mistakes, each of them a finding of `check`; or the entry is not there."""
+class RunSettings(TypedDict, total=False):
+    """How an entry is run. Nothing of it lifts a block."""
 
-    def __init__(self, message: str, *, hint: str | None = None, findings: Sequence[Diagnostic] = ()) -> None:
-        super().__init__(message, hint=hint)
-        self.findings = tuple(findings)
+    locked: bool
+    """Whether a lock that is missing or stale refuses the run."""
+    approver: Approver | None
+    """Without one nobody is asked, and what needs approval is refused."""
+    policy: RunPolicy | None
+    paths: Mapping[str, str] | None
+    """They replace or add to those of the manifest."""
+    limits: Limits | None
+    """They may only lower what the files say, as `max_depth` may."""
+    max_depth: int | None
+    on_event: Sink
+    journal: bool
+    """Whether the run keeps one, as those from the command line do: to be resumed, replayed and audited."""
 
 
-def naming(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, whose error about an argument that it does not have names the nearest that it has."""
-    known = [name for name in inspect.signature(function).parameters if name != "self"]
+def naming(settings: type | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: an error about an argument that a function does not have names the nearest that it has.
 
-    def require_known(named: Iterable[str]) -> None:
-        if unknown := next((name for name in named if name not in known), None):
-            meant = did_you_mean(unknown, known) or f"it has {', '.join(f'`{name}`' for name in known)}"
-            raise TypeError(f"`{function.__name__}` has no argument `{unknown}`: {meant}")
+    `settings` is what the function takes as `**settings`; whoever inspects it sees them one by one.
+    """
 
-    if inspect.iscoroutinefunction(function):
+    def named(function: Callable[P, R]) -> Callable[P, R]:
+        signature = _spelled_out(function, settings)
+        known = [name for name in signature.parameters if name != "self"]
+
+        def require_known(given: Iterable[str]) -> None:
+            if unknown := next((name for name in given if name not in known), None):
+                meant = did_you_mean(unknown, known) or f"it has {', '.join(f'`{name}`' for name in known)}"
+                raise TypeError(f"`{function.__name__}` has no argument `{unknown}`: {meant}")
 
         @wraps(function)
-        async def start(*args: P.args, **named: P.kwargs) -> Any:
-            require_known(named)
-            return await function(*args, **named)
+        async def start(*args: P.args, **given: P.kwargs) -> object:
+            require_known(given)
+            return await cast("Callable[P, Awaitable[object]]", function)(*args, **given)
 
-        return cast("Callable[P, R]", start)
+        @wraps(function)
+        def call(*args: P.args, **given: P.kwargs) -> R:
+            require_known(given)
+            return function(*args, **given)
 
-    @wraps(function)
-    def call(*args: P.args, **named: P.kwargs) -> R:
-        require_known(named)
-        return function(*args, **named)
+        wrapper = cast("Callable[P, R]", start) if inspect.iscoroutinefunction(function) else call
+        wrapper.__dict__["__signature__"] = signature
+        return wrapper
 
-    return call
+    return named
+
+
+def _spelled_out(function: Callable[P, R], settings: type | None) -> inspect.Signature:
+    """The signature of a function with each of its `**settings` as a parameter."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    keys = settings.__annotations__.items() if settings else ()
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=annotation)
+        for name, annotation in keys
+    ]
+    return signature.replace(parameters=[*own, *more])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,45 +129,34 @@ class TeamEntry:
     prompts: Mapping[str, str] = field(repr=False)
     models: ModelChoice = field(default_factory=ModelChoice, repr=False)
 
-    @naming
+    @naming(RunSettings)
     async def run(
         self,
-        input: str | Mapping[str, Any] | None = None,  # noqa: A002
-        *,
-        locked: bool = False,
-        approver: Approver | None = None,
-        policy: RunPolicy | None = None,
-        paths: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
-        max_depth: int | None = None,
-        on_event: Sink = discard,
-        journal: bool = False,
+        input: str | Mapping[str, Json] | None = None,  # noqa: A002
+        **settings: Unpack[RunSettings],
     ) -> RunOutcome:
         """How a run of it ended; None is the input that the entry has itself.
-
-        Without an `approver` nobody is asked, and what needs approval is refused. `paths` replace or add to those of
-        the manifest; `limits` and `max_depth` may only lower what the files say. With `journal` the run keeps one, as
-        those from the command line do: to be resumed, replayed and audited. Nothing of it lifts a block.
 
         Raises:
             LlmdoError: The run cannot start; nothing was asked of a model.
         """
+        approver, limits = settings.get("approver"), settings.get("limits")
         person = policy_for(approver)
         options = RunOptions(
             run=new_run(),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
-            paths=paths or {},
+            paths=settings.get("paths") or {},
             models=self.models,
-            max_depth=max_depth,
-            policy=policy,
+            max_depth=settings.get("max_depth"),
+            policy=settings.get("policy"),
             approver=approver,
             mode="reject-all" if approver is None else mode_of(approver),
             tightening=person.rules,
-            on_event=on_event,
-            locked=locked,
+            on_event=settings.get("on_event", discard),
+            locked=settings.get("locked", False),
         )
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        with self._journal(options.run or "", keeps=journal) as recorder:
+        with self._journal(options.run or "", keeps=settings.get("journal", False)) as recorder:
             options = dataclasses.replace(options, recorder=recorder)
             return await run_entry(
                 graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
@@ -167,21 +182,14 @@ class BuiltEntry(NamedTuple):
     """Every tool that an entry in Python could come to call, its own and those of its workers."""
 
 
-@naming
+@naming(RunSettings)
 def run(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
-    input: str | Mapping[str, Any] | None = None,  # noqa: A002
+    input: str | Mapping[str, Json] | None = None,  # noqa: A002
     *,
-    model: ModelSaid = None,
-    locked: bool = False,
-    approver: Approver | None = None,
-    policy: RunPolicy | None = None,
-    paths: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    max_depth: int | None = None,
-    on_event: Sink = discard,
-    journal: bool = False,
+    model: ModelNamed = None,
+    **settings: Unpack[RunSettings],
 ) -> RunOutcome:
     """As `run_async`, for callers without an event loop.
 
@@ -189,70 +197,38 @@ def run(
         LlmdoError: As there; or it was called where an event loop runs.
     """
     require_no_loop("`await llmdo.run_async(...)`")
-    return asyncio.run(
-        run_async(
-            workspace,
-            entry,
-            input,
-            model=model,
-            locked=locked,
-            approver=approver,
-            policy=policy,
-            paths=paths,
-            limits=limits,
-            max_depth=max_depth,
-            on_event=on_event,
-            journal=journal,
-        )
-    )
+    return asyncio.run(run_async(workspace, entry, input, model=model, **settings))
 
 
-@naming
+@naming(RunSettings)
 async def run_async(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
-    input: str | Mapping[str, Any] | None = None,  # noqa: A002
+    input: str | Mapping[str, Json] | None = None,  # noqa: A002
     *,
-    model: ModelSaid = None,
-    locked: bool = False,
-    approver: Approver | None = None,
-    policy: RunPolicy | None = None,
-    paths: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    max_depth: int | None = None,
-    on_event: Sink = discard,
-    journal: bool = False,
+    model: ModelNamed = None,
+    **settings: Unpack[RunSettings],
 ) -> RunOutcome:
     """How a run of `entry` ended, which may be left out where there is only one, or a `main`.
 
     `workspace` is a folder in or below a workspace, or the files of a team alone. `model` is one for all workers that
-    name none, or one for each worker by its name: references as files have them, or models of pydantic-ai. With
-    `locked` a lock that is missing or stale refuses the run.
+    name none, or one for each worker by its name: references as files have them, or models of pydantic-ai.
 
     Raises:
         InvalidTeamError: `check` finds errors, or there is no such entry.
         LlmdoError: The run cannot start; nothing was asked of a model.
     """
-    started = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
-    return await started.run(
-        input,
-        locked=locked,
-        approver=approver,
-        policy=policy,
-        paths=paths,
-        limits=limits,
-        max_depth=max_depth,
-        on_event=on_event,
-        journal=journal,
-    )
+    locked = settings.get("locked", False)
+    opened = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
+    return await opened.run(input, **settings)
 
 
-@naming
+@naming()
 def open_entry(
     workspace: Files | Iterable[Files] = ".",
     entry: str | None = None,
     *,
-    model: ModelSaid = None,
+    model: ModelNamed = None,
     locked: bool = False,
 ) -> TeamEntry:
     """An entry of a workspace, checked and ready to be run as often as one likes.
@@ -273,7 +249,7 @@ def open_entry(
     return _entry_of(graph, root, project.prompts, name, choice_of(model))
 
 
-@naming
+@naming()
 async def build_entry(
     worker_files: Iterable[Files],
     python_files: Iterable[Files] = (),
@@ -315,50 +291,6 @@ def _build(files: Sequence[Files], model: str | Model | None, name: str) -> Buil
     return BuiltEntry(built, tuple(call.name for call in entry.calls), inventory.list_tools(graph, entry))
 
 
-def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
-    """`project`, which is sound and whose `manifest` says no more than its files, with the entry of that name.
-
-    Raises:
-        InvalidTeamError: There is no such entry, or more than one.
-    """
-    start = _start_of(project, name)
-    if start is None:
-        return project
-    calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
-    called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
-    text = f"{manifest.text}\n[entries.{json.dumps(name)}]\n{start}{called}"
-    return projects.read(root, Source(manifest.path, text))
-
-
-def _start_of(project: Project, name: str) -> str | None:
-    """What the manifest would say that the entry `name` starts; None where a worker says so itself.
-
-    Raises:
-        InvalidTeamError: Nothing has that name, or several things have.
-    """
-    graph = project.graph
-    found = [f'worker = "{name}"\n'] if name in graph.workers else []
-    for path, module in project.workspace.modules.items():
-        if path in project.workspace.toolset_modules:
-            tree = ast.parse(module.source.text)
-            if any(_is_function(node, name) for node in tree.body):
-                found.append(f'function = "{path}:{name}"\n')
-    tools = [toolset.name for toolset in graph.toolsets.values() if name in toolset.tools]
-    found += [f'tool = "{toolset}.{name}"\n' for toolset in tools]
-    if not found:
-        known = {*graph.workers, *(tool for one in graph.toolsets.values() for tool in one.tools)}
-        raise InvalidTeamError(f"there is no entry `{name}`", hint=did_you_mean(name, known))
-    if len(found) > 1:
-        told = " and ".join(one.strip().replace(" = ", " ").replace('"', "`") for one in found)
-        raise InvalidTeamError(f"the entry `{name}` could be {told}", hint="rename one of them")
-    return None if name in graph.entries else found[0]
-
-
-def _is_function(node: ast.stmt, name: str) -> bool:
-    """Whether a statement makes an entry's function of that name; what is decorated is a tool or something else."""
-    return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list
-
-
 def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:
     """The folder that holds all of some files, and their paths in it.
 
@@ -378,23 +310,6 @@ def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:
     if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
         raise InvalidTeamError(f"`{odd}` cannot be run by its path", hint="rename it")
     return root, paths
-
-
-def require_sound(project: Project, *, locked: bool = False) -> None:
-    """Nothing, where nothing hinders a run.
-
-    Raises:
-        InvalidTeamError: `check` finds errors that do.
-    """
-    found = [
-        one
-        for one in checks.check(project, locked=locked)
-        if one.severity == "error" and one.code not in ACCEPTABLE
-    ]
-    if found:
-        told = (f"{one.at.path}: {one.message} [{one.code}]" for one in found)
-        hint = found[0].hint if len(found) == 1 else None
-        raise InvalidTeamError("; ".join(told), hint=hint, findings=found)
 
 
 def _only(graph: Graph) -> str:
@@ -427,19 +342,19 @@ def _kind_of(entry: Entry) -> Kind:
     return "worker" if entry.worker else "tool" if entry.tool else "function"
 
 
-def choice_of(model: ModelSaid) -> ModelChoice:
+def choice_of(model: ModelNamed) -> ModelChoice:
     """What the caller says about models; one that is given as itself goes by a reference of its own."""
     given = model if isinstance(model, dict) else {}
     made: dict[str, Model] = {}
 
-    def reference(one: str | Model) -> str:
-        if isinstance(one, str):
-            return one
-        name = f"{one.model_id} (given)"
-        made[name] = one
+    def reference(named: str | Model) -> str:
+        if isinstance(named, str):
+            return named
+        name = f"{named.model_id} (given)"
+        made[name] = named
         return name
 
-    by_worker = {worker: reference(one) for worker, one in given.items()}
+    by_worker = {worker: reference(named) for worker, named in given.items()}
     default = None if model is None or isinstance(model, dict) else reference(model)
     return ModelChoice(
         by_worker=by_worker, default=default, environment=os.environ.get("LLMDO_MODEL") or None, made=made
@@ -468,10 +383,10 @@ def require_limits(limits: Limits) -> None:
     """
     if not isinstance(limits, Limits):
         raise TypeError("`limits` is a `llmdo.Limits`, such as `llmdo.Limits(requests=10)`")
-    for one in fields(Limits):
-        value = getattr(limits, one.name)
+    for limit in fields(Limits):
+        value = getattr(limits, limit.name)
         if value is not None and not 0 < value < math.inf:
-            raise LlmdoError(f"`limits` does not set `{one.name}` to a number above 0")
+            raise LlmdoError(f"`limits` does not set `{limit.name}` to a number above 0")
 
 
 def policy_for(approver: Approver | None) -> PersonalPolicy:
@@ -498,12 +413,8 @@ def _limited(graph: Graph, name: str, limits: Limits) -> Graph:
     require_limits(limits)
     entry = graph.entries[name]
     lower = {}
-    for one in fields(Limits):
-        both = [
-            value
-            for value in (getattr(entry.limits, one.name), getattr(limits, one.name))
-            if value is not None
-        ]
-        lower[one.name] = min(both, default=None)
+    for limit in fields(Limits):
+        both = (getattr(entry.limits, limit.name), getattr(limits, limit.name))
+        lower[limit.name] = min((value for value in both if value is not None), default=None)
     entry = replace(entry, limits=Limits(**lower))
     return replace(graph, entries={**graph.entries, name: entry})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import os
 import socket
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.runtime import Answer, RunOptions, new_run, run
+from llmdo.runtime import Answer, ModelChoice, RunOptions, new_run, run
 from llmdo.runtime.approvals.drawing import describe
+from llmdo.runtime.recording.keeping import keeping
 from llmdo.runtime.signatures import PlainInput, signatures_of
 from llmdo.runtime.telemetry.events import (
     ModelResponded,
@@ -21,9 +23,15 @@ from llmdo.runtime.telemetry.events import (
     WorkerFinished,
     WorkerStarted,
 )
+from llmdo.services.audit import auditing
+from llmdo.services.root import root_folder
+from llmdo.services.soundness import require_sound, resolved
 from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.processes import hide_from_children
 from llmdo.toolsets.python import Modules
 from llmdo.version import __version__
+from llmdo.workspace import project as projects
+from llmdo.workspace.reading import MANIFEST
 
 try:
     import mcp_types as wire
@@ -36,7 +44,7 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.signatures import Signature
     from llmdo.runtime.telemetry.events import Event
+    from llmdo.services.host import Host
 
     Watched = Callable[[str], AbstractContextManager["Recorder | None"]]
     """Given the id of a run: what keeps it while it lasts."""
@@ -226,11 +235,63 @@ class Elicitation:
             return Answer(allowed=False, by="reject-all", reason="the client cannot ask anybody")
         message = "\n".join(describe(question, COLUMNS, folded=False))
         async with self._asking:
-            said = await self._session.elicit_form(message, _YES)
-        allowed = said.action == "accept" and (said.content or {}).get("allow") is True
+            answer = await self._session.elicit_form(message, _YES)
+        allowed = answer.action == "accept" and (answer.content or {}).get("allow") is True
         return Answer(
             allowed=allowed, by="client", reason="" if allowed else "the person at the client said no"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeRequest:
+    """What is offered, and how its runs are."""
+
+    entries: tuple[str, ...] = ()
+    """None: all of them."""
+    project: str | None = None
+    model: str | None = None
+    """Of workers that name none."""
+    locked: bool = False
+    """Whether a lock that is there has to be current."""
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def service_for(request: ServeRequest, host: Host) -> Service:
+    """The entries that are asked for, ready to be offered.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: There is no such entry, or a model cannot be imported.
+    """
+    root = root_folder(request.project)
+    read = projects.read(root)
+    locked = request.locked and read.workspace.has_lock
+    require_sound(read, host.tell, locked=locked)
+    hide_from_children()
+    graph = resolved(read, host.tell)
+    environment = request.environ.get("LLMDO_MODEL") or None
+    options = RunOptions(
+        models=ModelChoice(default=request.model, environment=environment),
+        locked=locked,
+        mode="client",
+        tightening=host.approving(graph).tightening,
+    )
+
+    @contextmanager
+    def watched(run: str) -> Iterator[Recorder | None]:
+        keeps = (root / MANIFEST).is_file()
+        kept = keeping(root, run, request.environ) if keeps else nullcontext()
+        with kept as recorder, auditing(recorder, host.tell):
+            yield recorder
+
+    return Service(
+        graph=graph,
+        root=root,
+        prompts=read.prompts,
+        offers=offers_of(graph, root, request.entries),
+        options=options,
+        watched=watched,
+    )
 
 
 def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, OfferedEntry]:
@@ -243,18 +304,18 @@ def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer
     for name in chosen:
         if name not in graph.entries:
             raise LlmdoError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
-    found: dict[str, OfferedEntry] = {}
+    offers: dict[str, OfferedEntry] = {}
     with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
         for name in sorted(chosen):
             entry = graph.entries[name]
             worker = graph.workers.get(entry.worker.name) if entry.worker else None
-            found[name] = OfferedEntry(
+            offers[name] = OfferedEntry(
                 entry=entry,
                 signature=signatures_of(graph, [worker.name], modules)[worker.name] if worker else None,
                 description=(worker and worker.description)
                 or f"Runs the entry {name} of {graph.settings.name}.",
             )
-    return found
+    return offers
 
 
 async def serve_stdio(service: Service) -> None:

@@ -176,7 +176,7 @@ def test_what_a_bundle_brings_is_for_its_owner_alone_and_goes_with_the_run(
         "models.py",
         "tools.py",
     ]
-    assert llmdo("runs", "prune", "--keep", "0", "--waiting", cwd=clone).code == 0
+    assert llmdo("runs", "prune", run, cwd=clone).code == 0
     assert list(folder.parent.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from llmdo.cli.check import CheckRequest, parse, repository_folder
+from llmdo.cli.check import CheckOptions, parse, repository_folder
 from llmdo.render.formats import FOR_PEOPLE, Format
 
 from .conftest import Llmdo
@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("form", get_args(Format))
 def test_every_format_is_answered_without_the_command_line_library(form: Format) -> None:
-    assert parse(["--format", form, "--fix"]) == CheckRequest(format=form, fix=True)
+    assert parse(["--format", form, "--fix"]) == CheckOptions(format=form, fix=True)
 
 
 @pytest.mark.parametrize("form", MACHINE)

@@ -509,6 +509,14 @@ def test_state_modified_compares_with_a_revision(llmdo: Llmdo, deputy: Path) -> 
     worker.write_text(worker.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
     document = json.loads(llmdo("reach", "--select", "state:modified", "--format", "json").out)
     assert [entry["name"] for entry in document["entries"]] == ["triage"]
+    assert llmdo("lock").code == 0
+    git("commit", "-qam", "more")
+    for selector, entries in (("state:modified", []), ("state:modified:HEAD~1", ["triage"])):
+        document = json.loads(llmdo("reach", "--select", selector, "--format", "json").out)
+        assert [entry["name"] for entry in document["entries"]] == entries
+    unknown = llmdo("reach", "--select", "state:modified:nosuch")
+    assert (unknown.code, "nosuch" in unknown.err) == (2, True)
+    assert llmdo("reach", "--select", "state:modified:").code == 2
 
 
 def test_check_tells_only_of_what_is_selected(llmdo: Llmdo, deputy: Path) -> None:

@@ -96,13 +96,13 @@ def test_code_is_kept_once_for_all_runs_and_for_its_owner_alone(llmdo: Llmdo, no
 
 
 def test_code_is_removed_with_the_last_run_that_began_with_it(llmdo: Llmdo, noting: Path) -> None:
-    waiting(llmdo, noting)
+    first = waiting(llmdo, noting)
     old = kept(noting)
     move_on(noting)
     run = waiting(llmdo, noting)
-    assert llmdo("runs", "prune", "--keep", "1", "--waiting", "--dry-run", cwd=noting).code == 0
+    assert llmdo("runs", "prune", first, "--dry-run", cwd=noting).code == 0
     assert len(kept(noting)) == 6
-    assert llmdo("runs", "prune", "--keep", "1", "--waiting", cwd=noting).code == 0
+    assert llmdo("runs", "prune", first, cwd=noting).code == 0
     assert len(kept(noting)) == 4
     assert len(kept(noting).keys() & old.keys()) == 2
     done = llmdo("resume", run, "--sources", "run", cwd=noting)
@@ -112,10 +112,10 @@ def test_code_is_removed_with_the_last_run_that_began_with_it(llmdo: Llmdo, noti
 
 
 def test_nothing_is_removed_where_a_journal_cannot_be_read(llmdo: Llmdo, noting: Path) -> None:
-    waiting(llmdo, noting)
+    run = waiting(llmdo, noting)
     before = kept(noting)
     Runs(noting).path("another").write_bytes(b"no journal")
-    pruned = llmdo("runs", "prune", "--keep", "0", "--waiting", cwd=noting)
+    pruned = llmdo("runs", "prune", run, cwd=noting)
     assert "is all kept" in pruned.err
     assert kept(noting) == before
 

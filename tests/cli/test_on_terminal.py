@@ -121,15 +121,7 @@ def test_text_of_any_language_is_shown_as_it_is(text: str) -> None:
     assert unsteering(text.replace("\n", "\r\n")) == text
 
 
-PAINTERS = {
-    "cli/check.py",
-    "cli/console.py",
-    "cli/foreign.py",
-    "cli/lock.py",
-    "cli/app.py",
-    "cli/run.py",
-    "__main__.py",
-}
+PAINTERS = {"__main__.py", "cli/check.py", "cli/console.py", "cli/foreign.py"}
 """What prints findings, whose renderer spells out their text before it puts colours between, and the entry point."""
 
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import typer
+from typing import get_args
 
-from llmdo.cli.app import app
-from llmdo.cli.completion import COMMANDS
-
-
-def commands() -> dict[str, set[str]]:
-    """Every command with its long options, as the command line itself has them."""
-    found: dict[str, set[str]] = {}
-
-    def visit(command: object, path: tuple[str, ...]) -> None:
-        below = getattr(command, "commands", None)
-        for name, one in (below or {}).items():
-            visit(one, (*path, name))
-        if below is None:
-            options = {opt for one in command.params for opt in one.opts if opt.startswith("--")}
-            found[" ".join(path)] = options
-
-    visit(typer.main.get_command(app), ())
-    return found
+from llmdo.cli.tables import ARGUMENTS, COMMANDS
+from llmdo.cli.tabulate import TARGET, tables
+from llmdo.render.formats import Format
 
 
-def test_completion_knows_every_command_and_every_long_option() -> None:
-    assert {name: set(options) for name, options in COMMANDS.items()} == commands()
+def test_the_tables_of_completion_are_those_of_the_commands() -> None:
+    assert TARGET.read_text(encoding="utf-8") == tables(), "run `python -m llmdo.cli.tabulate`"
+
+
+def test_the_tables_hold_what_the_commands_take() -> None:
+    assert COMMANDS["check"]["--format"] == get_args(Format)
+    assert COMMANDS["run"]["--entry"] == ()
+    assert COMMANDS["add worker"]["--entry"] is None
+    assert COMMANDS["run"]["--verbose"] is None
+    assert ARGUMENTS["add rule"] == ((), ("allowed", "needs_approval", "blocked"))

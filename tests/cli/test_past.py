@@ -290,7 +290,8 @@ def test_a_list_is_the_same_with_and_without_the_command_line_library(
 def test_a_run_that_could_go_on_is_not_pruned_unless_that_is_said(llmdo: Llmdo, noting: Path) -> None:
     run = die(noting)
     assert llmdo("runs", "prune", "--keep", "0", cwd=noting).out == ""
-    assert llmdo("runs", "prune", "--keep", "0", "--waiting", cwd=noting).out == f"{run}\n"
+    assert llmdo("runs", "prune", run, cwd=noting).out == f"{run}\n"
+    assert llmdo("runs", "prune", run, cwd=noting).code == 2
 
 
 def test_a_journal_that_holds_no_run_is_pruned_and_is_not_the_last_run(llmdo: Llmdo, workspace: Path) -> None:

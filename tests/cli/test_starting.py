@@ -124,8 +124,8 @@ def test_an_empty_standard_input_is_no_input(folder: Path, monkeypatch: pytest.M
     done = llmdo(folder, "run", "first", "-")
     assert done.returncode == 2
     assert "error: standard input is empty" in done.stderr
-    from llmdo.cli import run
+    from llmdo.cli import app
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("from a pipe"))
     monkeypatch.chdir(folder)
-    assert run.run(run.RunRequest(words=("first", "-"))) == 0
+    assert app.run(["run", "first", "-"]) == 0

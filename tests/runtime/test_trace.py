@@ -110,7 +110,6 @@ def test_without_a_wish_nothing_watches() -> None:
     ("more", "message"),
     [
         ({"content": True}, "`--trace-content` needs `--trace-dir`"),
-        ({"binary": True, "folder": Path("x")}, "`--trace-binary` needs `--trace-content`"),
     ],
 )
 def test_a_choice_that_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> None:

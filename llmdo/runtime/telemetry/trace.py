@@ -65,8 +65,6 @@ def tracing(choice: TraceChoice, *, run: str, entry: str) -> Iterator[tuple[Abst
     Raises:
         LlmdoError: The choice makes no sense, the file cannot be written or a library is missing.
     """
-    if choice.binary and not choice.content:
-        raise LlmdoError("`--trace-binary` needs `--trace-content`")
     if choice.content and not (choice.folder or choice.endpoint):
         raise LlmdoError("`--trace-content` needs `--trace-dir`")
     provider = _provider(choice, run) if choice.folder or choice.endpoint else None

@@ -1,4 +1,4 @@
-"""`llmdo runs export` and `runs import`: a run with the sources that it needs, to another machine and in."""
+"""`runs export` and `runs import`: a run with the sources that it needs, to another machine and in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source
-from llmdo.cli.console import FINE, put, say
+from llmdo.base.values import dataclass
 from llmdo.journal import JournalError, Runs, bundle
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.sources import sources_in, sources_of, unpack
@@ -29,20 +29,76 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.redaction import Redaction
 
 
-def export(root: Path, said: str, target: Path, *, with_sources: bool) -> int:
-    """Writes one run to a file, with the sources that it needs to go on elsewhere."""
-    from llmdo.runtime.recording.encoding import Encoding
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportRequest:
+    """Which run is written to which file."""
+
+    root: Path
+    run: str
+    file: Path
+    """Where nothing may be."""
+    with_sources: bool = True
+    """Whether the code goes with it that it needs to go on elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRun:
+    """A run that was taken in, and what going on with it would mean here."""
+
+    run: str
+    notes: tuple[str, ...]
+
+
+def export(request: ExportRequest) -> int:
+    """Writes the run, and returns the number of its source files that went with it.
+
+    Raises:
+        LlmdoError: There is no such run, something is in the way, or its sources cannot go with it.
+    """
+    from llmdo.runtime.recording.encoding import Encoding  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    runs = Runs(root)
+    runs = Runs(request.root)
     redaction = Redaction.of(os.environ)
     encoding = Encoding(redaction)
-    with runs.read(runs.find(said)) as journal:
+    with runs.read(runs.find(request.run)) as journal:
         journal.know(redaction.known)
-        sources = _sources(root, journal, redaction) if with_sources else None
-        bundle.export(journal, target, sources, encoding.without_secrets)
-    say(f"wrote {target}" + (f" with {_number(sources)}" if sources and sources.texts else ""))
-    return FINE
+        sources = _sources(request.root, journal, redaction) if request.with_sources else None
+        bundle.export(journal, request.file, sources, encoding.without_secrets)
+    return len(sources.texts) if sources else 0
+
+
+def take_in(root: Path, file: Path) -> ImportedRun:
+    """Takes a run from a file among those of the workspace.
+
+    Raises:
+        LlmdoError: It is no exported run, or there is such a run already.
+    """
+    runs = Runs(root)
+    taken = bundle.take_in(runs, file)
+    if taken.binding is None:
+        note = "a secret was taken out of its input or of a prompt: it is replayed, and cannot go on"
+        return ImportedRun(run=taken.run, notes=(note,))
+    changed = differences(taken.binding, read(root).graph)
+    notes = [f"differs from the workspace: {difference}" for difference in changed.values()]
+    if changed and taken.sources is not None:
+        code = ""
+        if taken.sources.texts:
+            folder = runs.sources(taken.run)
+            unpack(taken.sources, folder)
+            code = f": {counted_sources(len(taken.sources.texts))} in {folder}"
+        notes.append(
+            f"`llmdo resume {taken.run} --sources run` goes on with what it brings, once you have read it{code}"
+        )
+    elif changed:
+        notes.append("it brings no sources: it goes on where they are what it began with")
+    warnings = (*_versions(taken.versions), *_missing(taken.sources))
+    return ImportedRun(run=taken.run, notes=(*notes, *(f"warning: {warning}" for warning in warnings)))
+
+
+def counted_sources(number: int) -> str:
+    """The number of source files, in words."""
+    return f"{number} source file{'s' if number != 1 else ''}"
 
 
 def _sources(root: Path, journal: Journal, redaction: Redaction) -> Sources | None:
@@ -57,48 +113,18 @@ def _sources(root: Path, journal: Journal, redaction: Redaction) -> Sources | No
     without = "`--no-sources` writes the run alone: it is replayed anywhere, and goes on where the sources are the same"
     try:
         binding = binding_of(journal)
-        found = sources_of(journal, binding)
-        if found is None:
-            found = sources_in(workspace.load(root).modules, binding)
+        sources = sources_of(journal, binding)
+        if sources is None:
+            sources = sources_in(workspace.load(root).modules, binding)
     except JournalError as error:
         hint = error.hint or "export it in a checkout of that revision"
         raise JournalError(error.message, hint=f"{hint}; {without}") from error
-    if leaking := [path for path, text in found.texts.items() if redaction.text(text) != text]:
+    if leaking := [path for path, text in sources.texts.items() if redaction.text(text) != text]:
         raise JournalError(
             f"what looks like a secret is in {', '.join(f'`{path}`' for path in leaking)}, which the run needs",
             hint=f"code gets a secret from the environment; {without}",
         )
-    return found
-
-
-def take_in(root: Path, source: Path) -> int:
-    """Takes a run from a file among those of the workspace, and says what going on with it would mean here."""
-    runs = Runs(root)
-    taken = bundle.take_in(runs, source)
-    put(taken.run)
-    if taken.binding is None:
-        say("a secret was taken out of its input or of a prompt: it is replayed, and cannot go on")
-        return FINE
-    changed = differences(taken.binding, read(root).graph)
-    for difference in changed.values():
-        say(f"differs from the workspace: {difference}")
-    if changed and taken.sources is not None:
-        code = ""
-        if taken.sources.texts:
-            unpack(taken.sources, runs.sources(taken.run))
-            code = f": {_number(taken.sources)} in {runs.sources(taken.run)}"
-        say(
-            f"`llmdo resume {taken.run} --sources run` goes on with what it brings, once you have read it{code}"
-        )
-    elif changed:
-        say("it brings no sources: it goes on where they are what it began with")
-    for line in (*_versions(taken.versions), *_missing(taken.sources)):
-        say(f"warning: {line}")
-    return FINE
-
-
-def _number(sources: Sources) -> str:
-    return f"{len(sources.texts)} source file{'s' if len(sources.texts) != 1 else ''}"
+    return sources
 
 
 def _versions(then: Mapping[str, str]) -> Iterator[str]:
@@ -124,9 +150,8 @@ def _missing(sources: Sources | None) -> Iterator[str]:
     """The packages that the sources import and that are not installed here; no version of them is recorded."""
     own = {path.removesuffix(".py").split("/")[0] for path in sources.texts} if sources else set()
     for path, text in sources.texts.items() if sources else ():
-        tops = {
-            one.partition(".")[0] for one in outline(Source(path, text)).imports if not one.startswith(".")
-        }
+        imports = outline(Source(path, text)).imports
+        tops = {module.partition(".")[0] for module in imports if not module.startswith(".")}
         for name in sorted(tops - own - {*sys.stdlib_module_names}):
             if not _is_installed(name):
                 yield f"`{path}` imports `{name}`, which is not installed here"

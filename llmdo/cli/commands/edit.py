@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from llmdo.cli.console import FINE, put, root_folder, say
+from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.cli.console import put, say
+from llmdo.services.root import root_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from llmdo.scaffold import WorkspaceEdit
 
-Project = Annotated[
-    Optional[str],  # noqa: UP045  # typer reads annotations at run time
-    typer.Option(
-        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
-    ),
-]
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Alias = Annotated[str, typer.Argument(metavar="ALIAS", help="What prompts say; a folder ends in /.")]
 Capability = Annotated[
     str, typer.Argument(metavar="CAPABILITY", help="Perhaps with a scope: fs.write:reports/**")
 ]
+
+
+PLACE = 20
 
 
 class Decision(StrEnum):
@@ -39,7 +36,8 @@ add = typer.Typer(help="Add something to llmdo.toml; comments and layout stay.")
 remove = typer.Typer(help="Remove something from llmdo.toml, unless a name would be left dangling.")
 
 
-def _report(change: WorkspaceEdit) -> None:
+def report(change: WorkspaceEdit) -> None:
+    """Prints what was written, removed and is to be said about it."""
     for path in change.written:
         put(path)
     for path in change.removed:
@@ -66,14 +64,14 @@ def add_worker(
         Optional[str],  # noqa: UP045
         typer.Option("--path", metavar="FILE", help="Its file, instead of workers/NAME.worker."),
     ] = None,
-    project: Project = None,
+    project: options.Project = None,
 ) -> None:
     """Write a worker file."""
     from llmdo import scaffold
 
     root = root_folder(project)
     toolsets = tuple(toolset or ())
-    _report(
+    report(
         scaffold.add_worker(root, name, toolsets=toolsets, description=description, entry=entry, path=path)
     )
 
@@ -82,12 +80,12 @@ def add_worker(
 def add_toolset(
     name: Name,
     python: Annotated[str, typer.Option("--python", metavar="FILE.py:ATTRIBUTE", help="Where it is.")],
-    project: Project = None,
+    project: options.Project = None,
 ) -> None:
     """Name a Python toolset."""
     from llmdo import scaffold
 
-    _report(scaffold.add_toolset(root_folder(project), name, python=python))
+    report(scaffold.add_toolset(root_folder(project), name, python=python))
 
 
 @add.command("mcp")
@@ -105,20 +103,12 @@ def add_mcp(
         Optional[list[str]],  # noqa: UP045
         typer.Option("--env", metavar="NAME", help="A variable that it is given; may be repeated."),
     ] = None,
-    project: Project = None,
+    project: options.Project = None,
 ) -> None:
     """Name an MCP server."""
     from llmdo import scaffold
 
-    _report(scaffold.add_server(root_folder(project), name, command=command or (), url=url, env=env or ()))
-
-
-def import_mcp(file: Path) -> int:
-    """Names the servers of a client's file in the workspace that is here, and returns the exit code."""
-    from llmdo import scaffold
-
-    _report(scaffold.import_servers(root_folder(None), file.absolute()))
-    return FINE
+    report(scaffold.add_server(root_folder(project), name, command=command or (), url=url, env=env or ()))
 
 
 @add.command("entry")
@@ -129,73 +119,79 @@ def add_entry(
         Optional[str],  # noqa: UP045
         typer.Option("--input", metavar="TEXT", help="The input where a run is given none."),
     ] = None,
-    project: Project = None,
+    project: options.Project = None,
 ) -> None:
     """Make something that `llmdo run` can start."""
     from llmdo import scaffold
 
-    _report(scaffold.add_entry(root_folder(project), name, worker=worker, input=input))
+    report(scaffold.add_entry(root_folder(project), name, worker=worker, input=input))
 
 
 @add.command("path")
 def add_path(
     alias: Alias,
     target: Annotated[str, typer.Argument(metavar="FILE|FOLDER/", help="Where it is in the workspace.")],
-    project: Project = None,
+    project: options.Project = None,
 ) -> None:
     """Map an alias to a file, or a folder to a folder."""
     from llmdo import scaffold
 
-    _report(scaffold.add_path(root_folder(project), alias, target))
+    report(scaffold.add_path(root_folder(project), alias, target))
 
 
 @add.command("rule")
 def add_rule(
     capability: Capability,
     decision: Annotated[Decision, typer.Argument(metavar="allowed|needs_approval|blocked")],
-    project: Project = None,
+    project: options.Project = None,
 ) -> None:
     """Decide about a capability."""
     from llmdo import scaffold
 
-    _report(scaffold.add_rule(root_folder(project), capability, decision.value))
+    report(scaffold.add_rule(root_folder(project), capability, decision.value))
 
 
 @remove.command("worker")
-def remove_worker(name: Name, project: Project = None) -> None:
+def remove_worker(name: Name, project: options.Project = None) -> None:
     """Delete a worker's file, and its path in llmdo.toml."""
     from llmdo import scaffold
 
-    _report(scaffold.remove_worker(root_folder(project), name))
+    report(scaffold.remove_worker(root_folder(project), name))
 
 
 @remove.command("toolset")
-def remove_toolset(name: Name, project: Project = None) -> None:
+def remove_toolset(name: Name, project: options.Project = None) -> None:
     """Remove a toolset's table; its Python file stays."""
     from llmdo import scaffold
 
-    _report(scaffold.remove_toolset(root_folder(project), name))
+    report(scaffold.remove_toolset(root_folder(project), name))
 
 
 @remove.command("entry")
-def remove_entry(name: Name, project: Project = None) -> None:
+def remove_entry(name: Name, project: options.Project = None) -> None:
     """Remove an entry."""
     from llmdo import scaffold
 
-    _report(scaffold.remove_entry(root_folder(project), name))
+    report(scaffold.remove_entry(root_folder(project), name))
 
 
 @remove.command("path")
-def remove_path(alias: Alias, project: Project = None) -> None:
+def remove_path(alias: Alias, project: options.Project = None) -> None:
     """Remove an alias."""
     from llmdo import scaffold
 
-    _report(scaffold.remove_path(root_folder(project), alias))
+    report(scaffold.remove_path(root_folder(project), alias))
 
 
 @remove.command("rule")
-def remove_rule(capability: Capability, project: Project = None) -> None:
+def remove_rule(capability: Capability, project: options.Project = None) -> None:
     """Remove a rule."""
     from llmdo import scaffold
 
-    _report(scaffold.remove_rule(root_folder(project), capability))
+    report(scaffold.remove_rule(root_folder(project), capability))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the commands known."""
+    app.add_typer(add, name="add")
+    app.add_typer(remove, name="remove")

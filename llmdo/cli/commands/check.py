@@ -1,0 +1,66 @@
+"""`llmdo check`, where its words need the command-line library."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+
+PLACE = 30
+
+
+class CheckFormat(StrEnum):
+    """How findings are printed."""
+
+    text = "text"
+    concise = "concise"
+    json = "json"
+    github = "github"
+    gitlab = "gitlab"
+    junit = "junit"
+    sarif = "sarif"
+
+
+def check(
+    project: options.Project = None,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="The lock has to be there and current. Default where CI is set.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail as well.")] = False,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix", help="Mend misspelt keys and names, and a stale lock, which imports toolset modules."
+        ),
+    ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither use nor keep what the last clean check saw.")
+    ] = False,
+    select: options.Select = None,
+    format: Annotated[CheckFormat, typer.Option(help="How findings are printed.")] = CheckFormat.text,  # noqa: A002
+    origin: options.Origin = None,
+) -> int:
+    """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
+    from llmdo.cli import check as checking
+    from llmdo.cli import foreign
+
+    if origin:
+        _require_none({"--project": project, "--locked": locked, "--fix": fix, "--select": select})
+        return foreign.check(foreign.ForeignOptions(origin=origin, format=format.value, strict=strict))
+    chosen = checking.CheckOptions(project, locked, format.value, strict, fix, no_cache, tuple(select or ()))
+    return checking.run(chosen)
+
+
+def _require_none(given: dict[str, object]) -> None:
+    for name, value in given.items():
+        if value:
+            raise LlmdoError(f"`{name}` is about workspaces of llmdo, so it does not go with `--from`")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command()(check)

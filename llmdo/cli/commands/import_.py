@@ -1,0 +1,55 @@
+"""`llmdo import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from llmdo.cli.console import FINDINGS, FINE, put, say
+
+PLACE = 180
+
+
+def import_project(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="claude, docker-agent, gh-aw, ... or auto.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR|FILE", help="The project, which is only read; or a file of mcpServers, for mcp."
+        ),
+    ],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="A new or empty folder.")] = Path(
+        "llmdo-import"
+    ),
+) -> int:
+    """Write a project of another tool as a workspace, and say what it could not carry over.
+
+    A single file with mcpServers becomes toolsets of the workspace that is here: llmdo import mcp FILE.
+    """
+    from llmdo.render.foreign import report
+    from llmdo.services import foreign
+
+    if form == "mcp" and directory.is_file():
+        return _import_servers(directory)
+    imported = foreign.import_project((form, str(directory)), to, say)
+    put(report(imported, to.as_posix()), end="")
+    stubs = f", write what {foreign.STUBS} stands for" if foreign.STUBS in imported.paths else ""
+    say(f"next: read {to.as_posix()}/llmdo.toml{stubs}, then `llmdo lock`")
+    return FINDINGS if any(finding.severity == "error" for finding in imported.findings) else FINE
+
+
+def _import_servers(file: Path) -> int:
+    """Names the servers of a client's file in the workspace that is here, and returns the exit code."""
+    from llmdo import scaffold
+    from llmdo.cli.commands.edit import report
+    from llmdo.services.root import root_folder
+
+    report(scaffold.import_servers(root_folder(None), file.absolute()))
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command("import")(import_project)

@@ -1,0 +1,82 @@
+"""`llmdo replay`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from llmdo.cli import options  # typer reads the annotations
+from llmdo.cli.console import FINDINGS, FINE, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.cli.watch import WatchOptions
+    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.services.replay import ReplayOutcome, Watching
+
+PLACE = 130
+
+
+def replay(
+    run: Annotated[str, typer.Argument(metavar="RUN|FILE", help="A run's id, or an exported run.")],
+    project: options.Project = None,
+    until: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--until", metavar="STEP", help="Stop before a tool's PATH, or before PATH@N, a request."
+        ),
+    ] = None,
+    rerun_tools: Annotated[
+        bool, typer.Option("--rerun-tools", help="Run the tools that only read, and compare.")
+    ] = False,
+    sources: options.Sources = options.SourceOrigin.workspace,
+    verbose: options.Verbose = 0,
+    log_events: options.LogEvents = None,
+    format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
+) -> int:
+    """Repeat a run from its journal alone: no key, no network, no effects."""
+    from llmdo.services import replay as service
+    from llmdo.services.root import root_folder
+
+    root = Path.cwd() if service.is_exported(run) else root_folder(project)
+    request = service.ReplayRequest(
+        run=run, root=root, until=until, rerun_tools=rerun_tools, sources=sources.value
+    )
+    replayed = service.replay(request, _watching(options.watched(verbose, log_events)), say)
+    if replayed.is_there:
+        say(f"stopped before {until}, as asked")
+        return FINE
+    return _report(replayed, as_json=format == "json")
+
+
+def _watching(watch: WatchOptions) -> Watching:
+    from llmdo.cli.watch import watching
+
+    @contextmanager
+    def watched(run: str, entry: str) -> Iterator[Sink]:
+        with watching(watch, run=run, entry=entry, approvals="recorded", environ=os.environ) as watching_it:
+            yield watching_it.sink
+
+    return watched
+
+
+def _report(replayed: ReplayOutcome, *, as_json: bool) -> int:
+    """Prints how the run ended, and where it did not as it had; returns the exit code."""
+    from llmdo.cli import outcome
+    from llmdo.services.host import EndedRun
+
+    for difference in replayed.differences:
+        say(f"error: {difference}")
+    ended = EndedRun(outcome=replayed.outcome, questions=replayed.questions)
+    code = outcome.report(ended, as_json=as_json)
+    return FINDINGS if replayed.differences else code
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command()(replay)

@@ -1,0 +1,114 @@
+"""`llmdo run`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from llmdo.cli import options  # typer reads the annotations
+from llmdo.cli.console import FINE, put, say
+
+if TYPE_CHECKING:
+    from llmdo.services.run import EntryRequest
+
+PLACE = 110
+
+Words = Annotated[
+    options.Texts,
+    typer.Argument(metavar="[NAME | FILE... [INPUT]]", help="An entry; or worker and Python files."),
+]
+Entry = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--entry", metavar="NAME", help="What to start, also of files alone: then any worker."),
+]
+Input = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--input", metavar="TEXT", help="The input, or - for standard input."),
+]
+Paths = Annotated[
+    options.Texts,
+    typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; may be repeated."),
+]
+Models = Annotated[
+    options.Texts,
+    typer.Option("--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."),
+]
+MaxDepth = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
+]
+Locked = Annotated[
+    bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
+]
+NoJournal = Annotated[
+    bool,
+    typer.Option("--no-journal", help="Keep no journal: the run cannot be resumed, replayed or audited."),
+]
+AllTools = Annotated[
+    bool, typer.Option("--all-tools", help="List every tool that the run could call, and run nothing.")
+]
+TraceContent = Annotated[
+    bool, typer.Option("--trace-content", help="Put prompts, answers and results into the trace.")
+]
+TraceBinary = Annotated[
+    bool, typer.Option("--trace-binary", help="The same, and put attachments into the trace as well.")
+]
+
+
+def run(
+    words: Words = None,
+    entry: Entry = None,
+    project: options.Project = None,
+    input: Input = None,  # noqa: A002
+    path: Paths = None,
+    model: Models = None,
+    max_depth: MaxDepth = None,
+    locked: Locked = False,
+    approvals: options.When = options.Approvals.prompt,
+    approve: options.Approve = None,
+    approve_all: options.ApproveAll = False,
+    reject_all: options.RejectAll = False,
+    no_journal: NoJournal = False,
+    all_tools: AllTools = False,
+    verbose: options.Verbose = 0,
+    log_events: options.LogEvents = None,
+    trace_dir: options.TraceDir = None,
+    trace_content: TraceContent = False,
+    trace_binary: TraceBinary = False,
+    debug: options.Debug = False,
+    format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
+) -> int:
+    """Run an entry: exactly what was checked."""
+    from llmdo.cli import outcome, quick
+    from llmdo.services import run as service
+
+    is_locked = quick.is_locked(flag=locked, environ=os.environ)
+    start = service.EntryRequest(tuple(words or ()), entry, project, input, not locked, is_locked)
+    if all_tools:
+        return _list_tools(start)
+    limits = service.RunRequest(
+        start=start, paths=tuple(path or ()), models=tuple(model or ()), max_depth=max_depth
+    )
+    request = replace(limits, later=approvals == "later", journal=not no_journal, debug=debug)
+    answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
+    watch = options.watched(verbose, log_events, trace_dir, content=trace_content, binary=trace_binary)
+    ended = service.run(request, options.terminal(answers, watch))
+    return outcome.report(ended, as_json=format == "json")
+
+
+def _list_tools(start: EntryRequest) -> int:
+    """Prints every tool that a run could call."""
+    from llmdo.services import run as service
+
+    for offer in service.list_tools(start, say):
+        capabilities = ", ".join(map(str, offer.capabilities)) or "nothing"
+        put(f"{offer.worker} > {offer.toolset} > {offer.tool}: {capabilities}")
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command()(run)

@@ -1,0 +1,154 @@
+"""`llmdo runs` and what is below it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003  # typer reads the annotations
+from typing import Annotated, Optional
+
+import typer
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.cli import options  # typer reads the annotations
+from llmdo.cli.console import FINE, put, say
+from llmdo.services.root import root_folder
+
+PLACE = 150
+
+
+class ShowFormat(StrEnum):
+    """How one run is shown."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
+RunsOf = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--entry", metavar="NAME", help="Runs of this entry."),
+]
+Status = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--status", help="completed, failed, interrupted, waiting, running or stopped."),
+]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="How many, the last ones; 0 is all.")]
+ListFormat = Annotated[options.PlainFormat, typer.Option("--format", help="How they are printed.")]
+
+runs = typer.Typer(invoke_without_command=True)
+
+
+@runs.callback()
+def default(
+    ctx: typer.Context,
+    project: options.Project = None,
+    entry: RunsOf = None,
+    status: Status = None,
+    limit: Limit = 20,
+    form: ListFormat = options.PlainFormat.text,
+) -> int:
+    """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
+    if not ctx.invoked_subcommand:
+        return list_runs(project, entry, status, limit, form)
+    if project or entry or status or limit != 20 or form != "text":
+        name = ctx.invoked_subcommand
+        raise LlmdoError(
+            "options stand behind the command", hint=f"llmdo runs {name} --help says what it takes"
+        )
+    return FINE
+
+
+@runs.command("list")
+def list_runs(
+    project: options.Project = None,
+    entry: RunsOf = None,
+    status: Status = None,
+    limit: Limit = 20,
+    form: ListFormat = options.PlainFormat.text,
+) -> int:
+    """List the runs that have a journal, the last one first."""
+    from llmdo.cli import history
+    from llmdo.services.runs import RunsRequest
+
+    request = RunsRequest(root=root_folder(project), entry=entry, status=status, limit=limit)
+    return history.list_runs(request, as_json=form == "json")
+
+
+@runs.command("show")
+def show(
+    run: options.RunName,
+    project: options.Project = None,
+    format: Annotated[ShowFormat, typer.Option(help="How it is printed.")] = ShowFormat.text,  # noqa: A002
+) -> int:
+    """Show a run as a tree: times, tokens, cost, and who decided what."""
+    from llmdo.render import runs as render
+    from llmdo.services import runs as service
+
+    shown = service.show(root_folder(project), run)
+    write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format.value]
+    put(write(shown.summary, shown.tree), end="", as_json=format == "json")
+    return FINE
+
+
+@runs.command("prune")
+def prune(
+    run: Annotated[
+        options.Texts, typer.Argument(metavar="[RUN]...", help="These alone, also where they could go on.")
+    ] = None,
+    project: options.Project = None,
+    keep: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the last ones stay.")] = 20,
+    older_than: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--older-than", min=0, metavar="DAYS", help="Only those that began before that."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+) -> int:
+    """Remove the journals of old runs that are over, or of those that are named."""
+    from llmdo.services import runs as service
+
+    root, named = root_folder(project), tuple(run or ())
+    request = service.PruneRequest(root=root, runs=named, keep=keep, older_than=older_than, dry_run=dry_run)
+    for name in service.prune(request, say):
+        put(name)
+    if dry_run:
+        say("nothing was removed")
+    return FINE
+
+
+@runs.command("export")
+def export(
+    run: options.RunName,
+    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="Where; nothing may be there.")],
+    project: options.Project = None,
+    no_sources: Annotated[
+        bool, typer.Option("--no-sources", help="The run alone, which goes on only where the sources are.")
+    ] = False,
+) -> int:
+    """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
+    from llmdo.services import carrying
+
+    root = root_folder(project)
+    request = carrying.ExportRequest(root=root, run=run, file=file, with_sources=not no_sources)
+    number = carrying.export(request)
+    say(f"wrote {file}" + (f" with {carrying.counted_sources(number)}" if number else ""))
+    return FINE
+
+
+@runs.command("import")
+def import_run(
+    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="An exported run.")],
+    project: options.Project = None,
+) -> int:
+    """Take an exported run among those of this workspace. It brings its answers: trust it as you trust code."""
+    from llmdo.services import carrying
+
+    imported = carrying.take_in(root_folder(project), file)
+    put(imported.run)
+    for note in imported.notes:
+        say(note)
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the commands known."""
+    app.add_typer(runs, name="runs")

@@ -1,0 +1,45 @@
+"""`llmdo why`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.cli.console import FINDINGS, FINE, put, say
+
+PLACE = 100
+
+
+def why(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A worker, an entry or a toolset.")],
+    target: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPABILITY|TOOLSET",
+            help="Such as proc.exec, fs.write:reports/** or shell; as reach prints it, `elsewhere` included.",
+        ),
+    ],
+    all_paths: Annotated[bool, typer.Option("--all", help="Every path, not only a shortest one.")] = False,
+    project: options.Project = None,
+    origin: options.Origin = None,
+) -> int:
+    """Show how a worker or an entry comes to a capability or a toolset: paths with file and line of each edge."""
+    from llmdo.render import reach as render
+    from llmdo.services import reach as service
+
+    request = service.WhyRequest(
+        name=name, target=" ".join(target), all_paths=all_paths, project=project, origin=origin
+    )
+    outcome = service.why(request, say)
+    if not outcome.reasons:
+        say(f"`{name}` cannot reach `{outcome.target}`")
+        return FINDINGS
+    put(render.reasons(outcome), end="")
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command()(why)

@@ -1,0 +1,157 @@
+"""The options that several commands have, as the command-line library reads them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmdo.cli.approving import ApprovalOptions
+    from llmdo.cli.terminal import Terminal
+    from llmdo.cli.watch import WatchOptions
+
+Texts = Optional[list[str]]  # noqa: UP045  # typer reads annotations at run time
+Project = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
+    ),
+]
+EntryName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Argument(metavar="[ENTRY]", help="One entry; all where left out."),
+]
+Select = Annotated[
+    Texts,
+    typer.Option(
+        "--select",
+        metavar="SELECTOR",
+        help="NAME, +NAME, NAME+, 2+NAME, toolset:NAME, cap:CAPABILITY, path:GLOB, state:modified[:REV]; a comma "
+        "intersects.",
+    ),
+]
+Origin = Annotated[
+    Optional[tuple[str, str]],  # noqa: UP045
+    typer.Option(
+        "--from",
+        metavar="FORMAT DIR",
+        help="A project of another tool, read as it is: claude, docker-agent, gh-aw, llm-do, mcp, opencode or auto.",
+    ),
+]
+
+
+class PlainFormat(StrEnum):
+    """How most results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+class SourceOrigin(StrEnum):
+    """Where what runs is taken from."""
+
+    workspace = "workspace"
+    run = "run"
+
+
+class Approvals(StrEnum):
+    """When questions are answered."""
+
+    prompt = "prompt"
+    later = "later"
+
+
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's id, or what only its id begins or ends with; last.")
+]
+Sources = Annotated[
+    SourceOrigin,
+    typer.Option("--sources", help="Run the workspace, or the code that an imported run brought."),
+]
+Approve = Annotated[
+    Texts,
+    typer.Option(
+        "--approve",
+        metavar="CAP[:SCOPE]",
+        help="Answer questions about this capability with yes; may be repeated. Lifts no block.",
+    ),
+]
+ApproveAll = Annotated[
+    bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
+]
+RejectAll = Annotated[
+    bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
+]
+When = Annotated[
+    Approvals,
+    typer.Option(
+        "--approvals", help="Ask as the run goes on, or stop and have `llmdo approve` answer later."
+    ),
+]
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        show_default=False,
+        help="Tell of workers; twice, of every call and request.",
+    ),
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Of a failure in code, show all frames, not only the workspace's own.")
+]
+LogEvents = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--log-events", metavar="FILE", help="Append every event to a file, as JSON lines."),
+]
+TraceDir = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--trace-dir", metavar="DIR", help="Write OpenTelemetry spans there, as JSON lines."),
+]
+OutcomeFormat = Annotated[PlainFormat, typer.Option("--format", help="How the outcome is printed.")]
+
+
+def answered(
+    when: Approvals, approve: Sequence[str] | None, *, approve_all: bool, reject_all: bool
+) -> ApprovalOptions:
+    """What the options say about who answers."""
+    from llmdo.cli.approving import ApprovalOptions
+
+    return ApprovalOptions(
+        approve=tuple(approve or ()),
+        approve_all=approve_all,
+        reject_all=reject_all,
+        later=when is Approvals.later,
+    )
+
+
+def watched(
+    verbose: int,
+    log_events: str | None,
+    trace_dir: str | None = None,
+    *,
+    content: bool = False,
+    binary: bool = False,
+) -> WatchOptions:
+    """What the options say about who watches."""
+    from llmdo.cli.watch import WatchOptions
+
+    return WatchOptions(
+        verbose=verbose,
+        log_events=log_events,
+        trace_dir=trace_dir,
+        trace_content=content or binary,
+        trace_binary=binary,
+    )
+
+
+def terminal(approvals: ApprovalOptions, watch: WatchOptions) -> Terminal:
+    """The host of a run with these options."""
+    from llmdo.cli.terminal import Terminal
+
+    return Terminal(approvals=approvals, watch=watch)

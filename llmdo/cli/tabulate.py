@@ -1,0 +1,85 @@
+"""Writes `tables.py` from the commands: `python -m llmdo.cli.tabulate`. A test finds a stale one.
+
+Completion reads tables instead of the commands, because these need the command-line library, which takes longer than a
+person waits for a key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from llmdo.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typer._click import Command
+
+TARGET = Path(__file__).with_name("tables.py")
+
+_HEAD = '''"""What completion knows of the commands.
+
+Made by `python -m llmdo.cli.tabulate`: change the commands.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+'''
+
+
+def tables() -> str:
+    """The text of the module."""
+    options: dict[str, dict[str, tuple[str, ...] | None]] = {}
+    arguments: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for name, command in _commands(typer.main.get_command(app), ()):
+        options[name] = {}
+        positions = []
+        for parameter in command.params:
+            choices = tuple(getattr(parameter.type, "choices", ()))
+            if parameter.param_type_name == "argument":
+                positions.append(choices)
+                continue
+            takes_value = not (getattr(parameter, "is_flag", False) or getattr(parameter, "count", False))
+            for spelling in parameter.opts:
+                if spelling.startswith("--"):
+                    options[name][spelling] = choices if takes_value else None
+        if any(positions):
+            arguments[name] = tuple(positions)
+    return (
+        f"{_HEAD}COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {_written(options)}\n"
+        '"""Every command with its long options but `--help`, and what each may be; None where it takes no value."""'
+        f"\n\nARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {_written(arguments)}\n"
+        '"""What the arguments of a command may be, by their positions, where it is one of a few words."""\n'
+    )
+
+
+def _commands(command: Command, path: tuple[str, ...]) -> Iterator[tuple[str, Command]]:
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield " ".join(path), command
+        return
+    for name, inner in below.items():
+        yield from _commands(inner, (*path, name))
+
+
+def _written(value: object, indent: str = "") -> str:
+    """A value as Python, a line for each key."""
+    if isinstance(value, dict):
+        inner = indent + "    "
+        lines = (f"{inner}{_written(key)}: {_written(each, inner)},\n" for key, each in value.items())
+        return f"{{\n{''.join(lines)}{indent}}}" if value else "{}"
+    if isinstance(value, tuple):
+        words = ", ".join(map(_written, value))
+        return f"({words},)" if len(value) == 1 else f"({words})"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(tables(), encoding="utf-8", newline="\n")

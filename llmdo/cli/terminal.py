@@ -1,0 +1,47 @@
+"""The terminal that a run was started from, as what the run needs of its host."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from llmdo.cli.approving import ApprovalOptions, approving
+from llmdo.cli.console import say
+from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.watch import WatchOptions, watching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from contextlib import AbstractContextManager
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.runtime import RunOutcome, Stop
+    from llmdo.services.host import Approving, Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """A `Host` of runs: it asks, shows and is interrupted."""
+
+    approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
+    watch: WatchOptions = field(default_factory=WatchOptions)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def tell(self, line: str) -> None:
+        """Tells the person."""
+        say(line)
+
+    def approving(self, graph: Graph) -> Approving:
+        """Who answers, as the options say."""
+        return approving(self.approvals, graph, self.environ)
+
+    def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
+        """The display, the log and the trace."""
+        return watching(self.watch, run=run, entry=entry, approvals=approvals, environ=self.environ)
+
+    def wait_for(
+        self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
+    ) -> RunOutcome:
+        """What `work` returns; the first Ctrl-C stops it, the second ends the program."""
+        return run_interruptibly(work, abandon, stop)

@@ -1,0 +1,33 @@
+"""What entries reach, of a workspace or of a foreign project, in each format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.colour import PAPER
+from llmdo.render import reach as render
+
+if TYPE_CHECKING:
+    from llmdo.base.colour import Screen
+    from llmdo.services.reach import ReachOutcome
+
+
+def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], screen: Screen = PAPER) -> str:
+    """The reach in a format; as text it is drawn for the screen."""
+    foreign = outcome.foreign
+    if form == "json":
+        entries = ((entry.name, entry.depth, entry.rows) for entry in outcome.entries)
+        return render.to_json(entries, foreign.team.format if foreign else None)
+    if foreign is None:
+        if form == "text":
+            return "\n".join(
+                render.text(entry.name, entry.depth, entry.rows, screen) for entry in outcome.entries
+            )
+        return "\n".join(render.markdown(entry.name, entry.depth, entry.rows) for entry in outcome.entries)
+    from llmdo.foreign import findings
+    from llmdo.render import foreign as pages
+
+    groups = pages.alike((entry.name, entry.rows) for entry in outcome.entries)
+    if form == "text":
+        return pages.text(foreign.team.format, groups)
+    return pages.page(foreign, groups, findings.check(foreign))

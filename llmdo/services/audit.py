@@ -1,0 +1,94 @@
+"""`audit`: the decisions of a run as its audit has them, and how the audit of a run ends."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass, replace
+from llmdo.journal import Runs
+from llmdo.journal import audit as audits
+from llmdo.journal.agreement import disagreements
+from llmdo.journal.store import SUFFIX, read_journal
+from llmdo.services.root import root_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.services.root import Tell
+
+LINES = ".jsonl"
+"""Of a file with the lines of an audit, as `--format jsonl` prints them."""
+
+
+@contextmanager
+def auditing(recorder: Recorder | None, tell: Tell) -> Iterator[None]:
+    """Around the work of a run that keeps a journal, if it does: tells how its audit ends then."""
+    try:
+        yield
+    finally:
+        if recorder and (last := recorder.journal.head):
+            tell(f"audit: {last.number} records, head {last.head}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """Which audit is read, and what it is held against."""
+
+    run: str
+    """An id, an exported run, or the lines of an audit in a file."""
+    project: str | None = None
+    verify: bool = False
+    head: str | None = None
+    """What the chain has to end with; that it does is verified as well."""
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the chain and its journal are compared."""
+        return self.verify or self.head is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOutcome:
+    """An audit that was read."""
+
+    run: str
+    lines: tuple[str, ...]
+    """Without their ends."""
+    audit: audits.Audit
+
+
+def audit(request: AuditRequest) -> AuditOutcome:
+    """The decisions of a run, held against its journal where that was asked for.
+
+    Raises:
+        LlmdoError: There is no such run, or it cannot be read.
+    """
+    path = Path(request.run)
+    if path.suffix == LINES:
+        try:
+            lines = path.read_text("ascii", "replace").splitlines()
+        except OSError as error:
+            raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
+        name = path.name.removesuffix(LINES)
+        return AuditOutcome(run=name, lines=tuple(lines), audit=audits.read(lines, request.head))
+    run = path.name.removesuffix(SUFFIX)
+    if path.suffix != SUFFIX:
+        runs = Runs(root_folder(request.project))
+        run = runs.find(request.run)
+        path = runs.path(run)
+    with read_journal(path) as journal:
+        lines = list(journal.lines())
+        read = audits.read(lines, request.head)
+        if request.verifies:
+            odd = list(journal.faults()) or list(disagreements(journal, read.records))
+            read = replace(
+                read,
+                faults=(*read.faults, *(audits.Fault(0, message) for message in odd)),
+                entries=journal.entry_link,
+                redacted=journal.redacted(),
+            )
+    return AuditOutcome(run=run, lines=tuple(lines), audit=read)

@@ -1,0 +1,106 @@
+"""`check`: what is wrong with a workspace, found from its files alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.cache import Fingerprint
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.services.root import root_folder
+from llmdo.workspace import project as projects
+from llmdo.workspace.reading import LOCK, MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.project import Project
+
+_NOT_KEPT = frozenset({"LDO105", "LDO107", "LDO537"})
+"""Findings about what was not looked at as a whole: too many files, links, files that nobody may read; and about a
+secret, of which no copy is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """What is checked."""
+
+    project: str | None = None
+    locked: bool = False
+    """Whether the lock has to be there and current."""
+    select: tuple[str, ...] = ()
+    """Selectors: only findings about these workers, and about the entries that reach them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """What a check found."""
+
+    root: Path
+    findings: tuple[Diagnostic, ...]
+    files: tuple[str, ...]
+    """The files that were looked at."""
+    fingerprint: Fingerprint
+    problem: LlmdoError | None = None
+    """Why nothing could be selected; the only findings are then about files that could not be read."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether all that the findings are about was looked at, so that a change of it is noticed."""
+        places = (
+            place
+            for finding in self.findings
+            for place in (finding.at, *(other.at for other in finding.related))
+        )
+        return all(at.path in self.fingerprint.seen for at in places if at.span) and _NOT_KEPT.isdisjoint(
+            finding.code for finding in self.findings
+        )
+
+
+def check(request: CheckRequest) -> CheckOutcome:
+    """What is wrong with the workspace.
+
+    Raises:
+        LlmdoError: There is none, or it cannot be read.
+    """
+    root = root_folder(request.project)
+    fingerprint = Fingerprint()
+    read = projects.read(root, seen=fingerprint.seen)
+    findings = checks.reported(read, checks.check(read, locked=request.locked))
+    problem = None
+    if request.select:
+        findings, problem = _selected(read, findings, request.select)
+    return CheckOutcome(
+        root=root,
+        findings=findings,
+        files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
+        fingerprint=fingerprint,
+        problem=problem,
+    )
+
+
+def _selected(
+    read: Project, findings: Sequence[Diagnostic], select: Sequence[str]
+) -> tuple[tuple[Diagnostic, ...], LlmdoError | None]:
+    """The findings about what was selected, and those about files that cannot be read.
+
+    The latter are there as well where a selector means nothing: it may name what is in such a file.
+    """
+    from llmdo.reach import selectors
+    from llmdo.services.reach import selected
+
+    unread = tuple(finding for finding in findings if checks.is_about_unread(read, finding))
+    try:
+        selection = selected(read, select, read.gaps.files)
+    except LlmdoError as error:
+        return unread, error
+    paths = {read.graph.workers[name].path for name in selection.workers}
+    entries = selectors.entries_of(read.graph, selection)
+    return tuple(
+        finding
+        for finding in findings
+        if finding in unread or finding.at.path in paths or finding.subject in entries
+    ), None

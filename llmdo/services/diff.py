@@ -1,0 +1,141 @@
+"""`diff`: two locks, or a foreign project at two revisions, read and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.diff import diff as difference_of
+from llmdo.diff import revision
+from llmdo.graph.resolved import Graph
+from llmdo.services.root import root_folder
+from llmdo.workspace import project
+from llmdo.workspace.reading import LOCK, MAX_LOCK
+
+if TYPE_CHECKING:
+    from llmdo.diff import Difference
+    from llmdo.services.root import Tell
+
+WORKTREE = "worktree"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRequest:
+    """What is compared."""
+
+    before: str = "HEAD"
+    """A revision."""
+    after: str = WORKTREE
+    locks: tuple[str, str] | None = None
+    """Two files to compare instead."""
+    lock_checked: bool = False
+    """Whether the caller says that `lock --check` has passed."""
+    project: str | None = None
+    origin: tuple[str, str] | None = None
+    """Format and folder of a foreign project to compare with itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What was compared, in words for the reader."""
+
+    before: str
+    after: str
+    has_baseline: bool = True
+    """Whether there was a lock before; without one everything is new."""
+    read_from: str | None = None
+    """The format of a foreign project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOutcome:
+    """What differs, and between what."""
+
+    difference: Difference
+    sides: Sides
+
+
+def diff(request: DiffRequest, tell: Tell) -> DiffOutcome:
+    """What one side lets each entry do that the other does not.
+
+    Raises:
+        LlmdoError: A side cannot be read.
+    """
+    if request.origin:
+        outcome = _foreign(request.origin, request, tell)
+    elif request.locks:
+        before, after = map(_file, request.locks)
+        sides = Sides(before=request.locks[0], after=request.locks[1])
+        outcome = DiffOutcome(difference=difference_of(before, after), sides=sides)
+    else:
+        outcome = _revisions(request, tell)
+    return replace(outcome, difference=replace(outcome.difference, is_lock_checked=request.lock_checked))
+
+
+def _file(name: str) -> Graph:
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(MAX_LOCK + 1)
+    except OSError as error:
+        raise LlmdoError(f"cannot read `{name}`: {(error.strerror or 'error').lower()}") from error
+    if len(content) > MAX_LOCK:
+        raise LlmdoError(f"`{name}` is larger than {MAX_LOCK // 1024:,} KiB")
+    try:
+        return revision.graph_in(content)
+    except LlmdoError as error:
+        raise LlmdoError(f"`{name}`: {error.message}", hint=error.hint) from error
+
+
+def _revisions(request: DiffRequest, tell: Tell) -> DiffOutcome:
+    root = root_folder(request.project)
+    before = revision.locked_graph(root, request.before)
+    after = _worktree(root, tell) if request.after == WORKTREE else revision.locked_graph(root, request.after)
+    if after is None:
+        raise LlmdoError(f"there is no `{LOCK}` at `{request.after}`")
+    if before is None:
+        tell(f"no baseline: there is no `{LOCK}` at `{request.before}`, so everything is new")
+    return DiffOutcome(
+        difference=difference_of(before or Graph(settings=after.settings), after),
+        sides=Sides(before=request.before, after=request.after, has_baseline=before is not None),
+    )
+
+
+def _worktree(root: Path, tell: Tell) -> Graph:
+    """The graph of the lock on disk, its places in the sources where they say the same."""
+    read = project.read(root)
+    if read.locked.graph is None:
+        of_lock = (problem for problem in read.workspace.problems if problem.at.path == LOCK)
+        problems = [*read.locked.problems, *of_lock]
+        if problems:
+            raise LlmdoError(problems[0].message, hint=problems[0].hint, at=problems[0].at)
+        raise LlmdoError(f"there is no `{LOCK}`", hint="run `llmdo lock`: it is what `llmdo diff` compares")
+    if read.is_current:
+        return read.graph
+    tell(f"warning: `{LOCK}` is not what the sources say; what is compared is the lock (run `llmdo lock`)")
+    return read.locked.graph
+
+
+def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffOutcome:
+    """A foreign project at one revision against the same at another, or as it is on disk."""
+    from llmdo import foreign  # what only few comparisons need
+
+    name, folder = origin[0], Path(origin[1])
+    now = foreign.read(name, folder, None if request.after == WORKTREE else request.after)
+    then = foreign.read(name, folder, request.before, may_be_empty=True)
+    has_baseline = bool(then.team.agents)
+    if not has_baseline:
+        tell(f"no baseline: nothing of {name} is at `{request.before}`, so everything is new")
+    difference = difference_of(then.graph if has_baseline else Graph(settings=now.graph.settings), now.graph)
+    # The other facts are how we put it, not what the files say.
+    changes = tuple(change for change in difference.changes if change.route[0] in ("entry", "worker"))
+    return DiffOutcome(
+        difference=replace(difference, changes=changes),
+        sides=Sides(
+            before=request.before,
+            after=request.after,
+            has_baseline=has_baseline,
+            read_from=now.team.format,
+        ),
+    )

@@ -1,0 +1,88 @@
+"""Foreign projects, `--from FORMAT DIR`: checked, asked about, and imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import foreign
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.foreign import findings
+
+if TYPE_CHECKING:
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.tables import Line
+    from llmdo.scaffold.importing import Imported
+    from llmdo.services.root import Tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignOutcome:
+    """What a check of a foreign project found."""
+
+    findings: tuple[Diagnostic, ...]
+    files: tuple[str, ...]
+    root: Path
+    format: str
+
+
+def check(origin: tuple[str, str]) -> ForeignOutcome:
+    """What is wrong with the project, and what it could not be read for.
+
+    Raises:
+        LlmdoError: There is no such project, or no such format.
+    """
+    name, folder = origin
+    read = foreign.read(name, Path(folder))
+    return ForeignOutcome(
+        findings=findings.check(read),
+        files=read.team.files,
+        root=foreign.root_of(Path(folder)),
+        format=read.team.format,
+    )
+
+
+def opened(origin: tuple[str, str], tell: Tell) -> Foreign:
+    """The project that `--from` names. What could not be read may be missing in the answer, which is told."""
+    name, folder = origin
+    read = foreign.read(name, Path(folder))
+    unread = sum(problem.severity == "error" for problem in read.team.problems)
+    guessed = sum(problem.code == "LDO150" for problem in read.team.problems)
+    for number, what in ((unread, "could not be read"), (guessed, "had to be guessed at")):
+        if number:
+            places = "1 place" if number == 1 else f"{number} places"
+            tell(f"warning: {places} {what} (`llmdo check --from {name} {folder}` shows them)")
+    return read
+
+
+def table(name: str) -> tuple[Line, ...]:
+    """What each tool of a format can do, with sources.
+
+    Raises:
+        LlmdoError: There is no table of it.
+    """
+    from llmdo.foreign.tables import TABLES
+
+    if name not in TABLES:
+        raise LlmdoError(
+            f"there is no table of `{name}`" if name else "a code, or `--from FORMAT`, is missing",
+            hint=f"there are tables of {', '.join(TABLES)}",
+        )
+    return TABLES[name]
+
+
+STUBS = "tools/imported.py"
+"""Where an import leaves what it has no code of."""
+
+
+def import_project(origin: tuple[str, str], target: Path, tell: Tell) -> Imported:
+    """The project, written as a workspace to `target`.
+
+    Raises:
+        LlmdoError: There is nothing to import, or something is in the way.
+    """
+    from llmdo.scaffold import importing
+
+    return importing.import_project(opened(origin, tell), target)

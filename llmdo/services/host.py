@@ -1,0 +1,105 @@
+"""What a run needs of the program that started it: who is told, who answers, who watches, and how it is waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llmdo.services.audit import auditing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from pydantic_ai.capabilities import AbstractCapability
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.questions import Waiting
+    from llmdo.policy.authority import Rule
+    from llmdo.runtime import Approver, RunOptions, RunOutcome, Stop
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.services.basis import Basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approving:
+    """Who answers, and in which manner."""
+
+    approver: Approver
+    mode: str
+    """In words for the person: `prompt`, `approve-all`, `reject-all`, `later`, perhaps `approve fs.write` before it."""
+    unasked: bool
+    """Whether questions find nobody, though nobody said that they should not."""
+    tightening: tuple[Rule, ...]
+    """The rules of the person's own policy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Where the events of a run go, and what watches its agents."""
+
+    sink: Sink
+    abandon: Callable[[], None]
+    """Gives the terminal back, where the program ends at once."""
+    instruments: tuple[AbstractCapability[Any], ...] = field(default=())
+
+
+class Host(Protocol):
+    """The program around a run."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+    def approving(self, graph: Graph) -> Approving:
+        """Who answers the questions of a run of `graph`."""
+
+    def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
+        """What watches the run of that id."""
+
+    def wait_for(
+        self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
+    ) -> RunOutcome:
+        """What `work` returns, which `stop` ends early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedRun:
+    """How a run ended."""
+
+    outcome: RunOutcome
+    questions: Mapping[str, Waiting] = field(default_factory=dict)
+    """Those that wait for an answer."""
+    unasked: bool = False
+    """Whether questions found nobody, though nobody said that they should not."""
+    is_recorded: bool = False
+    """Whether it had ended before, and nothing ran now."""
+
+
+def carry_out(
+    basis: Basis, root: Path, entry: str, options: RunOptions, answering: Approving, host: Host
+) -> EndedRun:
+    """How the run of `entry` ended, with all that the host has to do with it."""
+    from llmdo import runtime  # which takes a second
+    from llmdo.journal.questions import waiting
+
+    recorder: Recorder | None = options.recorder
+    stop = runtime.Stop()
+    with (
+        auditing(recorder, host.tell),
+        host.watching(run=options.run or "", entry=entry, approvals=answering.mode) as watch,
+    ):
+        options = replace(
+            options,
+            approver=answering.approver,
+            mode=answering.mode,
+            tightening=answering.tightening,
+            on_event=watch.sink,
+            instruments=watch.instruments,
+            stop=stop,
+        )
+        work = runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=entry, options=options)
+        outcome = host.wait_for(work, watch.abandon, stop)
+        questions = waiting(recorder.journal) if recorder else {}
+    return EndedRun(outcome=outcome, questions=questions, unasked=answering.unasked)

@@ -1,0 +1,113 @@
+"""`lock`: the resolved graph written, or compared with what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.checks.lock import OVERWRITTEN, UNREAD, drifted
+from llmdo.services import locking
+from llmdo.services.root import root_folder
+from llmdo.workspace import lock as lockfile
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.services.root import Tell
+    from llmdo.workspace.lock import Drift
+    from llmdo.workspace.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockRequest:
+    """How the lock is derived, and whether it is written."""
+
+    project: str | None = None
+    check: bool = False
+    """Whether it is only compared."""
+    refresh: bool = False
+    offline: bool = False
+    allow_downgrade: bool = False
+
+    @property
+    def anew(self) -> bool:
+        """Whether every toolset module is imported, also those that did not change."""
+        return self.check or self.refresh
+
+    @property
+    def overwritten(self) -> frozenset[str]:
+        """The codes of what does not hinder a new lock."""
+        # A finding about authority is a reason to look at the diff.
+        overwritten = OVERWRITTEN | ACCEPTABLE.keys()
+        return frozenset(overwritten | {"LDO404"} if self.allow_downgrade else overwritten)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockOutcome:
+    """What became of the lock."""
+
+    root: Path
+    status: Literal["hindered", "current", "differs", "written"]
+    findings: tuple[Diagnostic, ...] = ()
+    """What hinders a lock, or how it differs."""
+    changes: tuple[Drift, ...] = ()
+    """What was written anew."""
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether what hinders it is that a newer llmdo wrote it."""
+        return any(finding.code == "LDO404" for finding in self.findings)
+
+
+def lock(request: LockRequest, tell: Tell) -> LockOutcome:
+    """Writes the lock, or compares it.
+
+    Raises:
+        LlmdoError: A toolset module cannot be imported or a server asked; or a newer llmdo wrote the lock.
+    """
+    root = root_folder(request.project)
+    read, findings = _judged(projects.read(root), request)
+    if hindering := _hindering(findings, request):
+        return LockOutcome(root=root, status="hindered", findings=tuple(hindering))
+    derivation = locking.derive_with_servers(read, anew=request.anew, offline=request.offline)
+    for note in derivation.notes:
+        tell(note)
+    before = read.locked.graph
+    is_downgrade = read.locked.is_newer and not request.check
+    if is_downgrade and not request.allow_downgrade:
+        raise LlmdoError(
+            read.locked.problems[0].message, hint="use a newer llmdo; `--allow-downgrade` overwrites it"
+        )
+    if before == derivation.graph and not is_downgrade:
+        return LockOutcome(root=root, status="current")
+    if request.check:
+        stale = tuple(drifted(before, derivation.graph)) if before else ()
+        others = (finding for finding in findings if finding.code in request.overwritten)
+        return LockOutcome(root=root, status="differs", findings=stale or tuple(others))
+    changes = lockfile.drift(before, derivation.graph) if before else ()
+    lockfile.write(root, derivation.graph)
+    return LockOutcome(root=root, status="written", changes=tuple(changes))
+
+
+def _judged(read: Project, request: LockRequest) -> tuple[Project, Sequence[Diagnostic]]:
+    """The workspace with its findings; where only unread modules hinder, as importing them tells it."""
+    findings = checks.check(read, locked=True)
+    hindering = _hindering(findings, request)
+    if hindering and UNREAD.issuperset(finding.code for finding in hindering):
+        read = locking.read_by_importing(read, anew=request.anew)
+        findings = checks.check(read, locked=True)
+    return read, findings
+
+
+def _hindering(findings: Sequence[Diagnostic], request: LockRequest) -> list[Diagnostic]:
+    return [
+        finding
+        for finding in findings
+        if finding.severity == "error" and finding.code not in request.overwritten
+    ]

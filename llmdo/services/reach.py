@@ -1,0 +1,207 @@
+"""`reach`, `why`, `graph` and `suggest`: questions that the files answer, of a workspace or of a foreign project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass, replace
+from llmdo.diff import revision
+from llmdo.foreign import Foreign
+from llmdo.reach import depth_of, selectors
+from llmdo.reach.paths import every_path, origins_of, rows_to, target_of
+from llmdo.services import foreign
+from llmdo.services.root import root_folder
+from llmdo.workspace import lock
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from llmdo.graph.resolved import Entry
+    from llmdo.reach import Analysis, Depth, Row
+    from llmdo.reach.paths import CallPath, Target
+    from llmdo.reach.selectors import Selection
+    from llmdo.reach.suggest import Suggestion
+    from llmdo.services.root import Tell
+    from llmdo.workspace.project import Project
+
+    Opened = Project | Foreign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachRequest:
+    """The project and those of its entries that are asked about."""
+
+    entry: str | None = None
+    """None: all of them."""
+    select: tuple[str, ...] = ()
+    """Selectors, of which an entry has to meet one."""
+    project: str | None = None
+    origin: tuple[str, str] | None = None
+    """Format and folder of a foreign project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryReach:
+    """What one entry can reach."""
+
+    name: str
+    depth: Depth
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachOutcome:
+    """What the entries that were asked about can reach."""
+
+    entries: tuple[EntryReach, ...]
+    foreign: Foreign | None = None
+    """The project, where it is of another tool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyRequest:
+    """Whose way to what is asked for."""
+
+    name: str
+    """A worker, an entry or a toolset."""
+    target: str
+    all_paths: bool = False
+    project: str | None = None
+    origin: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How one worker or entry comes to what was asked for."""
+
+    rows: tuple[Row, ...]
+    paths: tuple[CallPath, ...] = ()
+    """Every path, where all were asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyOutcome:
+    """The ways to what was asked for; no reason where it cannot be reached."""
+
+    target: Target
+    reasons: tuple[Ways, ...]
+    read_from: str | None = None
+    """The format of a foreign project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphOutcome:
+    """What is to be drawn."""
+
+    analysis: Analysis
+    entries: tuple[Entry, ...]
+    workers: frozenset[str] | None = None
+    """None: all of them."""
+
+
+def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
+    """What each of the entries can reach through delegation."""
+    read = _opened(request.project, request.origin, tell)
+    entries = tuple(
+        EntryReach(name=entry.name, depth=depth_of(read.analysis, entry), rows=read.analysis.of(entry))
+        for entry in _chosen(read, request)
+    )
+    return ReachOutcome(entries=entries, foreign=read if isinstance(read, Foreign) else None)
+
+
+def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
+    """How a worker, an entry or a toolset comes to a capability or a toolset."""
+    read = _opened(request.project, request.origin, tell)
+    graph = read.graph
+    origins = origins_of(graph, request.name)
+    wanted = meant = target_of(graph, request.target)
+    if request.name not in (graph.entries.keys() | graph.workers.keys()):
+        origins = origins if wanted.toolset in (None, request.name) else ()
+        meant = replace(wanted, toolset=request.name)
+    reasons = (
+        Ways(
+            rows=tuple(rows),
+            paths=tuple(every_path(read.analysis, origin, meant)) if request.all_paths else (),
+        )
+        for origin in origins
+        if (rows := rows_to(read.analysis, origin, meant))
+    )
+    return WhyOutcome(target=wanted, reasons=tuple(reasons), read_from=graph.read_from)
+
+
+def graph(request: ReachRequest, tell: Tell) -> GraphOutcome:
+    """Who delegates to whom, from the entries that are asked about."""
+    read = _opened(request.project, request.origin, tell)
+    workers = selected(read, request.select).workers if request.select else None
+    return GraphOutcome(analysis=read.analysis, entries=tuple(_chosen(read, request)), workers=workers)
+
+
+def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tuple[Suggestion, ...]:
+    """The smallest ceilings and rules for what the workers declare, or `from_runs` for what runs needed."""
+    from llmdo.reach import suggest as suggesting
+
+    read = _opened(request.project, request.origin, tell)
+    chosen = _chosen(read, request)
+    if not from_runs:
+        return tuple(suggesting.suggest(read.analysis, entry) for entry in chosen)
+    from llmdo.journal import Runs  # what only few questions need
+    from llmdo.journal.needs import needs
+
+    runs = Runs(root_folder(request.project))
+    suggestions = []
+    for entry in chosen:
+        needed = needs(runs.each(), entry.name)
+        suggestions.append(suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked))
+    return tuple(suggestions)
+
+
+def selected(read: Opened, select: Sequence[str], unread: Collection[str] = ()) -> Selection:
+    """What selectors mean, which may also mean the `unread` files."""
+    revisions = {at for text in select for at in selectors.revisions_in(text)}
+    if not revisions:
+        return selectors.select(read.analysis, select, {}, unread)
+    if isinstance(read, Foreign):
+        raise LlmdoError(
+            f"`{selectors.MODIFIED}` compares with a lock, and a project of {read.graph.read_from} has none"
+        )
+    modified = {at: _modified(read, at) for at in revisions}
+    return selectors.select(read.analysis, select, modified, unread)
+
+
+def _modified(read: Project, at: str) -> frozenset[str]:
+    """The workers that differ from those of the lock at a revision; all where there is none."""
+    workers = frozenset(read.graph.workers)
+    before = revision.locked_graph(read.workspace.root, at)
+    if before is None:
+        return workers
+    return workers & {drift.name for drift in lock.drift(before, read.graph) if drift.kind == "worker"}
+
+
+def _opened(project: str | None, origin: tuple[str, str] | None, tell: Tell) -> Opened:
+    """The project, read. Where its files have errors, the answer may leave something out, which is told."""
+    if origin:
+        if project:
+            raise LlmdoError("`--project` is about workspaces of llmdo, so it does not go with `--from`")
+        return foreign.opened(origin, tell)
+    read = projects.read(root_folder(project))
+    errors = sum(finding.severity == "error" for finding in checks.check(read))
+    if errors:
+        tell(
+            f"warning: the workspace has {errors} errors, so this may be incomplete (`llmdo check` shows them)"
+        )
+    return read
+
+
+def _chosen(read: Opened, request: ReachRequest) -> list[Entry]:
+    """The entries that are asked about."""
+    graph = read.graph
+    if request.entry is not None and request.entry not in graph.entries:
+        hint = did_you_mean(request.entry, graph.entries)
+        raise LlmdoError(f"there is no entry `{request.entry}`", hint=hint)
+    names = set(graph.entries) if request.entry is None else {request.entry}
+    if request.select:
+        names &= set(selectors.entries_of(graph, selected(read, request.select)))
+    return [graph.entries[name] for name in sorted(names)]

@@ -1,0 +1,121 @@
+"""`replay`: a run repeated from its journal alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from llmdo.journal import Runs
+from llmdo.journal.binding import binding_of
+from llmdo.journal.questions import waiting
+from llmdo.journal.store import SUFFIX, read_journal
+from llmdo.journal.summary import ending, require_place
+from llmdo.services import basis as bases
+from llmdo.services.resume import options_of
+from llmdo.services.soundness import tell_nobody
+from llmdo.workspace import personal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from llmdo.journal import Journal
+    from llmdo.journal.questions import Waiting
+    from llmdo.runtime import RunOutcome
+    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.services.basis import Origin
+    from llmdo.services.root import Tell
+
+    Watching = Callable[[str, str], AbstractContextManager[Sink]]
+    """Given the id of a run and its entry: where its events go while it lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRequest:
+    """Which run is repeated, and how far."""
+
+    run: str
+    """An id, or the file of an exported run."""
+    root: Path
+    """The workspace; of an exported run only where code of it runs."""
+    until: str | None = None
+    """A tool's call path, or `PATH@N`, a request: before that it stops."""
+    rerun_tools: bool = False
+    sources: Origin = "workspace"
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOutcome:
+    """How a run ended that was repeated."""
+
+    outcome: RunOutcome
+    differences: tuple[str, ...] = ()
+    """Where a tool that ran once more did not end as it did."""
+    is_there: bool = False
+    """Whether it stopped where it was asked to."""
+    questions: Mapping[str, Waiting] = field(default_factory=dict)
+    """Those that wait for an answer."""
+
+
+def is_exported(run: str) -> bool:
+    """Whether this names the file of an exported run."""
+    return run.endswith(SUFFIX)
+
+
+def replay(request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody) -> ReplayOutcome:
+    """How the run ends that is repeated: as it ended, or where it comes to do something else.
+
+    Raises:
+        LlmdoError: It cannot be repeated.
+    """
+    if is_exported(request.run):
+        path = Path(request.run)
+    else:
+        runs = Runs(request.root)
+        path = runs.path(runs.find(request.run))
+    with read_journal(path, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
+        return _replay(journal, Path(folder), request, watching, tell)
+
+
+def _replay(
+    journal: Journal, folder: Path, request: ReplayRequest, watching: Watching, tell: Tell
+) -> ReplayOutcome:
+    """`folder` is for the code that the run brings."""
+    from llmdo import runtime  # which takes a second
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.replay_mode import ReplayMode
+    from llmdo.runtime.telemetry.redaction import Redaction
+
+    redaction = Redaction.of(request.environ)
+    journal.know(redaction.known)
+    binding = binding_of(journal)
+    if request.until is not None:
+        require_place(journal, request.until)
+    reruns = request.rerun_tools
+    basis = bases.to_repeat(
+        request.root, journal, binding, folder, tell, sources=request.sources, reruns=reruns
+    )
+    recorder = Recorder(journal, redaction, ReplayMode(live=False, until=request.until, reruns=reruns))
+    tightening = personal.read(request.environ).rules if reruns else ()
+    options = replace(options_of(binding, basis, recorder), tightening=tightening)
+    with watching(journal.run, binding.entry) as sink:
+        outcome = asyncio.run(
+            runtime.run(
+                basis.graph,
+                root=request.root,
+                prompts=basis.prompts,
+                entry=binding.entry,
+                options=replace(options, on_event=sink),
+            )
+        )
+    return ReplayOutcome(
+        outcome=outcome,
+        differences=tuple(recorder.differences),
+        is_there=recorder.is_there,
+        questions=waiting(journal, ending(journal)) if outcome.status == "waiting" else {},
+    )

@@ -1,0 +1,168 @@
+"""`resume`: a run that stopped goes on, with nothing asked or executed twice."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.graph.keys import names_of
+from llmdo.graph.resolved import Limits
+from llmdo.journal import Runs
+from llmdo.journal.binding import binding_of
+from llmdo.journal.commands import require_ended
+from llmdo.journal.secrets import Known
+from llmdo.services import basis as bases
+from llmdo.services.host import EndedRun, carry_out
+from llmdo.services.soundness import require_sound, resolved
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from llmdo.journal import Journal
+    from llmdo.journal.binding import Binding
+    from llmdo.runtime import RunOptions, RunOutcome
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.services.basis import Basis, Origin
+    from llmdo.services.host import Host
+    from llmdo.services.root import Tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRequest:
+    """Which run goes on, and what is said about what stopped it."""
+
+    root: Path
+    run: str
+    allow_drift: tuple[str, ...] = ()
+    """What differs from what the run began with, and may."""
+    sources: Origin = "workspace"
+    again: tuple[str, ...] = ()
+    """Calls that did not finish, or that ended the run, to run once more."""
+    give_up: tuple[str, ...] = ()
+    """Calls that did not finish, of which nobody knows what they did."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """Set anew for the rest of the run, by their names in the manifest."""
+    accepting: str = "{flags}"
+    """How a difference is accepted, in words for the person."""
+    debug: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedRun:
+    """A run that may go on."""
+
+    basis: Basis
+    entry: str
+    options: RunOptions
+
+
+def resume(request: ResumeRequest, host: Host) -> EndedRun:
+    """How the run ended that went on; of one that is complete, how it did.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+    """
+    runs = Runs(request.root)
+    run = runs.find(request.run)
+    with runs.claim(run), runs.open(run) as journal:
+        if (outcome := completed(journal, request)) is not None:
+            host.tell(f"run {run} is complete; this is what it said")
+            return EndedRun(outcome=outcome, is_recorded=True)
+        personal.read(request.environ)  # first: what it might forbid must not begin
+        resumed = going_on(journal, request, host.tell)
+        hide_from_children()
+        answering = host.approving(resumed.basis.graph)
+        options = replace(resumed.options, limits=request.limits, debug=request.debug)
+        return carry_out(resumed.basis, request.root, resumed.entry, options, answering, host)
+
+
+def completed(journal: Journal, request: ResumeRequest) -> RunOutcome | None:
+    """How the run ended, where it is complete."""
+    last = journal.last("end")
+    if last is None or last.outcome != "completed":
+        return None
+    from llmdo.runtime.recording.keeping import outcome_in  # which takes a second
+
+    journal.know(Known.of(request.environ))
+    return outcome_in(last, journal.said(last))
+
+
+def going_on(journal: Journal, request: ResumeRequest, tell: Tell) -> ResumedRun:
+    """What the run goes on with, once its commands have ended.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
+    """
+    from llmdo.runtime.recording.recorder import Recorder
+    from llmdo.runtime.recording.replay_mode import ReplayMode
+    from llmdo.runtime.telemetry.redaction import Redaction
+
+    require_ended(journal)
+    redaction = Redaction.of(request.environ)
+    journal.know(redaction.known)
+    binding = binding_of(journal)
+    project = projects.read(request.root)
+    if request.sources == "run":
+        bases.require_no_drift(request.allow_drift)
+        basis = bases.of_run(journal, binding, project, Runs(request.root).sources(journal.run), tell)
+    else:
+        require_sound(project, tell)
+        graph = resolved(project, tell)
+        basis = bases.to_go_on(journal, binding, project, graph, request.allow_drift, request.accepting, tell)
+    bases.require_word(journal, request.again, request.give_up)
+    mode = ReplayMode(
+        drifted=bool(basis.accepted),
+        again=frozenset(request.again),
+        given_up=frozenset(request.give_up),
+    )
+    options = options_of(binding, basis, Recorder(journal, redaction, mode))
+    return ResumedRun(basis=basis, entry=binding.entry, options=options)
+
+
+def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions:
+    """What a run was started with, for whoever goes on with it or repeats it."""
+    from llmdo.runtime import ModelChoice, RunOptions
+
+    return RunOptions(
+        run=recorder.journal.run,
+        input=binding.input,
+        paths=binding.paths,
+        models=ModelChoice(by_worker=binding.models),
+        max_depth=binding.max_depth,
+        recorder=recorder,
+        code=basis.code,
+    )
+
+
+def limits_of(texts: Sequence[str]) -> dict[str, float]:
+    """The limits that `texts` set, `NAME=N` each.
+
+    Raises:
+        LlmdoError: One is no limit, or not set to a number above 0.
+    """
+    known = names_of(Limits, "lock")
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in known:
+            raise LlmdoError(f"`{name}` is not a limit", hint=did_you_mean(name, known))
+        is_whole = name not in ("cost-usd", "seconds")
+        try:
+            value = int(number) if is_whole else float(number)
+        except ValueError:
+            value = 0
+        if not 0 < value < math.inf:
+            kind = "a whole number" if is_whole else "a number"
+            raise LlmdoError(f"`--limit {text}` does not set `{name}` to {kind} above 0")
+        limits[name] = value
+    return limits

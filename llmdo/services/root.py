@@ -1,0 +1,35 @@
+"""Where the workspace is that a command is about."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Tell = Callable[[str], None]
+    """Takes a line for the person who waits."""
+
+
+def root_folder(project: str | None) -> Path:
+    """The workspace's root: `project`, else `LLMDO_PROJECT`, else found by walking up from here.
+
+    Raises:
+        LlmdoError: There is none.
+    """
+    from llmdo.workspace.reading import (  # what reads workspaces, which not every command does
+        MANIFEST,
+        find_root,
+    )
+
+    given = project or os.environ.get("LLMDO_PROJECT")
+    if not given:
+        return find_root(Path.cwd())
+    folder = Path(given)
+    if not (folder / MANIFEST).is_file():
+        raise LlmdoError(f"`{given}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
+    return folder.absolute()

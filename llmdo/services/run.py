@@ -1,0 +1,275 @@
+"""`run`: from an entry of a workspace, or of a few files alone, to how its run ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.graph import inventory
+from llmdo.graph.models import near_provider, problem_of
+from llmdo.services.basis import Basis
+from llmdo.services.entries import with_entry
+from llmdo.services.host import carry_out
+from llmdo.services.root import root_folder
+from llmdo.services.soundness import require_sound, resolved
+from llmdo.syntax.globs import is_pattern
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.workspace import personal
+from llmdo.workspace import project as projects
+from llmdo.workspace.reading import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.source import Source
+    from llmdo.graph.inventory import Offer
+    from llmdo.graph.resolved import Graph
+    from llmdo.runtime import ModelChoice
+    from llmdo.services.host import EndedRun, Host
+    from llmdo.services.root import Tell
+    from llmdo.workspace.project import Project
+
+FILES = (*WORKER_ENDINGS, ".py")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRequest:
+    """What is to be started, and with which input."""
+
+    words: tuple[str, ...] = ()
+    """The entry's name; or files, then perhaps the input."""
+    entry: str | None = None
+    """The entry's name, where all words that are not files are the input."""
+    project: str | None = None
+    input: str | None = None
+    of_files: bool = True
+    """Whether files alone may be meant, which have no lock."""
+    locked: bool = False
+    """Whether a lock that is there has to be current."""
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What is run, and how."""
+
+    start: EntryRequest
+    paths: tuple[str, ...] = ()
+    """ALIAS=FILE each."""
+    models: tuple[str, ...] = ()
+    """MODEL or WORKER=MODEL each."""
+    max_depth: int | None = None
+    later: bool = False
+    """Whether questions wait in the journal."""
+    journal: bool = True
+    debug: bool = False
+    """Whether a failure in code tells all its frames."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRun:
+    """An entry that may be started."""
+
+    root: Path
+    graph: Graph
+    prompts: Mapping[str, str]
+    entry: str
+    input: str | None
+    """None where the entry's own holds."""
+    locked: bool
+
+
+def run(request: RunRequest, host: Host) -> EndedRun:
+    """How the run of the entry ended.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot be started.
+    """
+    prepared = prepare(request.start, host.tell)
+    from llmdo import runtime  # only for what does run
+    from llmdo.runtime.recording.keeping import keeping
+
+    hide_from_children()
+    graph, root = prepared.graph, prepared.root
+    options = runtime.RunOptions(
+        run=runtime.new_run(),
+        input=prepared.input,
+        models=_models(graph, request),
+        paths=_mapped(root, request),
+        max_depth=request.max_depth,
+        locked=prepared.locked,
+        debug=request.debug,
+    )
+    answering = host.approving(graph)
+    if not request.journal:
+        host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
+    keeps = (root / MANIFEST).is_file() and request.journal
+    if request.later and not keeps:
+        raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
+    kept = keeping(root, options.run or "", request.start.environ) if keeps else nullcontext()
+    with kept as recorder:
+        basis = Basis(graph=graph, prompts=prepared.prompts)
+        return carry_out(basis, root, prepared.entry, replace(options, recorder=recorder), answering, host)
+
+
+def list_tools(request: EntryRequest, tell: Tell) -> tuple[Offer, ...]:
+    """Every tool that the run could call; nothing is run."""
+    prepared = prepare(request, tell)
+    return inventory.list_tools(prepared.graph, prepared.graph.entries[prepared.entry])
+
+
+def prepare(request: EntryRequest, tell: Tell) -> PreparedRun:
+    """The entry that is asked for, with all that is needed to start it.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: There is no such entry, or it is not clear which is meant.
+    """
+    personal.read(request.environ)  # first: what it might forbid must not begin
+    opened = _opened(request)
+    project = opened.project
+    locked = request.locked and project.workspace.has_lock
+    require_sound(project, tell, locked=locked)
+    named = request.entry
+    if opened.manifest and (named := _wanted(project.graph, request)):
+        project = with_entry(project, opened.root, opened.manifest, named)
+    graph = resolved(project, tell)
+    name, text = _entry(graph, opened, named, request)
+    return PreparedRun(
+        root=opened.root, graph=graph, prompts=project.prompts, entry=name, input=text, locked=locked
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is to be run."""
+
+    root: Path
+    project: Project
+    words: tuple[str, ...]
+    """Those that are not files."""
+    manifest: Source | None = None
+    """Of a run of files alone: it names them."""
+
+
+def _opened(request: EntryRequest) -> _Opened:
+    words = request.words
+    files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
+    if words and words[0].endswith(FILES) and words[0] not in files:
+        raise LlmdoError(f"there is no file `{words[0]}`")
+    if not files or words[0] not in files:
+        root = root_folder(request.project)
+        return _Opened(root, projects.read(root), words)
+    if not request.of_files:
+        raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
+    here = Path.cwd()
+    try:
+        paths = [Path(file).absolute().relative_to(here).as_posix() for file in files]
+    except ValueError as error:
+        raise LlmdoError(
+            "the files lie outside this folder", hint="go to the folder that holds them"
+        ) from error
+    if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
+        raise LlmdoError(f"`{odd}` cannot be run by its path", hint="rename it, or write an llmdo.toml")
+    rest = tuple(word for word in words if word not in files)
+    manifest = manifest_of(paths)
+    return _Opened(here, projects.read(here, manifest), rest, manifest)
+
+
+def _wanted(graph: Graph, request: EntryRequest) -> str | None:
+    """The entry that a run of files alone starts: the one that is named, the only worker, or `main`.
+
+    None where the files say themselves what can be started, or leave it open.
+    """
+    if request.entry or graph.entries:
+        return request.entry
+    if len(graph.workers) == 1:
+        return next(iter(graph.workers))
+    return "main" if "main" in graph.workers else None
+
+
+def _entry(graph: Graph, opened: _Opened, named: str | None, request: EntryRequest) -> tuple[str, str | None]:
+    """The entry's name and its input, None where the entry's own holds."""
+    rest = list(opened.words)
+    comes_first = bool(rest) and (rest[0] in graph.entries or opened.manifest is None)
+    name = named or (rest.pop(0) if comes_first else _only_entry(graph, of_files=opened.manifest is not None))
+    if name not in graph.entries:
+        known = ", ".join(f"`{entry}`" for entry in graph.entries) or "none"
+        raise LlmdoError(
+            f"there is no entry `{name}`",
+            hint=did_you_mean(name, graph.entries) or f"the entries of this workspace are {known}",
+        )
+    if len(rest) > 1 or (rest and request.input is not None):
+        raise LlmdoError("there is more than one input", hint="put it in quotes")
+    text = rest[0] if rest else request.input
+    return name, _standard_input() if text == "-" else text
+
+
+def _standard_input() -> str:
+    text = sys.stdin.read()
+    if not text.strip():
+        raise LlmdoError(
+            "standard input is empty", hint="`-` reads the input from it: pipe a text into llmdo"
+        )
+    return text
+
+
+def _only_entry(graph: Graph, *, of_files: bool) -> str:
+    """The entry to start where none is named: the only one, or `main`."""
+    if len(graph.entries) == 1:
+        return next(iter(graph.entries))
+    if "main" in graph.entries:
+        return "main"
+    if not graph.entries and not (of_files and graph.workers):
+        raise LlmdoError("nothing here can be started", hint="say `entry: true` in a worker's header")
+    names = ", ".join(graph.entries or graph.workers)
+    raise LlmdoError("which entry?", hint=f"one of: {names}" + (", with `--entry NAME`" if of_files else ""))
+
+
+def _models(graph: Graph, request: RunRequest) -> ModelChoice:
+    """The models that the request and the environment name.
+
+    Raises:
+        LlmdoError: One cannot be a model, or is for no worker.
+    """
+    from llmdo.runtime import ModelChoice
+
+    by_worker = dict(_pair(model, "--model") for model in request.models if "=" in model)
+    environment = request.start.environ.get("LLMDO_MODEL") or None
+    if unknown := next((worker for worker in by_worker if worker not in graph.workers), None):
+        raise LlmdoError(
+            f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
+        )
+    named = [(f"--model {text}", text.partition("=")[2] or text) for text in request.models]
+    if environment:
+        named.append((f"LLMDO_MODEL={environment}", environment))
+    for where, reference in named:
+        if problem := problem_of(reference, graph.models):
+            hint = did_you_mean(reference, graph.models) or near_provider(reference)
+            raise LlmdoError(f"`{where}`: {problem}", hint=hint)
+    default = next((model for model in reversed(request.models) if "=" not in model), None)
+    return ModelChoice(by_worker=by_worker, default=default, environment=environment)
+
+
+def _mapped(root: Path, request: RunRequest) -> dict[str, str]:
+    """The path maps of the request, each to something that is there."""
+    paths = dict(_pair(path, "--path") for path in request.paths)
+    for alias, file in paths.items():
+        if not (root / file).exists():
+            raise LlmdoError(
+                f"`--path {alias}={file}`: there is no `{file}`", hint="its path is relative to the workspace"
+            )
+    return paths
+
+
+def _pair(text: str, flag: str) -> tuple[str, str]:
+    left, equals, right = text.partition("=")
+    if not (left and equals and right):
+        raise LlmdoError(f"`{flag} {text}` is not of the form NAME=VALUE")
+    return left, right

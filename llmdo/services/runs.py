@@ -1,0 +1,115 @@
+"""`runs`: the runs of the past, listed, looked into and removed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+from llmdo.journal import JournalError, Runs
+from llmdo.journal.kept import sweep
+from llmdo.journal.summary import summaries, summary, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.journal.summary import Node, Summary
+    from llmdo.services.root import Tell
+
+DAY = 24 * 60 * 60  # seconds
+
+OVER = frozenset({"completed", "failed"})
+"""The runs that nobody will miss: the others could go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsRequest:
+    """Which runs are listed."""
+
+    root: Path
+    entry: str | None = None
+    status: str | None = None
+    limit: int = 20
+    """How many, the last ones; 0 is all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRun:
+    """One run, as a tree of its calls."""
+
+    summary: Summary
+    tree: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneRequest:
+    """Which journals are removed: those of some runs, or of all that are over but the last ones."""
+
+    root: Path
+    runs: tuple[str, ...] = ()
+    """These alone, also where they could go on."""
+    keep: int = 20
+    older_than: int | None = None
+    """Days since they began."""
+    dry_run: bool = False
+
+
+def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
+    """The runs that have a journal, the last one first; tells of those that cannot be read."""
+    chosen = (
+        run
+        for run in summaries(Runs(request.root), _telling(tell))
+        if request.entry in (None, run.entry) and request.status in (None, run.status)
+    )
+    return list(islice(chosen, min(request.limit, sys.maxsize) or None))
+
+
+def show(root: Path, run: str) -> ShownRun:
+    """One run, named by its id, the start or the end of that, or as the last one.
+
+    Raises:
+        LlmdoError: There is no such run, or it never began.
+    """
+    runs = Runs(root)
+    name = runs.find(run)
+    with runs.read(name, whole=True) as journal:
+        summed = summary(journal, is_running=runs.is_claimed(name))
+        if summed is None:
+            raise JournalError(f"run `{name}` never began")
+        return ShownRun(summary=summed, tree=tree(journal))
+
+
+def prune(request: PruneRequest, tell: Tell) -> list[str]:
+    """The ids of the runs whose journals were removed, or would be.
+
+    Raises:
+        LlmdoError: A run that was named does not exist, or is running.
+    """
+    runs = Runs(request.root)
+    pruned = list(dict.fromkeys(map(runs.find, request.runs)) if request.runs else _over(runs, request, tell))
+    if request.dry_run:
+        return pruned
+    for run in pruned:
+        runs.remove(run)
+    try:
+        sweep(runs)
+    except JournalError as error:
+        tell(f"warning: what runs began with is all kept: {error.message}")
+    return pruned
+
+
+def _over(runs: Runs, request: PruneRequest, tell: Tell) -> Iterator[str]:
+    """The runs that never began, and those that are over but for the last ones."""
+    yield from runs.unbegun()
+    now = time.time()
+    for run in list(summaries(runs, _telling(tell)))[request.keep :]:
+        is_old = request.older_than is None or (now - run.began) / DAY >= request.older_than
+        if run.status in OVER and is_old:
+            yield run.run
+
+
+def _telling(tell: Tell) -> Callable[[JournalError], None]:
+    return lambda error: tell(f"warning: {error.message}")

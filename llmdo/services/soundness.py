@@ -1,0 +1,54 @@
+"""What has to hold of a workspace before anything of it runs, and the graph that then does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.checks.acceptance import ACCEPTABLE
+from llmdo.services import locking
+from llmdo.services.invalid import InvalidTeamError
+
+if TYPE_CHECKING:
+    from llmdo.graph.resolved import Graph
+    from llmdo.services.root import Tell
+    from llmdo.workspace.project import Project
+
+
+def tell_nobody(line: str) -> None:
+    """Nothing: a program asks what it wants to know."""
+
+
+def require_sound(project: Project, tell: Tell = tell_nobody, *, locked: bool = False) -> None:
+    """Nothing, where nothing hinders a run; tells what the run will block.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that do.
+    """
+    errors = [finding for finding in checks.check(project, locked=locked) if finding.severity == "error"]
+    if hindering := [finding for finding in errors if finding.code not in ACCEPTABLE]:
+        sentences = (f"{finding.at.path}: {finding.message} [{finding.code}]" for finding in hindering)
+        raise InvalidTeamError(
+            "; ".join(sentences),
+            hint=hindering[0].hint if len(hindering) == 1 else None,
+            findings=hindering,
+            root=project.workspace.root,
+        )
+    for finding in errors:
+        tell(f"warning: {finding.message} [{finding.code}]: the run blocks it")
+
+
+def resolved(project: Project, tell: Tell = tell_nobody) -> Graph:
+    """The graph to run: the locked one where it is current, else the sources resolved anew, which is told."""
+    if project.is_current:
+        return project.graph
+    if project.workspace.has_lock:
+        state = (
+            "out of date"
+            if project.locked.graph
+            else "missing"
+            if project.locked.state == "missing"
+            else "unusable"
+        )
+        tell(f"llmdo.lock is {state}: running what the sources say now (`llmdo lock` records it)")
+    return locking.derive(project)
