@@ -37,14 +37,14 @@ _FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanosecond
 _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
 
 
-def facts(found: os.stat_result) -> Facts:
+def facts(status: os.stat_result) -> Facts:
     """All that tells whether a file or folder is still what it was: everything but when it was read."""
-    return (*found[:7], found.st_mtime_ns, found.st_ctime_ns)
+    return (*status[:7], status.st_mtime_ns, status.st_ctime_ns)
 
 
-def packed(found: os.stat_result) -> bytes:
+def packed(status: os.stat_result) -> bytes:
     """The same as bytes: as nine numbers, those of many files would be as large as their headers."""
-    return marshal.dumps(facts(found))
+    return marshal.dumps(facts(status))
 
 
 def mode_of(known: bytes) -> int:
@@ -99,8 +99,8 @@ def keep(
         return
     try:
         ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
-        seen = tuple((path, marshal.loads(one)) for path, one in fingerprint.seen.items())  # noqa: S302  # as above
-        if any(_is_young(one, fingerprint.since) for _, one in (*ourselves.items(), *seen)):
+        seen = tuple((path, marshal.loads(content)) for path, content in fingerprint.seen.items())  # noqa: S302  # as above
+        if any(_is_young(state, fingerprint.since) for _, state in (*ourselves.items(), *seen)):
             return
         folder, path = _folder(root, environ), _file(root, environ)
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -147,8 +147,8 @@ _MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, Memor
 def _is_same(before: Iterable[tuple[str, Facts]], base: str) -> bool:
     lstat = os.lstat
     for path, was in before:
-        found = lstat(base + path)
-        if (*found[:7], found.st_mtime_ns, found.st_ctime_ns) != was:
+        status = lstat(base + path)
+        if (*status[:7], status.st_mtime_ns, status.st_ctime_ns) != was:
             return False
     return True
 
@@ -180,18 +180,18 @@ def _head(root: str) -> tuple[object, ...]:
     return (VERSION, __version__, sys.version, root)
 
 
-def _is_young(one: Facts, since: int) -> bool:
+def _is_young(state: Facts, since: int) -> bool:
     # The last is when the file changed in any way, which nobody can set; elsewhere it is when it was made.
-    changed = one[-1] if os.name == "posix" else one[-2]
+    changed = state[-1] if os.name == "posix" else state[-2]
     tick = _COARSE_TICK if changed % 1_000_000_000 == 0 else _FINE_TICK
     return changed > since - tick
 
 
-def _is_own(found: os.stat_result) -> bool:
+def _is_own(status: os.stat_result) -> bool:
     """Whether only this person can write to a file or folder."""
     if not hasattr(os, "geteuid"):
         return True  # where there are no such rights, the folder is inside the person's own profile
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _file(root: str, environ: Mapping[str, str]) -> str:

@@ -131,14 +131,14 @@ def secrets_in(text: str, name: str = "") -> list[Secret]:
     start = _SCHEME.match(text).end() if name else 0  # type: ignore[union-attr]
     if name and _is_secret(name, text[start:], by_part=True):
         return [Secret(start, len(text), name)]
-    found = [Secret(match.start(), match.end(), "") for match in _forms().finditer(text)]
-    found += _in_addresses(text)
+    secrets = [Secret(match.start(), match.end(), "") for match in _forms().finditer(text)]
+    secrets += _in_addresses(text)
     end = 0
     for named in _NAMED.finditer(text):
         if named.start() >= end and _may_name(named[1]) and (secret := _secret_at(text, named)):
-            found.append(secret)
+            secrets.append(secret)
             end = secret.end
-    return _apart(found)
+    return _apart(secrets)
 
 
 def _secret_at(text: str, named: re.Match[str]) -> Secret | None:
@@ -212,10 +212,10 @@ def _literal(text: str) -> str:
     return _REFERENCE.sub(lambda match: match[1] or "", text).strip()
 
 
-def _apart(found: list[Secret]) -> list[Secret]:
+def _apart(secrets: list[Secret]) -> list[Secret]:
     """Those of `found` in their order, without any that begins inside another one."""
     apart: list[Secret] = []
-    for secret in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
         if not apart or secret.start >= apart[-1].end:
             apart.append(secret)
     return apart

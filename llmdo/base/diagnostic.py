@@ -211,7 +211,7 @@ def _near(name: str, known: frozenset[str]) -> list[str]:
     if len(known) > MANY:
         first, last, lengths = name[:1], name[-1:], range(len(name) // 2, len(name) * 2)
         known = frozenset(
-            one for one in known if len(one) in lengths and (one[:1] == first or one[-1:] == last)
+            name for name in known if len(name) in lengths and (name[:1] == first or name[-1:] == last)
         )
     return get_close_matches(name, sorted(known), n=2, cutoff=0.7) if len(known) <= MANY else []
 

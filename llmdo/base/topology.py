@@ -18,7 +18,7 @@ def strongly_connected_components(edges: Mapping[str, Sequence[str]]) -> list[li
     low: dict[str, int] = {}
     stack: list[str] = []
     on_stack: set[str] = set()
-    found: list[list[str]] = []
+    components: list[list[str]] = []
     for root in sorted(edges):
         if root in index:
             continue
@@ -44,8 +44,8 @@ def strongly_connected_components(edges: Mapping[str, Sequence[str]]) -> list[li
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[name])
                 if low[name] == index[name]:
-                    found.extend(_component(name, stack, on_stack, edges))
-    return sorted(found)
+                    components.extend(_component(name, stack, on_stack, edges))
+    return sorted(components)
 
 
 def _component(
@@ -122,7 +122,9 @@ def ends_first(edges: Mapping[str, Sequence[str]], skip: frozenset[str]) -> list
         work = [(root, iter(edges[root]))]
         while work:
             name, successors = work[-1]
-            following = next((one for one in successors if one in edges and one not in seen), None)
+            following = next(
+                (successor for successor in successors if successor in edges and successor not in seen), None
+            )
             if following is None:
                 work.pop()
                 order.append(name)
@@ -134,9 +136,11 @@ def ends_first(edges: Mapping[str, Sequence[str]], skip: frozenset[str]) -> list
 
 def gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> Mapping[str, int]:
     """For each name its own set of bits and those of all names that its edges lead to, near and far."""
-    found = _gathered(edges, own)
-    if all(found[name] | found[other] == found[name] for name, others in edges.items() for other in others):
-        return found
+    bits_of = _gathered(edges, own)
+    if all(
+        bits_of[name] | bits_of[other] == bits_of[name] for name, others in edges.items() for other in others
+    ):
+        return bits_of
     # There are cycles: all names of one share what any of them has, so each is taken for one name.
     head = {name: component[0] for component in strongly_connected_components(edges) for name in component}
     joined_own: dict[str, int] = {}
@@ -145,16 +149,16 @@ def gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> Mapp
         first = head.get(name, name)
         joined_own[first] = joined_own.get(first, 0) | own[name]
         joined.setdefault(first, []).extend(head.get(other, other) for other in others)
-    found = _gathered(joined, joined_own)
-    return {name: found[head.get(name, name)] for name in edges}
+    bits_of = _gathered(joined, joined_own)
+    return {name: bits_of[head.get(name, name)] for name in edges}
 
 
 def _gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> dict[str, int]:
     """The same where no edges run in a circle, other than from a name to itself."""
-    found = dict(own)
+    bits_of = dict(own)
     for name in ends_first(edges, frozenset()):
-        bits = found[name]
+        bits = bits_of[name]
         for other in edges[name]:
-            bits |= found[other]
-        found[name] = bits
-    return found
+            bits |= bits_of[other]
+        bits_of[name] = bits
+    return bits_of

@@ -28,11 +28,11 @@ __all__ = ["Change", "Difference", "EntryDifference", "HandEdit", "RowChange", "
 
 def diff(before: Graph, after: Graph) -> Difference:
     """Everything in which `after` differs from `before`; what its acceptances name is marked as accepted."""
-    found = changes(before, after)
+    changed = changes(before, after)
     rows = compared(before, after)
     entries = []
     for name in sorted({*before.entries, *after.entries}):
-        own = tuple(change for change in found if name in change.entries)
+        own = tuple(change for change in changed if name in change.entries)
         entries.append(
             EntryDifference(
                 name=name,
@@ -46,5 +46,7 @@ def diff(before: Graph, after: Graph) -> Difference:
             )
         )
     return Difference(
-        entries=tuple(entries), changes=found, hand_edits=() if after.read_from else hand_edits(before, after)
+        entries=tuple(entries),
+        changes=changed,
+        hand_edits=() if after.read_from else hand_edits(before, after),
     )

@@ -106,7 +106,7 @@ class Difference:
     @property
     def is_accepted(self) -> bool:
         """Whether every widening, if there is any, is one that people have accepted."""
-        return all(one.accepted for one in self.everything if one.effect == "widens")
+        return all(difference.accepted for difference in self.everything if difference.effect == "widens")
 
     def fails(self, on: Literal["widened", "changed"] | None) -> bool:
         """Whether it is what a reviewer asked to be stopped by; a lock edited by hand always is."""
@@ -119,7 +119,7 @@ class Difference:
 
 def verdict_of(differences: Iterable[RowChange | Change]) -> Verdict:
     """`widened` if any difference widens, else `narrowed` if any narrows, else `changed` if there is one."""
-    effects = {one.effect for one in differences}
+    effects = {difference.effect for difference in differences}
     if not effects:
         return "same"
     return "widened" if "widens" in effects else "narrowed" if "narrows" in effects else "changed"

@@ -41,13 +41,13 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
     old, new = encode(before), encode(after)
     users = _users(before, after)
-    found = (
+    judged = (
         _judged(users.concerned(change), after.acceptances)
         for kind in {*old, *new} - _LAYOUT
         for change in _compared((kind,), old.get(kind), new.get(kind))
         if not _is_echo(change.route, old, new)
     )
-    return tuple(sorted(found, key=lambda change: change.route))
+    return tuple(sorted(judged, key=lambda change: change.route))
 
 
 def _compared(route: Route, before: Any, after: Any) -> Iterator[Change]:
@@ -132,7 +132,7 @@ def _ceiling(change: Change, entry: str | None, acceptances: tuple[Acceptance, .
     raised, lowered = raised_ceiling(change.before, change.after), raised_ceiling(change.after, change.before)
     if raised is not None and not raised:
         return replace(change, effect="narrows") if lowered is None or lowered else change
-    accepted = [acceptance_of(acceptances, one, entry, gated=True) for one in raised or ()]
+    accepted = [acceptance_of(acceptances, capability, entry, gated=True) for capability in raised or ()]
     return replace(change, effect="widens", accepted=accepted[0] if accepted and all(accepted) else None)
 
 
@@ -143,7 +143,7 @@ def raised_ceiling(before: Any, after: Any) -> tuple[Capability, ...] | None:
     if after is None:
         return None
     ceiling = Ceiling(tuple(map(Capability.parse, before)), "before")
-    return tuple(one for one in map(Capability.parse, after) if not ceiling.admits(one))
+    return tuple(capability for capability in map(Capability.parse, after) if not ceiling.admits(capability))
 
 
 def _amount(before: Any, after: Any) -> Effect:
@@ -167,8 +167,10 @@ def _says_less(change: Change) -> bool:
     after: Any = change.after
     if change.route[-1] == "hook":
         return bool(after)
-    rest = [Capability.parse(one) for one in after or ()]
-    return any(not any(one.contains(Capability.parse(lost)) for one in rest) for lost in before or ())
+    rest = [Capability.parse(capability) for capability in after or ()]
+    return any(
+        not any(capability.contains(Capability.parse(lost)) for capability in rest) for lost in before or ()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,20 +226,20 @@ def _used(graph: Graph, worker: Worker) -> Iterator[tuple[str, str]]:
 
 
 def _models(graph: Graph, name: str) -> Iterator[tuple[str, str]]:
-    for one in (name, *graph.models.get(name, ())):
-        yield "model", one
-        yield "python-model", one
+    for model in (name, *graph.models.get(name, ())):
+        yield "model", model
+        yield "python-model", model
 
 
 def hand_edits(before: Graph, after: Graph) -> tuple[HandEdit, ...]:
     """The facts about Python toolsets that differ although the digests of their sources do not."""
     known = {toolset.python: toolset for toolset in before.toolsets.values() if toolset.source}
-    found: list[HandEdit] = []
+    edits: list[HandEdit] = []
     for toolset in after.toolsets.values():
         old = known.get(toolset.python)
         if old is not None and old.source == toolset.source:
-            found.extend(_edited(old, toolset))
-    return tuple(found)
+            edits.extend(_edited(old, toolset))
+    return tuple(edits)
 
 
 def _edited(old: Toolset, new: Toolset) -> Iterator[HandEdit]:

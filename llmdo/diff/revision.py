@@ -98,16 +98,16 @@ def files(root: Path, revision: str) -> dict[str, Blob]:
     prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
     # A literal path would not list what is below it: the listing starts at the folder's own tree.
     tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
-    found = {}
+    blobs = {}
     listed = _git(root, "ls-tree", "-r", "-z", "-l", "--full-tree", tree, failing=True)
     for entry in listed.split(b"\0")[:-1]:
         facts, path = entry.split(b"\t", 1)
         mode, kind, name, size = facts.decode().split()
         regular = kind == "blob" and mode != "120000"
-        found[path.decode("utf-8", "surrogateescape")] = Blob(
+        blobs[path.decode("utf-8", "surrogateescape")] = Blob(
             name, int(size) if size.isdecimal() else 0, regular
         )
-    return found
+    return blobs
 
 
 def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
@@ -120,7 +120,7 @@ def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
         return {}
     wanted = sorted(set(names))
     answer = _git(root, "cat-file", "--batch", question="".join(f"{name}\n" for name in wanted).encode())
-    found = {}
+    by_name = {}
     at = 0
     for name in wanted:
         end = answer.index(b"\n", at)
@@ -128,9 +128,9 @@ def contents(root: Path, names: Sequence[str]) -> dict[str, bytes]:
         if len(facts) != 3:
             raise LlmdoError("a file of that revision is not in this clone", hint="fetch its whole history")
         size = int(facts[2])
-        found[name] = answer[end + 1 : end + 1 + size]
+        by_name[name] = answer[end + 1 : end + 1 + size]
         at = end + size + 2
-    return found
+    return by_name
 
 
 def graph_in(content: bytes) -> Graph:
@@ -153,15 +153,15 @@ def _commit(root: Path, revision: str) -> str:
         raise LlmdoError(f"`{revision}` is not a revision")
     _git(root, "rev-parse", "--git-dir")
     name = f"{revision}^{{commit}}"
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name, failing=True)
-    if not found:
+    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name, failing=True)
+    if not commit:
         raise LlmdoError(
             f"there is no revision `{revision}` in this repository",
             hint="nothing was committed yet"
             if revision == "HEAD"
             else "a shallow clone lacks other branches: `git fetch --depth 1 origin BRANCH`, then FETCH_HEAD",
         )
-    return found.decode().strip()
+    return commit.decode().strip()
 
 
 def _git(root: Path, *words: str, failing: bool = False, question: bytes = b"") -> bytes:

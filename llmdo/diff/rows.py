@@ -33,7 +33,7 @@ def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]
     Both are cut into the same classes of scopes and asked about the same names, so a row of one is about the
     same calls as that of the other.
     """
-    named = {Capability(one.name) for graph in (before, after) for one in written(graph)}
+    named = {Capability(capability.name) for graph in (before, after) for capability in written(graph)}
     also = tuple(sorted({*_scopes(before), *_scopes(after), *named}, key=str))
     old, new = Analysis(before, also=also), Analysis(after, also=also)
     return {
@@ -51,11 +51,15 @@ def acceptance_of(
     concerns no single entry is covered only by an acceptance that names none. `gated` says whether somebody is
     asked, which some acceptances rely on.
     """
-    for one in acceptances:
-        if one.capability is None or one.entry not in (None, entry) or (one.gated and not gated):
+    for acceptance in acceptances:
+        if (
+            acceptance.capability is None
+            or acceptance.entry not in (None, entry)
+            or (acceptance.gated and not gated)
+        ):
             continue
-        if one.capability.grants(capability):
-            return one
+        if acceptance.capability.grants(capability):
+            return acceptance
     return None
 
 
@@ -67,16 +71,16 @@ def _scopes(graph: Graph) -> Iterator[Capability]:
             yield acceptance.capability
     for entry in graph.entries.values():
         if own := inventory.own_tool(graph, entry):
-            yield from (one for one in own.capabilities if one.scope is not None)
+            yield from (capability for capability in own.capabilities if capability.scope is not None)
     for worker in graph.workers.values():
         for use in worker.uses:
             for tool in inventory.tools_of(graph, worker, use).values():
-                yield from (one for one in tool.capabilities if one.scope is not None)
+                yield from (capability for capability in tool.capabilities if capability.scope is not None)
 
 
 def _rows(analysis: Analysis, entry: str) -> Mapping[Capability, Row]:
-    found = analysis.graph.entries.get(entry)
-    return {row.capability: row for row in analysis.of(found)} if found else {}
+    declared = analysis.graph.entries.get(entry)
+    return {row.capability: row for row in analysis.of(declared)} if declared else {}
 
 
 def _changes(
@@ -85,7 +89,7 @@ def _changes(
     after: Mapping[Capability, Row],
     acceptances: Sequence[Acceptance],
 ) -> Iterator[RowChange]:
-    found: dict[Capability, RowChange] = {}
+    changes: dict[Capability, RowChange] = {}
     for capability in {*before, *after}:
         old, new = before.get(capability), after.get(capability)
         if kind := _kind(old, new):
@@ -94,9 +98,9 @@ def _changes(
                 gated = _decision(new) == "needs_approval"
                 accepted = acceptance_of(acceptances, capability, entry, gated=gated)
                 change = replace(change, accepted=accepted)
-            found[capability] = change
-    found = {capability: change for capability, change in found.items() if _tells(change, found)}
-    shown = _folded(found, {*before, *after})
+            changes[capability] = change
+    changes = {capability: change for capability, change in changes.items() if _tells(change, changes)}
+    shown = _folded(changes, {*before, *after})
     return iter(sorted(shown, key=_gravity))
 
 
@@ -105,17 +109,17 @@ def _gravity(change: RowChange) -> tuple[bool, int, tuple[int, str]]:
     return change.effect != "widens", STRICTNESS[_decision(change.after)], gravity(change.capability)
 
 
-def _tells(change: RowChange, found: Mapping[Capability, RowChange]) -> bool:
+def _tells(change: RowChange, changes: Mapping[Capability, RowChange]) -> bool:
     """Whether a change says more than that of a wider row does: one that nobody declared by name may not."""
     rows = [row for row in (change.before, change.after) if row]
     if not all(row.implied for row in rows):
         return True
-    wider = (found[one] for one in change.capability.around if one in found)
+    wider = (changes[outer] for outer in change.capability.around if outer in changes)
     return not any(
-        one is not change
-        and one.effect == change.effect
-        and (one.accepted is None) == (change.accepted is None)
-        for one in wider
+        outer is not change
+        and outer.effect == change.effect
+        and (outer.accepted is None) == (change.accepted is None)
+        for outer in wider
     )
 
 
@@ -134,24 +138,24 @@ def _decision(row: Row | None) -> Decision:
     return row.decision if row else "blocked"
 
 
-def _folded(found: Mapping[Capability, RowChange], known: Iterable[Capability]) -> Iterator[RowChange]:
+def _folded(changes: Mapping[Capability, RowChange], known: Iterable[Capability]) -> Iterator[RowChange]:
     """The changes without those that say of a narrower scope just what is said of the one around it."""
     leader: dict[Capability, Capability] = {}
     divided: set[Capability] = set()
     around: list[Capability] = []
-    for capability in sorted(known, key=lambda one: (one.name, scope_order(one.scope))):
+    for capability in sorted(known, key=lambda key: (key.name, scope_order(key.scope))):
         while around and not (
             around[-1].name == capability.name and scope_contains(around[-1].scope, capability.scope)
         ):
             around.pop()
         leader[capability] = capability
-        if around and capability in found and around[-1] in found:
+        if around and capability in changes and around[-1] in changes:
             outer = around[-1]
-            if _look(found[outer]) == _look(found[capability]):
+            if _look(changes[outer]) == _look(changes[capability]):
                 leader[capability] = leader[outer]
-        divided.update(one for one in around if leader[one] != leader[capability])
+        divided.update(wider for wider in around if leader[wider] != leader[capability])
         around.append(capability)
-    for capability, change in found.items():
+    for capability, change in changes.items():
         if leader[capability] == capability:
             yield replace(change, elsewhere=capability in divided)
 

@@ -86,10 +86,10 @@ def _filesystem(config: Mapping[str, object], _shell: ShellSettings) -> tuple[To
     read = cast("Iterable[str]", config.get("read", ("**",)))
     write = cast("Iterable[str]", config.get("write", ()))
     both = {
-        one if scope_contains(other, one) else other
-        for one in read
+        readable if scope_contains(other, readable) else other
+        for readable in read
         for other in write
-        if scopes_meet(one, other)
+        if scopes_meet(readable, other)
     }
     return (
         _tool("list_files", ["fs.list"], read, reads=read),

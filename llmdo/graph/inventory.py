@@ -60,7 +60,7 @@ def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
 
 def hands_over(delegate: Tool) -> bool:
     """Whether a call of `delegate`, as `delegation` made it, can hand over files."""
-    return any(one.name == READ.name for one in delegate.capabilities)
+    return any(capability.name == READ.name for capability in delegate.capabilities)
 
 
 def tools_of(graph: Graph, worker: Worker | None, use: Use) -> Mapping[str, Tool]:
@@ -130,7 +130,9 @@ def known_capabilities(graph: Graph) -> frozenset[str]:
         names.add(f"x.{toolset.name}.any")
         prefix = f"x.{toolset.name}."
         for tool in toolset.tools.values():
-            names.update(one.name for one in tool.capabilities if one.name.startswith(prefix))
+            names.update(
+                capability.name for capability in tool.capabilities if capability.name.startswith(prefix)
+            )
     for name in list(names):
         labels = name.split(".")
         names.update(".".join(labels[:length]) for length in range(1, len(labels)))

@@ -97,9 +97,9 @@ def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:
     """
     return next(
         (
-            one
-            for one in chain
-            if not recording_file(one) and not any(fnmatchcase(one, pattern) for pattern in patterns)
+            model
+            for model in chain
+            if not recording_file(model) and not any(fnmatchcase(model, pattern) for pattern in patterns)
         ),
         None,
     )

@@ -128,10 +128,10 @@ def raised(server: Server, declared: Mapping[str, Iterable[str]], tool: str) -> 
         patterns = [name for name in declared if name != "*" and fits(tool, name)]
         stated = [text for name in patterns for text in declared[name]] if patterns else declared.get("*")
     if stated is None:
-        found = {CALL, CONNECT} if server.url else {CALL}
+        capabilities = {CALL, CONNECT} if server.url else {CALL}
     else:
-        found = {Capability.parse(text) for text in stated}
-    return tuple(sorted({*found, UNTRUSTED}, key=str))
+        capabilities = {Capability.parse(text) for text in stated}
+    return tuple(sorted({*capabilities, UNTRUSTED}, key=str))
 
 
 def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
@@ -141,7 +141,7 @@ def retried(stated: Mapping[str, Retry], tool: str) -> Retry | None:
     """
     if tool in stated:
         return stated[tool]
-    fitting = {said for name, said in stated.items() if name != "*" and fits(tool, name)}
+    fitting = {value for name, value in stated.items() if name != "*" and fits(tool, name)}
     if fitting:
         return "ask" if "ask" in fitting else "safe"
     return stated.get("*")
@@ -167,29 +167,29 @@ def _as_lines(value: object) -> list[str]:
 def _change(what: str, before: list[str], after: list[str]) -> str | None:
     if before == after:
         return None
-    lost = [one for one in before if one not in after]
-    gained = [one for one in after if one not in before]
+    lost = [line for line in before if line not in after]
+    gained = [line for line in after if line not in before]
     if not lost and not gained:
         return f"{what} changed in its order"
     if len(lost) == len(gained):
         pairs = [_where_they_differ(*pair) for pair in zip(lost, gained, strict=True)]
-        lost, gained = [one for one, _ in pairs], [other for _, other in pairs]
+        lost, gained = [old for old, _ in pairs], [other for _, other in pairs]
     shown_lines = [
-        f"{mark}`{_line(one)}`" for mark, some in (("-", lost), ("+", gained)) for one in some[:FEW]
+        f"{mark}`{_line(line)}`" for mark, some in (("-", lost), ("+", gained)) for line in some[:FEW]
     ]
     more = len(lost) + len(gained) - len(shown_lines)
     return f"{what} changed: {' '.join(shown_lines)}{f' and {more} more lines' if more else ''}"
 
 
-def _where_they_differ(one: str, other: str) -> tuple[str, str]:
+def _where_they_differ(old: str, other: str) -> tuple[str, str]:
     """Both from shortly before the first character that is not the same."""
     same = next(
-        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
+        (at for at, pair in enumerate(zip(old, other, strict=False)) if pair[0] != pair[1]),
+        min(len(old), len(other)),
     )
-    start = max(same - WIDTH // 2, 0) if max(len(one), len(other)) > WIDTH else 0
+    start = max(same - WIDTH // 2, 0) if max(len(old), len(other)) > WIDTH else 0
     dots = "…" if start else ""
-    return f"{dots}{one[start:]}", f"{dots}{other[start:]}"
+    return f"{dots}{old[start:]}", f"{dots}{other[start:]}"
 
 
 def _line(text: str) -> str:
@@ -213,12 +213,12 @@ def digest_of(name: str, definition: Definition) -> str:
 
 def proposed(toolset: Toolset, tool: Tool) -> list[str]:
     """What a manifest could say of `tool` if its server's hints were true; nothing where that changes nothing."""
-    said = tool.definition.hints if tool.definition else ()
+    hints = tool.definition.hints if tool.definition else ()
     is_silent = {CALL} <= set(tool.capabilities) <= {CALL, CONNECT, UNTRUSTED}
-    if "readOnlyHint: true" not in said or not is_silent:
+    if "readOnlyHint: true" not in hints or not is_silent:
         return []
     remote = toolset.server is not None and toolset.server.url is not None
-    return ["mcp.read", "net.connect"] if remote or "openWorldHint: true" in said else ["mcp.read"]
+    return ["mcp.read", "net.connect"] if remote or "openWorldHint: true" in hints else ["mcp.read"]
 
 
 def key_of(name: str) -> str:

@@ -72,12 +72,12 @@ def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = No
     try:
         descriptor = os.open(f"{root}/{path}", _READING)
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 return _NOT_A_FILE
-            content = os.read(descriptor, min(found.st_size, limit) + 1)
+            content = os.read(descriptor, min(status.st_size, limit) + 1)
             # Most files come at once; one that grows meanwhile, or is longer than it says, needs more looks.
-            while len(content) != found.st_size and len(content) <= limit:
+            while len(content) != status.st_size and len(content) <= limit:
                 more = os.read(descriptor, limit + 1 - len(content))
                 if not more:
                     break
@@ -93,8 +93,8 @@ def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = No
 
 def exists(root: Path, path: str, seen: Seen | None = None) -> RefusedPath | None:
     """None where a file or folder of the workspace stands at `path`, reached through no link."""
-    found = _examine(root, path.rstrip("/"), seen)
-    return found if isinstance(found, RefusedPath) else None
+    examined = _examine(root, path.rstrip("/"), seen)
+    return examined if isinstance(examined, RefusedPath) else None
 
 
 def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | RefusedPath:
@@ -110,17 +110,17 @@ def _examine(root: Path, path: str, seen: Seen | None) -> os.stat_result | Refus
         if seen is not None and number < len(names) and _is_folder(seen.get(at[len(base) + 1 :])):
             continue  # it was looked at before
         try:
-            found = os.lstat(at)
+            status = os.lstat(at)
         except FileNotFoundError:
             return RefusedPath("LDO106", "does not exist")
         except (OSError, ValueError):
             return RefusedPath("LDO106", "cannot be reached")
         if seen is not None:
-            seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.packed(found))
-        if stat.S_ISLNK(found.st_mode):
+            seen.setdefault(path if number == len(names) else at[len(base) + 1 :], cache.packed(status))
+        if stat.S_ISLNK(status.st_mode):
             link = "is a link" if number == len(names) else f"is reached through the link `{name}`"
             return RefusedPath("LDO107", f"{link}, which llmdo does not follow")
-    return found
+    return status
 
 
 def _is_folder(known: bytes | None) -> bool:
@@ -187,16 +187,16 @@ def find(
     `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
     holds are left out; a folder that is one of these, or a link, is not entered.
     """
-    found = {pattern: GlobMatches([], []) for pattern in patterns}
+    by_pattern = {pattern: GlobMatches([], []) for pattern in patterns}
     groups: dict[str, list[Glob]] = {}
-    for glob in map(Glob, found):
+    for glob in map(Glob, by_pattern):
         groups.setdefault(glob.start, []).append(glob)
     for start, together in groups.items():
         if start and (refused := exists(root, start, seen)):
             if refused.code != "LDO106":
-                found[together[0].text].refused.append((start, refused))
+                by_pattern[together[0].text].refused.append((start, refused))
             continue
-        wanted = [(found[glob.text], glob) for glob in together]
+        wanted = [(by_pattern[glob.text], glob) for glob in together]
         for path, refused in _walk(root, start, _deepest(together), ignored, seen):
             if path.endswith("/"):
                 wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
@@ -210,10 +210,10 @@ def find(
                     matches.refused.append((path, refused))
                 else:
                     matches.paths.append(path)
-    for matches in found.values():
+    for matches in by_pattern.values():
         matches.paths.sort()
         matches.refused.sort(key=lambda pair: pair[0])
-    return found
+    return by_pattern
 
 
 def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:

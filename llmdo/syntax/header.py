@@ -68,9 +68,9 @@ def parse(source: Source, header: str) -> Document:
 @lru_cache(maxsize=16)
 def places(source: Source, header: str) -> Mapping[Route, tuple[Span, Span]]:
     """The place of every key and of its value."""
-    found: dict[Route, tuple[Span, Span]] = {}
-    _HeaderReader(source, found.__getitem__, found).read(header)
-    return found
+    places: dict[Route, tuple[Span, Span]] = {}
+    _HeaderReader(source, places.__getitem__, places).read(header)
+    return places
 
 
 class _Open:
@@ -317,9 +317,9 @@ def _merge_conflict(source: Source, marker: re.Match[str]) -> Diagnostic:
     return finding("LDO101", at, "a merge conflict is left in this file", hint=hint)
 
 
-def _bad_character(source: Source, found: re.Match[str]) -> Diagnostic:
-    start = len(FENCE) + 1 + found.start()
-    message = f"the character U+{ord(found[0]):04X} is not allowed in a header"
+def _bad_character(source: Source, match: re.Match[str]) -> Diagnostic:
+    start = len(FENCE) + 1 + match.start()
+    message = f"the character U+{ord(match[0]):04X} is not allowed in a header"
     hint = "write it as an escape in double quotes"
     return finding("LDO101", source.location(source.span_between(start, start + 1)), message, hint=hint)
 
@@ -376,22 +376,22 @@ def _quotes_problem(
 
 def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) -> Diagnostic:
     """What PyYAML says about the header in one sentence, at its place."""
-    told = f"{error.context or ''}: {error.problem}"
+    reason = f"{error.context or ''}: {error.problem}"
     mark = error.problem_mark or error.context_mark
-    if error.context_mark and (_AT_THE_START.search(told) or (mark and mark.index >= len(header))):
+    if error.context_mark and (_AT_THE_START.search(reason) or (mark and mark.index >= len(header))):
         mark = error.context_mark
     if mark is None:
         return finding("LDO101", source.location(), "the header is not valid YAML")
-    found = header[mark.index : mark.index + 1].strip("\n")
-    span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 1 + len(found))
+    character = header[mark.index : mark.index + 1].strip("\n")
+    span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 1 + len(character))
     message, hint = "the header is not valid YAML from here on", None
     for pattern, sentence, usual_hint in _TROUBLES:
-        if re.search(pattern, told) and (found or "{}" not in sentence):
-            message, hint = sentence.format(found), usual_hint
+        if re.search(pattern, reason) and (character or "{}" not in sentence):
+            message, hint = sentence.format(character), usual_hint
             break
-    line = header.split("\n")[mark.line] if found else ""
-    if found == "\t":
+    line = header.split("\n")[mark.line] if character else ""
+    if character == "\t":
         message, hint = "a tab is not allowed here", "indent with spaces"
-    elif "mapping values" in told and _SECOND_COLON.match(line):
+    elif "mapping values" in reason and _SECOND_COLON.match(line):
         hint = "put the text in quotes if the `: ` is part of it"
     return finding("LDO101", source.location(span), message, hint=hint)

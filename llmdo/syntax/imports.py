@@ -22,7 +22,7 @@ def import_candidates(path: str, outline: Outline) -> tuple[str, ...]:
 @lru_cache(maxsize=1_024)  # the modules of one folder mostly import the same
 def _import_candidates(parent: str, imports: tuple[str, ...]) -> tuple[str, ...]:
     folder = parent.split("/") if parent else []
-    found = [f"{'/'.join(folder[:length])}/__init__.py" for length in range(1, len(folder) + 1)]
+    candidates = [f"{'/'.join(folder[:length])}/__init__.py" for length in range(1, len(folder) + 1)]
     for name in imports:
         dotted = name.lstrip(".")
         level = len(name) - len(dotted)
@@ -32,5 +32,5 @@ def _import_candidates(parent: str, imports: tuple[str, ...]) -> tuple[str, ...]
         parts = dotted.split(".", MAX_PACKAGES)[:MAX_PACKAGES] if dotted else []
         for length in range(1, len(parts) + 1):
             stem = "/".join([*base, *parts[:length]])
-            found += (f"{stem}.py", f"{stem}/__init__.py")
-    return tuple(dict.fromkeys(found))
+            candidates += (f"{stem}.py", f"{stem}/__init__.py")
+    return tuple(dict.fromkeys(candidates))

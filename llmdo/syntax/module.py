@@ -142,10 +142,10 @@ def _syntax_problem(source: Source, error: SyntaxError) -> Diagnostic:
     span = Span(line, column, line, column)
     if error.end_lineno and error.end_offset and (error.end_lineno, error.end_offset) > (line, column):
         span = Span(line, column, min(error.end_lineno, len(lines)), error.end_offset)
-    told = _QUOTED.sub(r"`\1`", error.msg)
-    if told.startswith("Exceeds the limit"):
-        told = "an integer is too long"
-    return finding("LDO101", source.location(span), f"this is not valid Python: {told}")
+    message = _QUOTED.sub(r"`\1`", error.msg)
+    if message.startswith("Exceeds the limit"):
+        message = "an integer is too long"
+    return finding("LDO101", source.location(span), f"this is not valid Python: {message}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -189,13 +189,13 @@ class _Toolsets:
         """The outlines of those with a public name, in the order of the text."""
         return {
             name: ToolsetOutline(
-                is_class=found.is_class,
-                span=found.span,
-                tools=found.tools,
-                complete=found.complete,
-                hook=found.hook,
+                is_class=sketch.is_class,
+                span=sketch.span,
+                tools=sketch.tools,
+                complete=sketch.complete,
+                hook=sketch.hook,
             )
-            for name, found in sorted(self._found.items(), key=lambda item: item[1].span)
+            for name, sketch in sorted(self._found.items(), key=lambda item: item[1].span)
             if not name.startswith("_")
         }
 
@@ -212,15 +212,15 @@ class _Toolsets:
 
     def _note_assignment(self, target: ast.expr, value: ast.expr, annotation: ast.expr | None) -> None:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for one, its_value in zip(target.elts, value.elts, strict=False):
-                self._note_assignment(one, its_value, None)
+            for element, its_value in zip(target.elts, value.elts, strict=False):
+                self._note_assignment(element, its_value, None)
         if not isinstance(target, ast.Name) or target.id in self._found:
             return
-        found = _ToolsetSketch(span=self._notes.spans[target.id])
-        if self._makes_toolset(value, found) or last_name(annotation).endswith("Toolset"):
-            self._found[target.id] = found
+        sketch = _ToolsetSketch(span=self._notes.spans[target.id])
+        if self._makes_toolset(value, sketch) or last_name(annotation).endswith("Toolset"):
+            self._found[target.id] = sketch
 
-    def _makes_toolset(self, value: ast.expr, found: _ToolsetSketch) -> bool:
+    def _makes_toolset(self, value: ast.expr, sketch: _ToolsetSketch) -> bool:
         """Whether `value` is a toolset; what it shows of its tools goes into `found`."""
         is_wrapped = False
         while isinstance(value, ast.Call) and _is_wrapper(value.func):
@@ -230,29 +230,29 @@ class _Toolsets:
             if is_wrapped:
                 self._understood.add(id(value))
             else:
-                found.hook = known.hook
+                sketch.hook = known.hook
             return True
         if not isinstance(value, ast.Call):
             return False
         maker = self._original(value.func)
         if (known := self._found.get(maker)) and known.is_class:
-            found.hook = known.hook and not is_wrapped
+            sketch.hook = known.hook and not is_wrapped
             return True
         if maker == "FunctionToolset" and not is_wrapped:
-            self._note_arguments(value, found)
+            self._note_arguments(value, sketch)
         factory = self._functions.get(maker)
         return maker.endswith("Toolset") or (
             factory is not None and last_name(factory.returns).endswith("Toolset")
         )
 
-    def _note_arguments(self, call: ast.Call, found: _ToolsetSketch) -> None:
+    def _note_arguments(self, call: ast.Call, sketch: _ToolsetSketch) -> None:
         """Takes note of what `FunctionToolset(...)` is given."""
         options = {keyword.arg: keyword.value for keyword in call.keywords}
-        found.inherited = _declared(options.get("metadata"), None)
+        sketch.inherited = _declared(options.get("metadata"), None)
         offered = call.args[0] if call.args else options.get("tools", ast.List([]))
-        found.complete = None not in options and len(call.args) <= 1
+        sketch.complete = None not in options and len(call.args) <= 1
         if not isinstance(offered, ast.List | ast.Tuple):
-            found.complete = False
+            sketch.complete = False
             return
         for function in offered.elts:
             if (
@@ -260,9 +260,9 @@ class _Toolsets:
                 and last_name(function.func) == "Tool"
                 and len(function.args) == 1
             ):
-                self._offer(found, function.args[0], function.keywords)
+                self._offer(sketch, function.args[0], function.keywords)
             else:
-                self._offer(found, function, ())
+                self._offer(sketch, function, ())
 
     def _note_decorators(self, function: Function) -> None:
         for position, decorator in enumerate(function.decorator_list):
@@ -271,11 +271,11 @@ class _Toolsets:
                 continue
             self._understood.add(id(owner))
             below = function.decorator_list[position + 1 :]
-            found = self._found[owner.id]
+            sketch = self._found[owner.id]
             if id(function) not in self._notes.certain or not all(self._owner(other) for other in below):
-                found.complete = False
+                sketch.complete = False
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
-            _add(found, function.name, self._notes.places.defined(function), keywords)
+            _add(sketch, function.name, self._notes.places.defined(function), keywords)
 
     def _note_registration(self, statement: ast.Expr) -> None:
         call = statement.value
@@ -283,11 +283,11 @@ class _Toolsets:
         if owner is None or not isinstance(call, ast.Call) or len(call.args) != 1:
             return
         self._understood.add(id(owner))
-        found = self._found[owner.id]
-        found.complete &= id(statement) in self._notes.certain
-        self._offer(found, call.args[0], call.keywords)
+        sketch = self._found[owner.id]
+        sketch.complete &= id(statement) in self._notes.certain
+        self._offer(sketch, call.args[0], call.keywords)
 
-    def _offer(self, found: _ToolsetSketch, function: ast.expr, keywords: Iterable[ast.keyword]) -> None:
+    def _offer(self, sketch: _ToolsetSketch, function: ast.expr, keywords: Iterable[ast.keyword]) -> None:
         """Adds the tool that `function`, given to a toolset by its name, becomes."""
         name = None
         span = self._notes.places.span(function)
@@ -301,8 +301,8 @@ class _Toolsets:
                 or function.id in self._notes.uncertain
                 or not all(self._owner(decorator) for decorator in definition.decorator_list)
             ):
-                found.complete = False
-        _add(found, name, span, keywords)
+                sketch.complete = False
+        _add(sketch, name, span, keywords)
 
     def _owner(self, registration: ast.expr) -> ast.Name | None:
         """The toolset's name in `NAME.tool`, `NAME.add_function(...)` and their like."""
@@ -310,7 +310,7 @@ class _Toolsets:
         if not isinstance(method, ast.Attribute) or method.attr not in _REGISTERING:
             return None
         owner = method.value
-        if isinstance(owner, ast.Name) and (found := self._found.get(owner.id)) and not found.is_class:
+        if isinstance(owner, ast.Name) and (sketch := self._found.get(owner.id)) and not sketch.is_class:
             return owner
         return None
 
@@ -321,17 +321,17 @@ class _Toolsets:
 
     def _doubt(self) -> None:
         """Withdraws `complete` from every toolset that something else may change."""
-        for name, found in self._found.items():
+        for name, sketch in self._found.items():
             mentions = self._notes.references.get(name, ())
             if name in self._notes.uncertain or any(id(node) not in self._understood for node in mentions):
-                found.complete = False
+                sketch.complete = False
 
 
 def _is_wrapper(method: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(method, ast.Attribute) and method.attr in _WRAPPING
 
 
-def _add(found: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable[ast.keyword]) -> None:
+def _add(sketch: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable[ast.keyword]) -> None:
     """Adds a tool to `found`, under the name that `keywords` give, or else under `name`."""
     options = {keyword.arg: keyword.value for keyword in keywords}
     match options.get("name", ast.Constant(None)):
@@ -342,10 +342,10 @@ def _add(found: _ToolsetSketch, name: str | None, span: Span, keywords: Iterable
         case _:
             name = None
     if name is None or None in options:
-        found.complete = False
+        sketch.complete = False
     if name is not None:
-        capabilities = None if None in options else _declared(options.get("metadata"), found.inherited)
-        found.tools.setdefault(name, ToolOutline(span=span, capabilities=capabilities))
+        capabilities = None if None in options else _declared(options.get("metadata"), sketch.inherited)
+        sketch.tools.setdefault(name, ToolOutline(span=span, capabilities=capabilities))
 
 
 def _declared(metadata: ast.expr | None, inherited: tuple[str, ...] | None) -> tuple[str, ...] | None:

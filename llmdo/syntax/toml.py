@@ -175,17 +175,17 @@ def _syntax_problem(source: Source, error: str) -> Diagnostic:
     """The message of `tomllib` as a finding, at the place that it names."""
     text = source.text
     place = _ERROR_PLACE.search(error)
-    told = error[: place.start()] if place else error
+    reason = error[: place.start()] if place else error
     offset = _Lines(text).offset(int(place[1]), int(place[2])) if place and place[1] else len(text)
     if marker := _MERGE_MARKER.match(text, text.rfind("\n", 0, offset) + 1):
         return _merge_conflict(source, source.span_between(*marker.span(1)))
-    if told.startswith(_TAKEN) and (clash := _Scanner(text[:offset]).scan().clash):
+    if reason.startswith(_TAKEN) and (clash := _Scanner(text[:offset]).scan().clash):
         return _taken(source, clash)
     if offset == len(text):
         offset = len(text.rstrip(" \t\n"))
     shown = _ERROR_TEXT.match(text, offset)
     span = source.span_between(*shown.span()) if shown else None
-    message, hint = _reworded(told, text, offset)
+    message, hint = _reworded(reason, text, offset)
     return finding("LDO101", source.location(span), message, hint=hint)
 
 
@@ -201,26 +201,26 @@ def _taken(source: Source, clash: _Clash) -> Diagnostic:
     return finding("LDO101", source.location(clash.span), message, related=[first])
 
 
-def _reworded(told: str, text: str, offset: int) -> tuple[str, str | None]:
+def _reworded(reason: str, text: str, offset: int) -> tuple[str, str | None]:
     """Our sentence for what `tomllib` told about the text at `offset`, and a hint where the mistake is sure."""
-    found = text[offset : offset + 1]
-    if told == "Invalid value":
-        what = "a value is missing here" if found in ("", "\n", "#", ",") else "this is not a value"
+    symbol = text[offset : offset + 1]
+    if reason == "Invalid value":
+        what = "a value is missing here" if symbol in ("", "\n", "#", ",") else "this is not a value"
         return what, _value_hint(text, offset)
-    if found == "\r":
+    if symbol == "\r":
         return "a carriage return stands in the middle of a line", None
     for start, sentence, usual_hint in _SENTENCES:
-        if not told.startswith(start):
+        if not reason.startswith(start):
             continue
         hint = usual_hint
-        if found == ":" and "`=`" in sentence:
+        if symbol == ":" and "`=`" in sentence:
             hint = "TOML writes `key = value`"
-        elif found in ("\n", "#") and "inline table" in sentence:
+        elif symbol in ("\n", "#") and "inline table" in sentence:
             hint = "an inline table stands on one line"
         return sentence, hint
-    if character := re.fullmatch(r"(?:Found invalid|Illegal) character '(.+)'", told):
+    if character := re.fullmatch(r"(?:Found invalid|Illegal) character '(.+)'", reason):
         return f"the character `{character[1]}` is not allowed here", None
-    return told[:1].lower() + told[1:].replace('"', "`").replace("'", "`"), None
+    return reason[:1].lower() + reason[1:].replace('"', "`").replace("'", "`"), None
 
 
 def _value_hint(text: str, offset: int) -> str | None:

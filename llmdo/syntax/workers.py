@@ -49,17 +49,17 @@ def workers(notes: Notes, source: Source) -> Mapping[str, WorkerOutline]:
     if not {"llmdo", f"llmdo.{_NAME}"} & notes.imports:
         return {}
     texts = dict(_texts(notes))
-    found: dict[str, WorkerOutline] = {}
+    outlines: dict[str, WorkerOutline] = {}
     names: dict[str, str] = {}
     for target, value, _ in notes.assignments:
         if isinstance(target, ast.Name) and isinstance(value, ast.Call) and _makes_worker(value.func, notes):
             reader = _CallReader(notes.places, source, texts, names)
-            one = reader.outline(value, certain=target.id not in notes.uncertain)
-            if isinstance(name := one.header.data.get("name"), str):
+            outline = reader.outline(value, certain=target.id not in notes.uncertain)
+            if isinstance(name := outline.header.data.get("name"), str):
                 names[target.id] = name
             if not target.id.startswith("_"):
-                found[target.id] = one
-    return found
+                outlines[target.id] = outline
+    return outlines
 
 
 def _makes_worker(maker: ast.expr, notes: Notes) -> bool:

@@ -39,18 +39,18 @@ class Gaps:
         return family == "x" and (self.names or rest.partition(".")[0] in self.toolsets)
 
 
-def lost(said: Mapping[str, Any], used: Mapping[str, Any]) -> Iterator[Lack]:
+def lost(stated: Mapping[str, Any], used: Mapping[str, Any]) -> Iterator[Lack]:
     """What is unknown after faulty parts of a manifest were left out; an unknown key may be a misspelt one."""
     yield "contents"
     tables = ("toolsets", "workers", "workspace")
     lists = (("workspace", "workers"), ("workspace", "toolset-modules"))
     if (
-        said.keys() != used.keys()
-        or any(_keys(said, table) != _keys(used, table) for table in tables)
-        or any(said[table].get(key) != used[table].get(key) for table, key in lists)
+        stated.keys() != used.keys()
+        or any(_keys(stated, table) != _keys(used, table) for table in tables)
+        or any(stated[table].get(key) != used[table].get(key) for table, key in lists)
     ):
         yield "names"
-    if said.keys() != used.keys() or _keys(said, "models") != _keys(used, "models"):
+    if stated.keys() != used.keys() or _keys(stated, "models") != _keys(used, "models"):
         yield "aliases"
 
 

@@ -17,21 +17,25 @@ def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:
     """Path to those of `modules` that the one there imports itself, sorted."""
     return {
         path: sorted(
-            {one for one in (*import_candidates(path, found.outline), *found.sources) if one in modules}
+            {
+                imported
+                for imported in (*import_candidates(path, module.outline), *module.sources)
+                if imported in modules
+            }
             - {path}
         )
-        for path, found in modules.items()
+        for path, module in modules.items()
     }
 
 
 def text_digests(modules: Mapping[str, Module]) -> dict[str, str]:
     """Path to the digest of the text of that file alone."""
-    return {path: digest.of_text(found.source.text) for path, found in modules.items()}
+    return {path: digest.of_text(module.source.text) for path, module in modules.items()}
 
 
 def importable(modules: Mapping[str, Module]) -> frozenset[str]:
     """Every path at which an import of `modules` could find one, whether a file lies there or not."""
-    return frozenset().union(*{import_candidates(path, found.outline) for path, found in modules.items()})
+    return frozenset().union(*{import_candidates(path, module.outline) for path, module in modules.items()})
 
 
 def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
@@ -51,7 +55,7 @@ def source_digests(modules: Mapping[str, Module]) -> dict[str, str]:
     for path, imported in imports.items():
         head = first.get(path, path)
         texts.setdefault(head, {})[path] = modules[path].source.text
-        others = (first.get(one, one) for one in imported)
+        others = (first.get(name, name) for name in imported)
         below.setdefault(head, []).extend(other for other in others if other != head)
     digests: dict[str, str] = {}
     for head in topology.ends_first(below, frozenset()):

@@ -122,5 +122,5 @@ def _imported(imports: Mapping[str, Iterable[str]], starts: Iterable[str]) -> se
 def _needs_lock(toolset: Toolset) -> bool:
     """Whether the text of the workspace does not tell what its tools do."""
     undeclared = f"x.{toolset.name}.any"
-    declared = (one.name for tool in toolset.tools.values() for one in tool.capabilities)
+    declared = (capability.name for tool in toolset.tools.values() for capability in tool.capabilities)
     return toolset.dynamic or undeclared in declared

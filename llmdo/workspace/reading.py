@@ -186,8 +186,8 @@ def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tupl
     """`llmdo.lock` as it is now; None where there is none, or beside what keeps it from being read."""
     if refused := discovery.exists(root, LOCK, seen):
         is_missing = refused.code == "LDO106"
-        told = finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}")
-        return None, () if is_missing else (told,)
+        problem = finding(refused.code, Location(LOCK), f"`{LOCK}` {refused.reason}")
+        return None, () if is_missing else (problem,)
     source, problems = discovery.read_source(root, LOCK, limit=MAX_LOCK, seen=seen)
     return None if problems else source, problems
 
@@ -241,9 +241,9 @@ class _WorkspaceReader:
     def matches(self, route: tuple[str, ...], patterns: Iterable[str], ignored: Any) -> list[str]:
         """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
         patterns = tuple(patterns)
-        globs = [one for one in patterns if discovery.is_useful(one)]
+        globs = [pattern for pattern in patterns if discovery.is_useful(pattern)]
         named = discovery.find(self.root, globs[: discovery.MAX_GLOBS], ignored, self.seen)
-        found: set[str] = set()
+        paths: set[str] = set()
         for number, pattern in enumerate(patterns):
             at = self.document.value(*route, number)
             if discovery.leaves(pattern):
@@ -259,7 +259,7 @@ class _WorkspaceReader:
                     self.problems.append(finding(refused.code, at, f"`{pattern}` {refused.reason}"))
                     self.note_unread(pattern, "names")
                 else:
-                    found.add(pattern)
+                    paths.add(pattern)
             elif pattern not in named:
                 self.problems.append(
                     finding("LDO103", at, f"more than {discovery.MAX_GLOBS} globs are in this list")
@@ -267,13 +267,13 @@ class _WorkspaceReader:
                 self.lacks.add("names")
                 break
             else:
-                found.update(named[pattern].paths)
+                paths.update(named[pattern].paths)
                 for path, refused in named[pattern].refused:
                     self.problems.append(finding(refused.code, at, f"`{path}` {refused.reason}"))
                     self.note_unread(path, "names")
                 if not named[pattern].paths and not named[pattern].refused:
                     self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
-        return sorted(found)
+        return sorted(paths)
 
     def worker(self, path: str) -> WorkerFile | None:
         """The worker file at `path`; None where its header cannot be used."""
@@ -399,12 +399,16 @@ class _WorkspaceReader:
     ) -> Mapping[str, Module]:
         """`modules`, those of toolsets with the `sources` that their tables name."""
         tables: Any = manifest.get("toolsets", {})
-        found = dict(modules)
+        extended = dict(modules)
         for name, paths in sources.items():
             python = tables[name].get("python") or next(
                 (f"{path}:" for path in listed if name in modules[path].outline.toolsets), ""
             )
-            path = next((one for one in module_files(python) if one in modules), None) if python else None
+            path = (
+                next((candidate for candidate in module_files(python) if candidate in modules), None)
+                if python
+                else None
+            )
             if path is None:
                 at = self.document.key("toolsets", name, "sources")
                 message = f"no file of the workspace is known to be the module of `{name}`"
@@ -413,24 +417,24 @@ class _WorkspaceReader:
                     message, hint = f"`sources` is for toolsets in Python, and `{name}` is none", None
                 self.problems.append(finding("LDO103", at, message, hint=hint))
             else:
-                together = {*found[path].sources, *paths} - {path}
-                found[path] = replace(found[path], sources=tuple(sorted(together)))
-        return found
+                together = {*extended[path].sources, *paths} - {path}
+                extended[path] = replace(extended[path], sources=tuple(sorted(together)))
+        return extended
 
     def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
         """The digest of each recording that one of `models` plays; one that cannot be read is a finding."""
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for model, place in models:
             path = recording_file(model)
-            if path is None or path in found:
+            if path is None or path in digests:
                 continue
             content = discovery.read(self.root, path, limit=MAX_RECORDING, seen=self.seen)
             if isinstance(content, discovery.RefusedPath):
                 self.problems.append(finding(content.code, place.location, f"`{path}` {content.reason}"))
                 self.note_unread(path)
             else:
-                found[path] = digest.of_bytes(content)
-        return found
+                digests[path] = digest.of_bytes(content)
+        return digests
 
     def path_map(self, paths: Mapping[str, str]) -> None:
         """Findings about targets that are missing, outside, or not of the kind that the alias says."""

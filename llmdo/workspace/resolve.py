@@ -220,14 +220,16 @@ def _python_models(
 ) -> dict[str, str]:
     named = [settings.model, *(entry.model for entry in entries.values())]
     named += [worker.model for worker in workers.values()]
-    texts = {one.name for one in named if one} | {model for chain in models.values() for model in chain}
-    found: dict[str, str | None] = {}
+    texts = {named_model.name for named_model in named if named_model} | {
+        model for chain in models.values() for model in chain
+    }
+    digests: dict[str, str | None] = {}
     for text in sorted(texts):
         if played := recording_file(text):
-            found[text] = workspace.recordings.get(played)
+            digests[text] = workspace.recordings.get(played)
         elif text.startswith("python:"):
-            found[text] = sources.get(python_file(text.removeprefix("python:")) or "")
-    return {text: source for text, source in found.items() if source is not None}
+            digests[text] = sources.get(python_file(text.removeprefix("python:")) or "")
+    return {text: source for text, source in digests.items() if source is not None}
 
 
 def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -> dict[str, str]:
@@ -265,18 +267,18 @@ def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -
     tables = dict(manifest.get("toolsets", {}))
     tables |= {own_toolset(name): table for name, table in manifest.get("workers", {}).items()}
     sources = source_digests(workspace.modules)
-    found: dict[str, tuple[str, Place]] = {}
+    references: dict[str, tuple[str, Place]] = {}
     named = set()
     for name, python, place in toolset_references(workspace):
-        found.setdefault(name, (python, place))
+        references.setdefault(name, (python, place))
         named.add(python)
     for python in facts:
         path, _, attribute = python.rpartition(":")
         if path in workspace.toolset_modules and python not in named:
-            found.setdefault(attribute, (python, workspace.modules[path].place(attribute)))
+            references.setdefault(attribute, (python, workspace.modules[path].place(attribute)))
     toolsets = {
         name: _toolset(workspace, sources, name, python, place, facts.get(python), tables.get(name, {}))
-        for name, (python, place) in found.items()
+        for name, (python, place) in references.items()
     }
     for name, table in tables.items():
         if "mcp" in table:
@@ -295,7 +297,7 @@ def _toolset(
     table: Mapping[str, Any],
 ) -> Toolset:
     path = python_file(python) or next(
-        (one for one in package_files(python) if one in workspace.modules), None
+        (candidate for candidate in package_files(python) if candidate in workspace.modules), None
     )
     if known is None:
         module = workspace.modules.get(path or "")

@@ -69,15 +69,21 @@ class WorkerFile:
 def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None, tuple[Diagnostic, ...]]:
     """The worker `python`, FILE.py:NAME, and what is wrong with it; None where its header cannot be used."""
     judged = judge(outline.header, "worker")
-    told = {(problem.code, problem.message.partition(" in ")[0]) for problem in outline.header.problems}
+    reported = {(problem.code, problem.message.partition(" in ")[0]) for problem in outline.header.problems}
     # What is missing has no place in a header that is not in one piece: the outline gave it that of the call.
-    rest = (one for one in judged.problems if (one.code, one.message.partition(" in ")[0]) not in told)
+    rest = (
+        problem
+        for problem in judged.problems
+        if (problem.code, problem.message.partition(" in ")[0]) not in reported
+    )
     problems = (*outline.header.problems, *rest)
     header: Any = judged.data
     if header is None:
         return None, problems
-    said = outline.instructions
-    return WorkerFile(document=judged.document, header=header, instructions=said, python=python), problems
+    instructions = outline.instructions
+    return WorkerFile(
+        document=judged.document, header=header, instructions=instructions, python=python
+    ), problems
 
 
 def adopted(manifest: Document, tables: Mapping[str, Any]) -> Iterator[WorkerFile]:

@@ -54,17 +54,17 @@ def judge(document: Document, form: Format) -> Judged:
     )
     from llmdo.formats.schema.wording import findings
 
-    found = tuple(islice(faults(document.data, form), MAX_FAULTS))
-    problems = tuple(findings(document, form, found))
-    if len(found) == MAX_FAULTS:
+    mistakes = tuple(islice(faults(document.data, form), MAX_FAULTS))
+    problems = tuple(findings(document, form, mistakes))
+    if len(mistakes) == MAX_FAULTS:
         return Judged(None, problems, document)
     rest = document
-    while found:
-        routes = {fault.route for fault in found}
+    while mistakes:
+        routes = {fault.route for fault in mistakes}
         if () in routes:
             return Judged(None, problems, document)
         rest = _without(rest, routes)
-        found = tuple(faults(rest.data, form))
+        mistakes = tuple(faults(rest.data, form))
     return Judged(rest.data, problems, rest)
 
 

@@ -92,6 +92,6 @@ class _Generator(GenerateJsonSchema):
 
     def _resolved(self, schema: JsonSchemaValue) -> JsonSchemaValue:
         reference = schema.get("$ref")
-        found = self.get_schema_from_definitions(JsonRef(reference)) if reference else schema
-        assert found is not None, "pydantic defines what it refers to"  # noqa: S101
-        return dict(found)
+        definition = self.get_schema_from_definitions(JsonRef(reference)) if reference else schema
+        assert definition is not None, "pydantic defines what it refers to"  # noqa: S101
+        return dict(definition)

@@ -71,7 +71,9 @@ def _text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     if not escaped.isprintable():
         # What a reviewer cannot see must not be in a lock that is to be reviewed.
-        escaped = "".join(one if one.isprintable() else _spelled(ord(one)) for one in escaped)
+        escaped = "".join(
+            character if character.isprintable() else _spelled(ord(character)) for character in escaped
+        )
     return f'"{escaped}"'
 
 

@@ -133,7 +133,7 @@ def _text(value: str) -> str:
     if _STRANGE_ESCAPE.search(inner.replace("\\\\", "")):
         raise _OtherLayoutError
     if "\\U" in inner:  # TOML's own, which JSON does not have
-        value = _LONG_ESCAPE.sub(lambda found: found[1] or chr(int(found[2], 16)), value)
+        value = _LONG_ESCAPE.sub(lambda match: match[1] or chr(int(match[2], 16)), value)
     try:
         text: str = json.loads(value, strict=False)
     except ValueError:

@@ -138,13 +138,13 @@ def facts(locked: Graph | None, current: Graph) -> Facts:
 
 
 def _facts(toolsets: Iterable[Toolset], current: Graph) -> Facts:
-    found: dict[str, ToolsetFacts] = {}
+    known: dict[str, ToolsetFacts] = {}
     for toolset in toolsets:
         if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python):
-            found[toolset.python] = _known(toolset)
+            known[toolset.python] = _known(toolset)
         elif toolset.identity and _same_server(toolset, current.toolsets.get(toolset.name)):
-            found[servers.key_of(toolset.name)] = _known(toolset)
-    return found
+            known[servers.key_of(toolset.name)] = _known(toolset)
+    return known
 
 
 def _known(toolset: Toolset) -> ToolsetFacts:
@@ -177,7 +177,7 @@ def _same_server(locked: Toolset, current: Toolset | None) -> bool:
 def _sources(current: Graph, python: str) -> set[str | None]:
     """The digests that the sources give the module of a toolset, also where reading found no toolset in it."""
     of_module = current.modules.get(python.rpartition(":")[0])
-    return {of_module, *(one.source for one in current.toolsets.values() if one.python == python)}
+    return {of_module, *(toolset.source for toolset in current.toolsets.values() if toolset.python == python)}
 
 
 def dump(graph: Graph) -> str:
