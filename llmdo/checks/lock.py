@@ -8,7 +8,7 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import replace
 from llmdo.workspace.lock import drift
-from llmdo.workspace.reading import LOCK
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,6 +10,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from llmdo.base.diagnostic import CODES
+from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.cli.tables import ARGUMENTS, COMMANDS
 from llmdo.graph import builtin
 from llmdo.policy.authority import VOCABULARY
@@ -202,7 +203,8 @@ class _Worker(NamedTuple):
 
 def _root(start: Path) -> Path:
     """The workspace around `start`; `start` itself where there is none."""
-    return next((folder for folder in (start, *start.parents) if (folder / "llmdo.toml").is_file()), start)
+    root = nearest(str(start), MANIFEST)
+    return start.joinpath(root) if root else start
 
 
 def _manifest(root: Path) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 
 from llmdo.base import cache
+from llmdo.base.nearest import MANIFEST, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,19 +83,9 @@ def remembered(
 def _root(given: str | bool | None) -> str | None:
     """The folder that `console.root_folder` finds; None where it has something to say about that."""
     try:
-        folder = os.path.abspath(str(given)) if given else os.getcwd()  # noqa: PTH100, PTH109
-        while not _is_file(f"{folder}/llmdo.toml"):
-            above = os.path.dirname(folder)  # noqa: PTH120
-            if given or above == folder:
-                return None
-            folder = above
+        if not given:
+            return nearest(os.getcwd(), MANIFEST)  # noqa: PTH109
+        folder = os.path.abspath(str(given))  # noqa: PTH100
     except (OSError, ValueError):
         return None
-    return folder
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  # pathlib costs as much as all of this
-    except OSError:
-        return False
+    return folder if os.path.isfile(f"{folder}/{MANIFEST}") else None  # noqa: PTH113

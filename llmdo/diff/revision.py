@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.nearest import nearest
 from llmdo.base.values import dataclass
 from llmdo.syntax.discovery import decode
 from llmdo.workspace import lock
-from llmdo.workspace.reading import LOCK, MAX_LOCK
+from llmdo.workspace.root import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,4 +220,4 @@ def git_in(path: str, root: Path) -> str | None:
 
 def _repository(root: Path) -> Path:
     """The folder of the repository that `root` is in; `root` itself where it is in none."""
-    return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    return Path(nearest(str(root), ".git", is_file=False) or root)

@@ -10,7 +10,7 @@ from llmdo.graph.inventory import reachable
 from llmdo.graph.models import python_reference
 from llmdo.journal.entries import JournalError
 from llmdo.workspace import lock
-from llmdo.workspace.reading import LOCK
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,8 +20,8 @@ from llmdo.scaffold.manifest import Manifest, refusal, refuse_invalid
 from llmdo.syntax import discovery, frontmatter, module
 from llmdo.syntax.globs import Glob, is_pattern
 from llmdo.workspace import project
-from llmdo.workspace.reading import MANIFEST
 from llmdo.workspace.references import python_file
+from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from llmdo.base.source import Source
 from llmdo.formats.schema import judge
 from llmdo.scaffold import files
 from llmdo.syntax import toml
-from llmdo.workspace.reading import MANIFEST
+from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from llmdo.scaffold.edit import WorkspaceEdit, refuse_taken
 from llmdo.scaffold.manifest import Manifest, refusal
 from llmdo.syntax import discovery
 from llmdo.workspace import project
-from llmdo.workspace.reading import MANIFEST
+from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.services.root import root_folder
 from llmdo.workspace import project as projects
-from llmdo.workspace.reading import LOCK, MANIFEST
+from llmdo.workspace.root import LOCK, MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

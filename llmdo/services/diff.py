@@ -12,7 +12,7 @@ from llmdo.diff import revision
 from llmdo.graph.resolved import Graph
 from llmdo.services.root import root_folder
 from llmdo.workspace import project
-from llmdo.workspace.reading import LOCK, MAX_LOCK
+from llmdo.workspace.root import LOCK, MAX_LOCK
 
 if TYPE_CHECKING:
     from llmdo.diff import Difference

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.nearest import nearest
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diff.revision import git_in
@@ -28,7 +29,7 @@ from llmdo.toolsets.programs import Programs
 from llmdo.version import __version__
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.reading import MANIFEST
+from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,7 +86,7 @@ def examine_here(project: str | None) -> list[Item]:
     """The same of the workspace that a command would be about, or of none outside of any."""
     here = Path.cwd()
     is_named = project is not None or os.environ.get("LLMDO_PROJECT")
-    if is_named or any((folder / MANIFEST).is_file() for folder in (here, *here.parents)):
+    if is_named or nearest(str(here), MANIFEST):
         return list(examine(root_folder(project), os.environ))
     return list(examine(None, os.environ))
 

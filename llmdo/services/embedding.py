@@ -31,7 +31,7 @@ from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.reading import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
+from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

@@ -19,7 +19,7 @@ from llmdo.services import replay as replaying
 from llmdo.services.embedding import choice_of, mode_of, naming, policy_for, require_limits, require_no_loop
 from llmdo.services.resume import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
-from llmdo.workspace.reading import find_root
+from llmdo.workspace.root import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,10 +21,7 @@ def root_folder(project: str | None) -> Path:
     Raises:
         LlmdoError: There is none.
     """
-    from llmdo.workspace.reading import (  # what reads workspaces, which not every command does
-        MANIFEST,
-        find_root,
-    )
+    from llmdo.workspace.root import MANIFEST, find_root
 
     given = project or os.environ.get("LLMDO_PROJECT")
     if not given:

@@ -21,7 +21,7 @@ from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.reading import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
+from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -31,7 +31,7 @@ from llmdo.toolsets.processes import hide_from_children
 from llmdo.toolsets.python import Modules
 from llmdo.version import __version__
 from llmdo.workspace import project as projects
-from llmdo.workspace.reading import MANIFEST
+from llmdo.workspace.root import MANIFEST
 
 try:
     import mcp_types as wire

@@ -9,9 +9,10 @@ from llmdo.reach import Analysis
 from llmdo.workspace import lock
 from llmdo.workspace.gaps import Gaps
 from llmdo.workspace.modules import imports_of
-from llmdo.workspace.reading import LOCK, load, read_lock
+from llmdo.workspace.reading import load, read_lock
 from llmdo.workspace.references import package_files, python_file
 from llmdo.workspace.resolve import resolve, with_facts
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Set

@@ -5,13 +5,12 @@ The only reader of the check path. Nothing of the workspace is executed and noth
 
 from __future__ import annotations
 
-import json
 from itertools import chain as chained
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import digest
-from llmdo.base.diagnostic import LlmdoError, finding
+from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.formats.schema import judge
@@ -30,6 +29,7 @@ from llmdo.workspace.references import (
     python_file,
     references_of,
 )
+from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
 
 if TYPE_CHECKING:
@@ -44,14 +44,9 @@ if TYPE_CHECKING:
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
 
-MANIFEST = "llmdo.toml"
-LOCK = "llmdo.lock"
-
-WORKER_ENDINGS = (".worker", ".worker.md")
 COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
-MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +94,6 @@ class Workspace:
     """Paths of those files of which nothing could be used."""
     lacks: frozenset[Lack] = frozenset()
     """What the files may say besides, where something of them could not be used."""
-
-
-def find_root(start: Path) -> Path:
-    """The nearest folder with an `llmdo.toml`, from `start` upwards.
-
-    Raises:
-        LlmdoError: no folder on the way has one.
-    """
-    folder = start.absolute()
-    for candidate in (folder, *folder.parents):
-        if (candidate / MANIFEST).is_file():
-            return candidate
-    raise LlmdoError(
-        f"no `{MANIFEST}` in this folder or in any above it", hint="`llmdo init` starts a workspace here"
-    )
-
-
-def manifest_of(files: Iterable[str]) -> Source:
-    """The manifest of a workspace that is nothing but `files`: workers, and Python files as toolset modules.
-
-    It says nothing else, so the built-in rules hold.
-    """
-    workers = [path for path in files if path.endswith(WORKER_ENDINGS)]
-    modules = [path for path in files if path.endswith(".py")]
-    lists = "".join(
-        f"{key} = [{', '.join(json.dumps(path) for path in paths)}]\n"
-        for key, paths in (("workers", workers), ("toolset-modules", modules))
-    )
-    return Source(MANIFEST, f'schema = 1\n\n[workspace]\nname = "files"\n{lists}')
 
 
 def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = None) -> Workspace:

@@ -13,7 +13,7 @@ from llmdo.graph.resolved import Entry
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Worker
 from llmdo.workspace.lock.encoding import encode
-from llmdo.workspace.reading import LOCK, MANIFEST
+from llmdo.workspace.root import LOCK, MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

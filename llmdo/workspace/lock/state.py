@@ -17,7 +17,7 @@ from llmdo.syntax.document import Document
 from llmdo.workspace.lock.encoding import REVISION, VERSION, decode, decode_toolsets, encode, parts
 from llmdo.workspace.lock.layout import layout, pieces
 from llmdo.workspace.lock.reading import read as read_lines
-from llmdo.workspace.reading import LOCK
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
