@@ -44,8 +44,8 @@ class _Command(Protocol):
 def _modules() -> list[_Command]:
     """The modules of `commands`, in the order in which `--help` lists them."""
     modules = (
-        import_module(f"{commands.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(commands.__path__)
+        import_module(f"{commands.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(commands.__path__)
     )
     return sorted((cast("_Command", module) for module in modules), key=lambda module: module.PLACE)
 

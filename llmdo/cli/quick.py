@@ -25,34 +25,36 @@ def options(
     words: Sequence[str], flags: Sequence[str] = _FLAGS, values: Sequence[str] = _VALUES
 ) -> dict[str, str | bool] | None:
     """The options in `words` by their names; None for anything unusual, which the command-line library answers."""
-    found: dict[str, str | bool] = {}
+    named: dict[str, str | bool] = {}
     waiting = iter(words)
     for word in waiting:
         name, equals, value = word.removeprefix("--").partition("=")
         if name in flags and word == f"--{name}":
-            found[name.replace("-", "_")] = True
+            named[name.replace("-", "_")] = True
         elif name in values and word.startswith("--"):
             given = value if equals else next(waiting, None)
             if given is None:
                 return None
-            found[name] = given
+            named[name] = given
         else:
             return None
-    return found
+    return named
 
 
 def listing(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
     """What `llmdo runs` asks for, its folder as `project`; None for all but a list, and for anything unusual."""
-    found = options(words[1:] if words[:1] == ["list"] else words, (), _LISTING)
-    if found is None:
+    named = options(words[1:] if words[:1] == ["list"] else words, (), _LISTING)
+    if named is None:
         return None
-    said = {name: str(value) for name, value in found.items()}
-    root = _root(said.get("project") or environ.get("LLMDO_PROJECT"))
-    limit = said.get("limit", "0")
+    values = {name: str(value) for name, value in named.items()}
+    root = _root(values.get("project") or environ.get("LLMDO_PROJECT"))
+    limit = values.get("limit", "0")
     is_usual = (
-        said.get("format", "text") in ("text", "json") and limit.isdecimal() and len(limit) <= LONGEST_NUMBER
+        values.get("format", "text") in ("text", "json")
+        and limit.isdecimal()
+        and len(limit) <= LONGEST_NUMBER
     )
-    return {**said, "project": root} if root is not None and is_usual else None
+    return {**values, "project": root} if root is not None and is_usual else None
 
 
 def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
@@ -63,18 +65,18 @@ def is_locked(*, flag: bool, environ: Mapping[str, str]) -> bool:
 
 
 def remembered(
-    found: Mapping[str, str | bool], environ: Mapping[str, str], *, colour: bool = False
+    named: Mapping[str, str | bool], environ: Mapping[str, str], *, colour: bool = False
 ) -> tuple[int, str] | None:
     """The exit code of the check that these options ask for and what it would print, where that is known."""
-    if found.get("fix") or found.get("no_cache") or cache.is_off(environ):
+    if named.get("fix") or named.get("no_cache") or cache.is_off(environ):
         return None
-    root = _root(found.get("project") or environ.get("LLMDO_PROJECT"))
+    root = _root(named.get("project") or environ.get("LLMDO_PROJECT"))
     if root is None:
         return None
     asked = cache.question(
-        locked=is_locked(flag=bool(found.get("locked")), environ=environ),
-        strict=bool(found.get("strict")),
-        form=str(found.get("format", "text")),
+        locked=is_locked(flag=bool(named.get("locked")), environ=environ),
+        strict=bool(named.get("strict")),
+        form=str(named.get("format", "text")),
         colour=colour,
     )
     return cache.answer(root, asked, environ)

@@ -61,27 +61,27 @@ def decisions(audit: Audit) -> Iterator[str]:
 
 def _lines(record: Mapping[str, Any]) -> Iterator[str]:
     at = str(record.get("time", ""))[11:19]
-    said = {name: _text(value) for name, value in record.items()}
+    words = {name: _text(value) for name, value in record.items()}
     match record.get("kind"):
         case "run_started":
-            yield f"{at} run {said.get('run')}: entry {said.get('entry')}, approvals {said.get('mode')}"
+            yield f"{at} run {words.get('run')}: entry {words.get('entry')}, approvals {words.get('mode')}"
             if record.get("isolation"):
-                yield f"         {said['isolation']}"
+                yield f"         {words['isolation']}"
             if record.get("limits"):
                 yield f"         limits set anew: {json.dumps(record['limits'])}"
         case "decided":
-            raised = said.get("capabilities") or "nothing"
-            yield f"{at} {_word(record):<7} {said.get('path')} by {said.get('by')}, raises {raised}"
-            yield f"         {said.get('tool')} of {said.get('toolset')} {json.dumps(record.get('arguments'))}"
+            raised = words.get("capabilities") or "nothing"
+            yield f"{at} {_word(record):<7} {words.get('path')} by {words.get('by')}, raises {raised}"
+            yield f"         {words.get('tool')} of {words.get('toolset')} {json.dumps(record.get('arguments'))}"
             if record.get("changed") is not None:
                 yield f"         became {json.dumps(record['changed'])}"
             yield from (f"         because {_text(reason)}" for reason in _list(record.get("reasons")))
         case "tool_finished":
-            result = f"{said.get('bytes')} bytes, sha256 {said.get('sha256')}"
-            yield f"{at} {said.get('outcome', ''):<7} {said.get('path')}: {result}"
+            result = f"{words.get('bytes')} bytes, sha256 {words.get('sha256')}"
+            yield f"{at} {words.get('outcome', ''):<7} {words.get('path')}: {result}"
         case "run_finished":
-            why = f": {said['error']}" if record.get("error") else ""
-            yield f"{at} run {said.get('status')}{why}"
+            why = f": {words['error']}" if record.get("error") else ""
+            yield f"{at} run {words.get('status')}{why}"
 
 
 def _word(record: Mapping[str, Any]) -> str:

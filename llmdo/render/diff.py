@@ -57,7 +57,7 @@ def text(difference: Difference, sides: Sides | None = None) -> str:
     if rest := _rest(difference):
         lines += ["also:", *map(_fact, rest)]
     title = "note: a library changed" if difference.is_lock_checked else "error: the lock was edited by hand"
-    lines += [f"{title}: {hand_edit(one, _ticks)}" for one in difference.hand_edits]
+    lines += [f"{title}: {hand_edit(edit, _ticks)}" for edit in difference.hand_edits]
     if difference.hand_edits and not difference.is_lock_checked:
         lines.append(
             "  hint: a library that changed looks the same: where `llmdo lock --check` passes, say `--lock-checked`"
@@ -176,10 +176,10 @@ def _some(names: Sequence[str], quote: Quote) -> str:
     return " and ".join([*map(quote, names[:MAX_NAMES]), *more])
 
 
-def hand_edit(one: HandEdit, quote: Quote) -> str:
+def hand_edit(edit: HandEdit, quote: Quote) -> str:
     """A fact that changed without its source, in one line."""
-    tool = f"tool {quote(one.tool)} of " if one.tool else ""
-    return f"{tool}toolset {quote(one.toolset)}: {one.fact}, and its source is the same"
+    tool = f"tool {quote(edit.tool)} of " if edit.tool else ""
+    return f"{tool}toolset {quote(edit.toolset)}: {edit.fact}, and its source is the same"
 
 
 def _values(change: Change, quote: Quote) -> str:
@@ -199,9 +199,9 @@ def _values(change: Change, quote: Quote) -> str:
 
 
 def _items(before: list[Any] | None, after: list[Any] | None, quote: Quote) -> str:
-    old, new = ([_item(one) for one in side or ()] for side in (before, after))
-    words = [f"+{quote(one)}" for one in new if one not in old]
-    words += [f"-{quote(one)}" for one in old if one not in new]
+    old, new = ([_item(item) for item in side or ()] for side in (before, after))
+    words = [f"+{quote(item)}" for item in new if item not in old]
+    words += [f"-{quote(item)}" for item in old if item not in new]
     return " ".join(words) or "another order"
 
 
@@ -238,8 +238,8 @@ def markdown(difference: Difference, sides: Sides) -> str:
     else:
         lines += [f"{code(sides.after)} against {code(sides.before)}.", ""]
     title = "A library changed" if difference.is_lock_checked else "The lock was edited by hand"
-    for one in difference.hand_edits:
-        lines += [f"**{title}:** {hand_edit(one, code)}", ""]
+    for edit in difference.hand_edits:
+        lines += [f"**{title}:** {hand_edit(edit, code)}", ""]
     widened = [entry for entry in _sorted(difference) if entry.verdict == "widened"]
     for entry in widened:
         lines += [f"#### {code(entry.name)}: widened", "", *_table(entry.rows), ""]
@@ -283,8 +283,8 @@ def _listed(changes: Sequence[Change]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _count(items: Sequence[object], one: str, many: str) -> str:
-    return f"{len(items)} {one if len(items) == 1 else many}"
+def _count(items: Sequence[object], single: str, many: str) -> str:
+    return f"{len(items)} {single if len(items) == 1 else many}"
 
 
 def to_json(difference: Difference, sides: Sides) -> str:
@@ -299,7 +299,7 @@ def to_json(difference: Difference, sides: Sides) -> str:
         "accepted": difference.is_accepted,
         "lock_checked": difference.is_lock_checked,
         "hand_edits": [
-            {"toolset": one.toolset, "tool": one.tool, "fact": one.fact} for one in difference.hand_edits
+            {"toolset": edit.toolset, "tool": edit.tool, "fact": edit.fact} for edit in difference.hand_edits
         ],
         "entries": [
             {

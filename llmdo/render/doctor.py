@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def lines(items: Sequence[Item]) -> Iterator[str]:
     """A line for each item below the name of its section, and last what is missing."""
     width = max((len(item.name) for item in items), default=0)
-    for section, found in groupby(items, key=lambda item: item.section):
+    for section, group in groupby(items, key=lambda item: item.section):
         yield section
-        for item in found:
+        for item in group:
             hint = f" ({item.hint})" if item.hint else ""
             yield shown(f"  {item.name:<{width}}  {item.state}{hint}")
     for item in items:

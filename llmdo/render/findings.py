@@ -49,7 +49,7 @@ def _block(finding: Diagnostic, lines: Lines, paint: Paint) -> Iterator[str]:
     label = paint(shade, f"{finding.severity}[{finding.code}]")
     yield f"{label}: {shown(finding.message)}"
     width = max(
-        (len(str(at.span.line)) for at in (finding.at, *(one.at for one in finding.related)) if at.span),
+        (len(str(at.span.line)) for at in (finding.at, *(other.at for other in finding.related)) if at.span),
         default=1,
     )
     yield from _excerpt(finding.at, None, lines, width, paint, shade)
@@ -68,14 +68,14 @@ def _excerpt(
 ) -> Iterator[str]:
     arrow = "-->" if note is None else ":::"
     yield f"{' ' * width}{paint('gutter', arrow)} {place(at)}"
-    told = shown(note) if note else ""
-    found = lines(at.path) if at.span else ()
-    if at.span is None or at.span.line > len(found):
-        if told:
-            yield f"{' ' * width} {paint('gutter', '=')} {told}"
+    label = shown(note) if note else ""
+    source = lines(at.path) if at.span else ()
+    if at.span is None or at.span.line > len(source):
+        if label:
+            yield f"{' ' * width} {paint('gutter', '=')} {label}"
         return
-    line, before, underline = drawn(found[at.span.line - 1], at.span)
+    line, before, underline = drawn(source[at.span.line - 1], at.span)
     bar = paint("gutter", "|")
     yield f"{' ' * width} {bar}"
     yield f"{at.span.line:>{width}} {bar} {line}"
-    yield f"{' ' * width} {bar} {before}{paint(shade, f'{underline} {told}'.rstrip())}"
+    yield f"{' ' * width} {bar} {before}{paint(shade, f'{underline} {label}'.rstrip())}"

@@ -39,17 +39,17 @@ class Alike:
     """Of the first of them."""
 
     @property
-    def told(self) -> tuple[Row, ...]:
+    def shared(self) -> tuple[Row, ...]:
         """The rows as they are told of all of them: the first name of a path stands for each."""
         if len(self.names) == 1:
             return self.rows
         return tuple(row.along((replace(row.path[0], name=EACH), *row.path[1:])) for row in self.rows)
 
 
-def alike(found: Iterable[tuple[str, tuple[Row, ...]]]) -> list[Alike]:
+def alike(reached: Iterable[tuple[str, tuple[Row, ...]]]) -> list[Alike]:
     """The agents, those together that reach the same; in the order of the first names."""
     groups: dict[object, tuple[list[str], tuple[Row, ...]]] = {}
-    for name, rows in found:
+    for name, rows in reached:
         groups.setdefault(tuple(map(_key, rows)), ([], rows))[0].append(name)
     return [Alike(tuple(names), rows) for names, rows in groups.values()]
 
@@ -62,7 +62,7 @@ def _key(row: Row) -> object:
 def text(form: str, groups: Iterable[Alike]) -> str:
     """The reach of all agents, a table for those that are alike."""
     blocks = [not_enforced(form) + "\n"]
-    blocks += [f"{_names(group.names)}:\n{reach.table(group.told)}" for group in groups]
+    blocks += [f"{_names(group.names)}:\n{reach.table(group.shared)}" for group in groups]
     return "\n".join(blocks)
 
 
@@ -94,8 +94,8 @@ def page(project: Foreign, groups: Sequence[Alike], findings: Sequence[Diagnosti
 def _capabilities(groups: Sequence[Alike]) -> Iterable[str]:
     rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
     rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))
-    for name, found in groupby(rows, key=lambda pair: reach.capability(pair[0])):
-        pairs = list(found)
+    for name, group in groupby(rows, key=lambda pair: reach.capability(pair[0])):
+        pairs = list(group)
         every = sum(number for _, number in pairs)
         free = sum(number for row, number in pairs if row.decision == "allowed")
         best = min((row for row, _ in pairs), key=lambda row: (STRICTNESS[row.decision], len(row.path)))
@@ -107,23 +107,25 @@ def _findings(findings: Sequence[Diagnostic]) -> Iterable[str]:
         yield from ("", "No findings.")
         return
     yield from ("", "| finding | number | for example |", "| --- | ---: | --- |")
-    ordered = sorted(findings, key=lambda one: one.code)
-    for code, found in groupby(ordered, key=lambda one: one.code):
-        same = list(found)
-        told = "<br>".join(f"{_message(one.message)} ({_code(place(one.at))})" for one in same[:EXAMPLES])
-        yield f"| {code} {CODES[code][0]} | {len(same)} | {told} |"
+    ordered = sorted(findings, key=lambda finding: finding.code)
+    for code, group in groupby(ordered, key=lambda finding: finding.code):
+        same = list(group)
+        examples = "<br>".join(
+            f"{_message(finding.message)} ({_code(place(finding.at))})" for finding in same[:EXAMPLES]
+        )
+        yield f"| {code} {CODES[code][0]} | {len(same)} | {examples} |"
 
 
 def _groups(groups: Sequence[Alike]) -> Iterable[str]:
     yield from ("", "<details><summary>Agent by agent</summary>", "")
     yield from ("| agents | reach |", "| --- | --- |")
     for group in groups:
-        told = ", ".join(
+        listed = ", ".join(
             f"`{reach.capability(row)}`{'' if row.decision == 'allowed' else ' (asks)'}"
             for row in group.rows
             if row.decision != "blocked"
         )
-        yield f"| {', '.join(map(_code, group.names))} | {told or 'nothing'} |"
+        yield f"| {', '.join(map(_code, group.names))} | {listed or 'nothing'} |"
     yield from ("", "</details>")
 
 
@@ -132,13 +134,16 @@ def report(done: Imported, folder: str) -> str:
     lines = [f"wrote {len(done.paths)} files to {shown(folder)}"]
     if done.remarks:
         lines.append("said otherwise, or not carried over:")
-        lines += [f"  {place(one.at)}: {shown(one.text)}" for one in done.remarks]
-    for title, told in (("wider", done.wider), ("narrower", done.narrower)):
-        if told:
-            lines += [f"{title} than the original:", *(f"  {shown(one)}" for one in told)]
+        lines += [f"  {place(remark.at)}: {shown(remark.text)}" for remark in done.remarks]
+    for title, differences in (("wider", done.wider), ("narrower", done.narrower)):
+        if differences:
+            lines += [
+                f"{title} than the original:",
+                *(f"  {shown(difference)}" for difference in differences),
+            ]
     if not done.wider and not done.narrower:
         lines.append("every worker reaches what its agent reached")
-    lines += [f"check says: {concise((one,))}".rstrip() for one in done.findings]
+    lines += [f"check says: {concise((finding,))}".rstrip() for finding in done.findings]
     return "\n".join(lines) + "\n"
 
 
@@ -146,12 +151,12 @@ def table(lines: Iterable[Line]) -> str:
     """What each tool can do and where no rule says anything, with the source of each line."""
     cells = [("tool", "can", "decision", "assurance", "source")]
     cells += [
-        (one.tool, ", ".join(one.capabilities) or "nothing", one.decision, one.assurance, one.source)
-        for one in lines
+        (line.tool, ", ".join(line.capabilities) or "nothing", line.decision, line.assurance, line.source)
+        for line in lines
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(4)]
-    told = ("  ".join([*map(str.ljust, row, widths), row[4]]) for row in cells)
-    return "".join(f"{line}\n" for line in told)
+    drawn = ("  ".join([*map(str.ljust, row, widths), row[4]]) for row in cells)
+    return "".join(f"{line}\n" for line in drawn)
 
 
 def _message(text: str) -> str:

@@ -40,7 +40,7 @@ def _annotation(finding: Diagnostic, folder: str) -> str:
         if span.line == span.end_line:
             properties["endColumn"] = str(span.end_column)
     properties["title"] = f"{finding.code} {finding.name}"
-    places = [f"\n{folder}{place(one.at)}: {one.message}" for one in finding.related]
+    places = [f"\n{folder}{place(other.at)}: {other.message}" for other in finding.related]
     return _command(_COMMANDS[finding.severity], properties, with_hint(finding, "\n") + "".join(places))
 
 

@@ -82,8 +82,8 @@ def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] |
         is_whole = only is None or name in only
         kept = [edge for edge in edges if (edge.target in drawn if edge.kind == "worker" else is_whole)]
         workers[name] = tuple(sorted(kept, key=lambda edge: (edge.kind == "toolset", edge.target)))
-    found = tuple((entry, tuple(_started(analysis, entry, drawn, only))) for entry in drawn_entries)
-    return Drawing(found, workers, graph.read_from)
+    started = tuple((entry, tuple(_started(analysis, entry, drawn, only))) for entry in drawn_entries)
+    return Drawing(started, workers, graph.read_from)
 
 
 def _started(
@@ -183,8 +183,8 @@ def mermaid(drawn: Drawing) -> str:
     for origin, target, edge in _arrows(drawn):
         label = "<br>".join(map(_quoted, _label(edge)))
         arrow = "-.->" if edge.decision == "blocked" else "-->"
-        told = f'|"{label}"|' if label else ""
-        lines.append(f"    {origin} {arrow}{told} {target}")
+        text = f'|"{label}"|' if label else ""
+        lines.append(f"    {origin} {arrow}{text} {target}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -210,8 +210,8 @@ def dot(drawn: Drawing) -> str:
         label = "\n".join(map(shown, _label(edge)))
         details = [f"label={json.dumps(label)}"] if label else []
         details += ["style=dashed"] if edge.decision == "blocked" else []
-        told = f" [{', '.join(details)}]" if details else ""
-        lines.append(f"    {origin} -> {target}{told};")
+        suffix = f" [{', '.join(details)}]" if details else ""
+        lines.append(f"    {origin} -> {target}{suffix};")
     return "".join(f"{line}\n" for line in [*lines, "}"])
 
 

@@ -20,11 +20,11 @@ def suite(report: Report) -> str:
 
     Findings that make the check fail are failures, the others are output of their test case.
     """
-    found: dict[str, list[Diagnostic]] = {path: [] for path in report.files}
+    by_path: dict[str, list[Diagnostic]] = {path: [] for path in report.files}
     for finding in report.findings:
-        found.setdefault(finding.at.path, []).append(finding)
-    cases = [_case(path, found[path], report) for path in sorted(found)]
-    failures = sum(any(map(report.fails, findings)) for findings in found.values())
+        by_path.setdefault(finding.at.path, []).append(finding)
+    cases = [_case(path, by_path[path], report) for path in sorted(by_path)]
+    failures = sum(any(map(report.fails, findings)) for findings in by_path.values())
     errors = 0
     if report.error:
         cases, errors = [_error_case(report.error.message, report.error.hint), *cases], 1
@@ -51,10 +51,10 @@ def _case(path: str, findings: Sequence[Diagnostic], report: Report) -> str:
 
 
 def _error_case(message: str, hint: str | None) -> str:
-    told = _quoted(f"hint: {hint}") if hint else ""
+    text = _quoted(f"hint: {hint}") if hint else ""
     return (
         '<testcase classname="llmdo.check" name="llmdo check">\n'
-        f'<error message="{_quoted(message)}" type="LlmdoError">{told}</error>\n</testcase>\n'
+        f'<error message="{_quoted(message)}" type="LlmdoError">{text}</error>\n</testcase>\n'
     )
 
 

@@ -34,10 +34,10 @@ NAMED = 4  # models in the first line
 
 def line(event: Event, detail: int, redaction: Redaction) -> str | None:
     """What is said about `event`: 0 tells of refusals and failures, 1 of workers, 2 of every call and request."""
-    told = (
+    sentence = (
         _always(event) or (detail > 0 and _of_workers(event)) or (detail > 1 and _of_calls(event, redaction))
     )
-    return shown(redaction.text(told)) if told else None
+    return shown(redaction.text(sentence)) if sentence else None
 
 
 def _always(event: Event) -> str | None:
@@ -73,8 +73,8 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
         case ToolCalled():
             arguments = json.dumps(redaction.plain(event.arguments), ensure_ascii=False)
             more = len(arguments) - LONGEST
-            said = f"{arguments[:LONGEST]}... ({more:,} characters more)" if more > 0 else arguments
-            return f"{event.path}: {event.tool} {said}"
+            excerpt = f"{arguments[:LONGEST]}... ({more:,} characters more)" if more > 0 else arguments
+            return f"{event.path}: {event.tool} {excerpt}"
         case Decided(call=call):
             return f"{event.path}: {'allowed' if call.allowed else 'changed'} by {call.by}"
         case ToolFinished():
@@ -83,7 +83,7 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
             return f"{event.path}: asks {event.model}"
         case ModelResponded():
             called = f" and calls {', '.join(event.calls)}" if event.calls else ""
-            used = "".join(f" ({one})" for one in tokens(event.input_tokens, event.output_tokens))
+            used = "".join(f" ({words})" for words in tokens(event.input_tokens, event.output_tokens))
             return f"{event.path}: {event.model} answers{called}{used}"
     return None
 
@@ -93,8 +93,8 @@ def beginning(event: RunStarted, approvals: str) -> str:
     models = list(dict.fromkeys(event.models.values()))
     named = ", ".join(models[:NAMED]) + (f" and {len(models) - NAMED} more" if len(models) > NAMED else "")
     which = f"model{'s' * (len(models) > 1)} {named}" if models else "no model"
-    said = f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}"
-    return shown(f"{said}, {event.isolation}" if event.isolation else said)
+    sentence = f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}"
+    return shown(f"{sentence}, {event.isolation}" if event.isolation else sentence)
 
 
 def unpriced(model: str) -> str:

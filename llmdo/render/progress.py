@@ -202,7 +202,7 @@ def nodes(progress: Progress, room: int) -> tuple[list[tuple[int, ProgressNode]]
     kept: set[int] = set()
     for is_over in (False, True):
         for _, node in everything:
-            chain = [one for one in _chain(node) if id(one) not in kept]
+            chain = [link for link in _chain(node) if id(link) not in kept]
             if node.is_over is is_over and len(kept) + len(chain) <= room:
                 kept.update(map(id, chain))
     return [(depth, node) for depth, node in everything if id(node) in kept], len(everything) - len(kept)

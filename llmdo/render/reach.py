@@ -179,9 +179,9 @@ def all_paths(paths: Sequence[CallPath]) -> str:
     heading = f"all {len(paths)} paths, shortest first" if len(paths) != 1 else "the only path"
     blocks = [
         "\n".join(
-            [f"{_WORDS[one.decision]}:", *_steps(one.hops, " (attachment)" if one.is_attachment else "")]
+            [f"{_WORDS[path.decision]}:", *_steps(path.hops, " (attachment)" if path.is_attachment else "")]
         )
-        for one in paths
+        for path in paths
     ]
     return f"{heading}:\n\n" + "\n\n".join(blocks) + "\n"
 
@@ -205,15 +205,18 @@ def _place(hop: Hop) -> str:
     return f"{at.path}:{at.span.line}:{at.span.column}" if at and at.span else ""
 
 
-def suggestion(one: Suggestion) -> str:
+def suggestion(suggested: Suggestion) -> str:
     """A suggestion as lines of a manifest."""
-    lines = [f"[entries.{one.entry}]", f"may = [{', '.join(_quoted(str(each)) for each in one.may)}]"]
-    if one.cut:
-        names = ", ".join(_quoted(str(each)) for each in one.cut)
+    lines = [
+        f"[entries.{suggested.entry}]",
+        f"may = [{', '.join(_quoted(str(each)) for each in suggested.may)}]",
+    ]
+    if suggested.cut:
+        names = ", ".join(_quoted(str(each)) for each in suggested.cut)
         lines.append(f"# blocked by this ceiling, unless it names them: {names}")
-    if one.rules:
+    if suggested.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
-        lines += [f'{_quoted(str(each))} = "allowed"' for each in one.rules]
+        lines += [f'{_quoted(str(each))} = "allowed"' for each in suggested.rules]
     return "\n".join(lines) + "\n"
 
 

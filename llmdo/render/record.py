@@ -35,7 +35,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
         **_where(finding.at),
         "message": finding.message,
         "hint": finding.hint,
-        "related": [{**_where(one.at), "message": one.message} for one in finding.related],
+        "related": [{**_where(other.at), "message": other.message} for other in finding.related],
         "fix": {**_where(fix.at), "before": fix.before, "text": fix.text, "safe": fix.safe} if fix else None,
     }
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 LONGEST = 100  # characters of a text that a tree quotes
 
 
-def listed(found: Iterable[Summary]) -> str:
+def listed(runs: Iterable[Summary]) -> str:
     """A line for each run."""
     rows = [
-        (one.run, one.status, _when(one.began), shown(one.entry), _lasted(one.began, one.ended), _spent(one))
-        for one in found
+        (run.run, run.status, _when(run.began), shown(run.entry), _lasted(run.began, run.ended), _spent(run))
+        for run in runs
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join(
@@ -33,72 +33,74 @@ def listed(found: Iterable[Summary]) -> str:
     )
 
 
-def listed_as_json(found: Iterable[Summary]) -> str:
+def listed_as_json(runs: Iterable[Summary]) -> str:
     """The document `llmdo.runs/1`."""
-    return _json({"schema": "llmdo.runs/1", "runs": [summary_record(one) for one in found]})
+    return _json({"schema": "llmdo.runs/1", "runs": [summary_record(run) for run in runs]})
 
 
-def summary_record(one: Summary) -> dict[str, Any]:
+def summary_record(run: Summary) -> dict[str, Any]:
     """A run as plain data; times in ISO 8601."""
-    said = {each.name: getattr(one, each.name) for each in fields(one)}
+    values = {each.name: getattr(run, each.name) for each in fields(run)}
     return {
-        **said,
-        "frames": [_plain(frame) for frame in one.frames],
-        "began": _iso(one.began),
-        "ended": None if one.ended is None else _iso(one.ended),
-        "cost_usd": None if one.cost_usd is None else str(one.cost_usd),
+        **values,
+        "frames": [_plain(frame) for frame in run.frames],
+        "began": _iso(run.began),
+        "ended": None if run.ended is None else _iso(run.ended),
+        "cost_usd": None if run.cost_usd is None else str(run.cost_usd),
     }
 
 
-def as_text(one: Summary, roots: Mapping[str, Node]) -> str:
+def as_text(run: Summary, roots: Mapping[str, Node]) -> str:
     """The run and its tree."""
-    lines = [f"run {one.run}: entry {one.entry}, {one.status}, {_when(one.began)}, {_spent(one)}"]
-    if one.error:
-        lines.append(f"  {_quoted(one.error)}")
-    if one.hint:
-        lines.append(f"  hint: {one.hint}")
-    if _shows_own(one.frames, roots):
-        lines += [f"  {line}" for line in frames.lines(one.frames)]
+    lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
+    if run.error:
+        lines.append(f"  {_quoted(run.error)}")
+    if run.hint:
+        lines.append(f"  hint: {run.hint}")
+    if _shows_own(run.frames, roots):
+        lines += [f"  {line}" for line in frames.lines(run.frames)]
     for node in roots.values():
-        lines += _branch(node, 0, one)
+        lines += _branch(node, 0, run)
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def as_markdown(one: Summary, roots: Mapping[str, Node]) -> str:
+def as_markdown(run: Summary, roots: Mapping[str, Node]) -> str:
     """The same for a pull request or an issue: one table."""
     lines = [
-        f"### Run `{one.run}`: entry `{_cell(one.entry)}`, {one.status}",
+        f"### Run `{run.run}`: entry `{_cell(run.entry)}`, {run.status}",
         "",
-        f"{_when(one.began)}, {_spent(one)}",
+        f"{_when(run.began)}, {_spent(run)}",
         "",
         "| call | after | took | ended | decided | used |",
         "| --- | ---: | ---: | --- | --- | --- |",
     ]
     for node in _walk(roots):
         used = _used(node) if node.requests else ""
-        after = f"{_since(one.began, node.began):.2f} s"
-        row = (after, _took(node, one), _ended(node, one), _decided(node), used)
+        after = f"{_since(run.began, node.began):.2f} s"
+        row = (after, _took(node, run), _ended(node, run), _decided(node), used)
         lines.append(f"| {_cell(node.path)} | {' | '.join(map(_cell, row))} |")
     failed = [
-        f"* {_cell(node.path)}: {_cell(_failed(one))}" for node in _walk(roots) for one in node.attempts
+        f"* {_cell(node.path)}: {_cell(_failed(attempt))}"
+        for node in _walk(roots)
+        for attempt in node.attempts
     ]
     if failed:
         lines += ["", *failed]
-    if one.error:
-        lines += ["", _cell(_quoted(one.error)), *([f"hint: {_cell(one.hint)}"] if one.hint else [])]
-    crashes = [one.frames] if _shows_own(one.frames, roots) else []
+    if run.error:
+        lines += ["", _cell(_quoted(run.error)), *([f"hint: {_cell(run.hint)}"] if run.hint else [])]
+    crashes = [run.frames] if _shows_own(run.frames, roots) else []
     crashes += [node.frames for node in _walk(roots) if _shows_own(node.frames, node.children)]
     for crash in crashes:
         lines += ["", *(f"    {line}" for line in frames.lines(crash))]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def as_json(one: Summary, roots: Mapping[str, Node]) -> str:
+def as_json(run: Summary, roots: Mapping[str, Node]) -> str:
     """The document `llmdo.runs.show/1`."""
     return _json(
         {
             "schema": "llmdo.runs.show/1",
-            **summary_record(one),
+            **summary_record(run),
             "calls": [node_record(node) for node in roots.values()],
         }
     )
@@ -106,9 +108,9 @@ def as_json(one: Summary, roots: Mapping[str, Node]) -> str:
 
 def node_record(node: Node) -> dict[str, Any]:
     """A call and all below it as plain data."""
-    said = {each.name: getattr(node, each.name) for each in fields(node)}
+    values = {each.name: getattr(node, each.name) for each in fields(node)}
     return {
-        **said,
+        **values,
         "frames": [_plain(frame) for frame in node.frames],
         "began": _iso(node.began),
         "ended": _iso(node.ended),
@@ -121,40 +123,40 @@ def _plain(frame: Frame) -> dict[str, Any]:
     return {each.name: getattr(frame, each.name) for each in fields(frame)}
 
 
-def _branch(node: Node, depth: int, one: Summary) -> Iterator[str]:
+def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
     """The lines of a call."""
     margin = "  " * (depth + 1)
-    said = f": {_quoted(node.told)}" if node.told else ""
-    took = _took(node, one)
+    answer = f": {_quoted(node.told)}" if node.told else ""
+    took = _took(node, run)
     facts = [
-        f"+{_since(one.began, node.began):.2f} s",
+        f"+{_since(run.began, node.began):.2f} s",
         f"took {took}" if took else "",
         _used(node) if node.requests else "",
         _decided(node),
-        _ended(node, one),
+        _ended(node, run),
     ]
-    yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{said}"
+    yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{answer}"
     for attempt in node.attempts:
         yield f"{margin}  {_failed(attempt)}"
     if _shows_own(node.frames, node.children):
         yield from (f"{margin}  {line}" for line in frames.lines(node.frames))
     for child in node.children.values():
-        yield from _branch(child, depth + 1, one)
+        yield from _branch(child, depth + 1, run)
 
 
-def _over(node: Node, one: Summary) -> float | None:
+def _over(node: Node, run: Summary) -> float | None:
     """When the run ended, for the entry's worker alone: that is all that is kept of the worker's end."""
-    return one.ended if node.worker and "/" not in node.path else None
+    return run.ended if node.worker and "/" not in node.path else None
 
 
-def _took(node: Node, one: Summary) -> str:
+def _took(node: Node, run: Summary) -> str:
     """How long a call took; nothing where it did not end."""
-    over = _over(node, one)
+    over = _over(node, run)
     return f"{_since(node.began, over or node.ended):.2f} s" if node.outcome or over else ""
 
 
-def _ended(node: Node, one: Summary) -> str:
-    return node.outcome or ("" if _over(node, one) or node.only_decided else "not ended")
+def _ended(node: Node, run: Summary) -> str:
+    return node.outcome or ("" if _over(node, run) or node.only_decided else "not ended")
 
 
 def _shows_own(crash: Sequence[Frame], below: Mapping[str, Node]) -> bool:
@@ -170,8 +172,8 @@ def _walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
 
 def _failed(attempt: Mapping[str, Any]) -> str:
     """A request that was not answered, in a line."""
-    said = f": {_quoted(attempt['message'])}" if attempt["message"] else ""
-    return f"request {attempt['request']} to {attempt['model']} failed, {attempt['error']}{said}"
+    message = f": {_quoted(attempt['message'])}" if attempt["message"] else ""
+    return f"request {attempt['request']} to {attempt['model']} failed, {attempt['error']}{message}"
 
 
 def _used(node: Node) -> str:
@@ -190,14 +192,14 @@ def _decided(node: Node) -> str:
     )
 
 
-def _spent(one: Summary) -> str:
-    spent = [counted(one.requests, "request"), *tokens(one.input_tokens, one.output_tokens)]
-    if one.cost_usd is not None:
-        spent.append(money(one.cost_usd))
-    if one.denied:
-        spent.append(f"{one.denied} denied")
-    if one.questions:
-        spent.append(counted(one.questions, "question") + " waiting")
+def _spent(run: Summary) -> str:
+    spent = [counted(run.requests, "request"), *tokens(run.input_tokens, run.output_tokens)]
+    if run.cost_usd is not None:
+        spent.append(money(run.cost_usd))
+    if run.denied:
+        spent.append(f"{run.denied} denied")
+    if run.questions:
+        spent.append(counted(run.questions, "question") + " waiting")
     return ", ".join(spent)
 
 
@@ -208,7 +210,10 @@ def _quoted(text: str) -> str:
 
 def _cell(text: str) -> str:
     """`text` within one cell of a table, with nothing in it that Markdown reads."""
-    return "".join(f"\\{one}" if one in "|<>[]*_" else "'" if one == "`" else one for one in text)
+    return "".join(
+        f"\\{character}" if character in "|<>[]*_" else "'" if character == "`" else character
+        for character in text
+    )
 
 
 def _when(at: float) -> str:

@@ -71,10 +71,10 @@ def _result(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Any
         result["relatedLocations"] = [
             {
                 "id": number,
-                "physicalLocation": _physical(one.at, folder),
-                "message": {"text": _text(one.message)},
+                "physicalLocation": _physical(other.at, folder),
+                "message": {"text": _text(other.message)},
             }
-            for number, one in enumerate(finding.related, 1)
+            for number, other in enumerate(finding.related, 1)
         ]
     if finding.fix:
         result["fixes"] = [_fix(finding.fix, folder)]

@@ -80,11 +80,11 @@ def add_worker(
     text = _worker_text(path, name, used, description, entry=entry, has_schema=has_schema)
     refuse_invalid(frontmatter.parse(Source(path, text)).document, "worker")
     _refuse_place(root, path)
-    told = (f"`{path}` is the worker `{name}`: write its prompt",)
+    note = (f"`{path}` is the worker `{name}`: write its prompt",)
     globs = manifest.table("workspace").get("workers")
     if any(_finds(root, glob, path) for glob in globs or ()):
         files.write(root, path, text.encode())
-        return WorkspaceEdit(written=(path,), lines=told)
+        return WorkspaceEdit(written=(path,), lines=note)
     listed = manifest.edited(
         lambda text: (
             splice.insert(text, _WORKERS, [path]) if globs is None else splice.append(text, _WORKERS, path)
@@ -92,7 +92,7 @@ def add_worker(
     )
     files.write(root, path, text.encode())
     listed.write()
-    return WorkspaceEdit(written=(path, MANIFEST), lines=(*told, f"`workers` in `{MANIFEST}` lists it"))
+    return WorkspaceEdit(written=(path, MANIFEST), lines=(*note, f"`workers` in `{MANIFEST}` lists it"))
 
 
 def remove_worker(root: Path, name: str) -> WorkspaceEdit:
@@ -115,13 +115,13 @@ def remove_worker(root: Path, name: str) -> WorkspaceEdit:
     if graph.workers[name].python or graph.workers[name].agent:
         raise refusal(f"the worker `{name}` is no file of its own", hint=f"take it out of `{path}` by hand")
     globs = manifest.table("workspace").get("workers", [])
-    told = (f"`{path}` is deleted, and with it the worker `{name}`",)
+    note = (f"`{path}` is deleted, and with it the worker `{name}`",)
     if path in globs:
         manifest.edited(lambda text: splice.withdraw(text, _WORKERS, globs.index(path))).write()
         files.remove(root, path)
-        return WorkspaceEdit(written=(MANIFEST,), removed=(path,), lines=told)
+        return WorkspaceEdit(written=(MANIFEST,), removed=(path,), lines=note)
     files.remove(root, path)
-    return WorkspaceEdit(removed=(path,), lines=told)
+    return WorkspaceEdit(removed=(path,), lines=note)
 
 
 def add_toolset(root: Path, name: str, *, python: str) -> WorkspaceEdit:
@@ -228,21 +228,21 @@ def remove_rule(root: Path, capability: str) -> WorkspaceEdit:
     return _deleted(root, (*_RULES, capability), f"no rule names `{capability}` any more")
 
 
-def _inserted(root: Path, route: tuple[str, ...], value: str | dict[str, str], told: str) -> WorkspaceEdit:
+def _inserted(root: Path, route: tuple[str, ...], value: str | dict[str, str], note: str) -> WorkspaceEdit:
     manifest = Manifest.read(root)
     if route[-1] in manifest.table(*route[:-1]):
         place = _place(manifest.document.key(*route))
         raise refusal(f"`{route[-1]}` is in `[{'.'.join(route[:-1])}]` already: {place}")
     manifest.edited(lambda text: splice.insert(text, route, value)).write()
-    return WorkspaceEdit(written=(MANIFEST,), lines=(told,))
+    return WorkspaceEdit(written=(MANIFEST,), lines=(note,))
 
 
-def _deleted(root: Path, route: tuple[str, ...], told: str) -> WorkspaceEdit:
+def _deleted(root: Path, route: tuple[str, ...], note: str) -> WorkspaceEdit:
     manifest = Manifest.read(root)
     table = manifest.table(*route[:-1])
     _refuse_unknown(route[-1], table, f"not in `[{'.'.join(route[:-1])}]`")
     manifest.edited(lambda text: splice.delete(text, route)).write()
-    return WorkspaceEdit(written=(MANIFEST,), lines=(told,))
+    return WorkspaceEdit(written=(MANIFEST,), lines=(note,))
 
 
 def _worker_text(
@@ -280,11 +280,11 @@ def _refuse_place(root: Path, path: str) -> None:
         raise refusal(f"`{path}` does not end in `.worker` or `.worker.md`")
     if is_pattern(path):
         raise refusal(f"`{path}` holds a character that globs give a meaning to")
-    found = discovery.exists(root, path)
-    if found is None:
+    kind = discovery.exists(root, path)
+    if kind is None:
         raise refusal(f"`{path}` exists already")
-    if found.code == "LDO107":
-        raise refusal(f"`{path}` {found.reason}")
+    if kind.code == "LDO107":
+        raise refusal(f"`{path}` {kind.reason}")
     if reason := files.obstacle(root, path):
         raise refusal(f"`{path}` {reason}")
 
@@ -333,9 +333,11 @@ def _refuse_dangling(current: Project, after: Graph, name: str) -> None:
             f"`{unread[0].at.path}` has errors, so what it names is not known",
             hint="fix it first: `llmdo check` shows what is wrong",
         )
-    found = _name_problems(replace(current, graph=after)) - _name_problems(current)
-    if found:
-        raise _still_named(name, [problem.at for problem in sorted(found, key=lambda problem: problem.order)])
+    problems = _name_problems(replace(current, graph=after)) - _name_problems(current)
+    if problems:
+        raise _still_named(
+            name, [problem.at for problem in sorted(problems, key=lambda problem: problem.order)]
+        )
 
 
 def _name_problems(current: Project) -> set[Diagnostic]:

@@ -75,24 +75,24 @@ def import_servers(root: Path, path: Path) -> WorkspaceEdit:
     Raises:
         LlmdoError: The file cannot be read, has no servers, or one has a name that exists.
     """
-    told: list[str] = []
+    notes: list[str] = []
     variables: dict[str, str] = {}
     manifest = Manifest.read(root)
     for name, entry in _entries(path):
         own = _UNFIT.sub("-", name).strip("-_") or "server"
         own = own if own[0].isalpha() else f"s-{own}"
         if own != name:
-            told.append(f"`{shown(name)}` is called `{own}`: names have letters, digits, `_` and `-`")
-        table = _Taker(own, told, variables).table(entry)
+            notes.append(f"`{shown(name)}` is called `{own}`: names have letters, digits, `_` and `-`")
+        table = _Taker(own, notes, variables).table(entry)
         if "command" not in table and "url" not in table:
-            told.append(f"`{own}` is left out: it has neither a command nor an address")
+            notes.append(f"`{own}` is left out: it has neither a command nor an address")
             continue
         manifest = _with_server(manifest, root, own, table)
-        told.append(f"`{own}` is an MCP server")
+        notes.append(f"`{own}` is an MCP server")
     manifest.write()
     return WorkspaceEdit(
         written=(MANIFEST,),
-        lines=(*told, "`llmdo check` judges them; `llmdo lock` asks them what they offer"),
+        lines=(*notes, "`llmdo check` judges them; `llmdo lock` asks them what they offer"),
     )
 
 
@@ -132,7 +132,7 @@ class _Taker:
     """Takes one server over, with the name of a variable in place of each secret."""
 
     name: str
-    told: list[str]
+    notes: list[str]
     """What was not taken over, a sentence each."""
     variables: dict[str, str]
     """The variables that stand for secrets by now, each with the secret, so that no two share one."""
@@ -142,7 +142,7 @@ class _Taker:
         table: dict[str, Any] = {}
         lost = sorted(key for key in entry if key not in _KNOWN | _SILENT)
         if lost:
-            self.told.append(f"`{self.name}`: left out: {', '.join(f'`{excerpt(key)}`' for key in lost)}")
+            self.notes.append(f"`{self.name}`: left out: {', '.join(f'`{excerpt(key)}`' for key in lost)}")
         if isinstance(entry.get("command"), str):
             table["command"] = self._text("command", entry["command"])
             args = entry.get("args")
@@ -152,7 +152,7 @@ class _Taker:
                 names = [key for key, text in env.items() if text == f"${{{key}}}"]
                 table["env"] = sorted(names) if len(names) == len(env) else env
             if entry.get("cwd") is not None:
-                self.told.append(f"`{self.name}`: its `cwd` is left out: it starts in the workspace")
+                self.notes.append(f"`{self.name}`: its `cwd` is left out: it starts in the workspace")
             return table
         url = entry.get("url", entry.get("serverUrl"))
         if isinstance(url, str):
@@ -192,7 +192,7 @@ class _Taker:
                 name or f"{self.name}_{secret.name or key}", text[secret.start : secret.end]
             )
             what = f"`{secret.name}` in its `{key}`" if secret.name not in ("", key) else f"`{key}`"
-            self.told.append(
+            self.notes.append(
                 f"`{self.name}`: a secret was not taken over: put the value of {what} into the variable `{variable}`"
             )
             text = f"{text[: secret.start]}${{{variable}}}{text[secret.end :]}"
@@ -210,7 +210,7 @@ class _Taker:
 
 def _referring(text: str) -> str:
     """`text` with references as a manifest writes them."""
-    return _REFERENCE.sub(lambda found: "." if found[2] else f"${{{_variable(found[1])}}}", text)
+    return _REFERENCE.sub(lambda match: "." if match[2] else f"${{{_variable(match[1])}}}", text)
 
 
 def _variable(name: str) -> str:

@@ -97,8 +97,8 @@ def _extra(name: str, environ: Mapping[str, str]) -> Item:
         hint = f"`pip install 'llmdo-workspace[{name}]'`"
         return Item(section="extras", name=name, state="not installed", hint=hint)
     given = [variable for variable in variables if environ.get(variable)]
-    said = f"{given[0]} is set" if given else f"{' and '.join(variables)} not set"
-    return Item(section="extras", name=name, state=f"installed, {said}" if variables else "installed")
+    state = f"{given[0]} is set" if given else f"{' and '.join(variables)} not set"
+    return Item(section="extras", name=name, state=f"installed, {state}" if variables else "installed")
 
 
 def _is_installed(module: str) -> bool:
@@ -109,16 +109,16 @@ def _is_installed(module: str) -> bool:
 
 
 def _git(here: Path, environ: Mapping[str, str]) -> Item:
-    found = git_in(environ.get("PATH", os.defpath), here)
-    if found is None:
+    program = git_in(environ.get("PATH", os.defpath), here)
+    if program is None:
         return Item(section="machine", name="git", state="not there", hint="`llmdo diff` needs it")
     try:
-        said = subprocess.run(
-            [found, "--version"], capture_output=True, text=True, timeout=GIT_SECONDS, check=True
+        version = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=GIT_SECONDS, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         return Item(section="machine", name="git", state=f"does not work: {error}")
-    return Item(section="machine", name="git", state=said.strip().removeprefix("git version "))
+    return Item(section="machine", name="git", state=version.strip().removeprefix("git version "))
 
 
 def _person(environ: Mapping[str, str]) -> Iterator[Item]:
@@ -146,19 +146,21 @@ def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> 
     programs = Programs.of(environ.get("PATH", os.defpath), here)
     is_needed = uses_shell and wanted == "require"
     try:
-        found, _ = isolate("require" if is_needed else "auto", here, programs, (), environ)
+        isolation, _ = isolate("require" if is_needed else "auto", here, programs, (), environ)
     except LlmdoError as error:
         return Item(section="machine", name="isolation", state="none", problem=_told(error))
-    if found.name == "none":
-        hint = f"{found.reason}; commands are isolated by bubblewrap, where it is installed and works"
+    if isolation.name == "none":
+        hint = f"{isolation.reason}; commands are isolated by bubblewrap, where it is installed and works"
         return Item(section="machine", name="isolation", state="none", hint=hint)
-    return Item(section="machine", name="isolation", state=str(found).removeprefix("isolation of commands: "))
+    return Item(
+        section="machine", name="isolation", state=str(isolation).removeprefix("isolation of commands: ")
+    )
 
 
 def _workspace(root: Path, read: Project) -> Iterator[Item]:
     yield Item(section="workspace", name="folder", state=str(root))
-    found = [one for one in checks.check(read, locked=False) if one.severity == "error"]
-    hindering = [one for one in found if one.code not in ACCEPTABLE]
+    errors = [finding for finding in checks.check(read, locked=False) if finding.severity == "error"]
+    hindering = [error for error in errors if error.code not in ACCEPTABLE]
     number = "1 error prevents" if len(hindering) == 1 else f"{len(hindering)} errors prevent"
     problem = f"{number} running; `llmdo check` shows them" if hindering else None
     state = f"workers: {len(read.graph.workers)}, entries: {len(read.graph.entries)}"
@@ -166,7 +168,7 @@ def _workspace(root: Path, read: Project) -> Iterator[Item]:
     hint = None if read.is_current else "`llmdo lock` writes it"
     yield Item(section="workspace", name="lock", state=_lock(read), hint=hint)
     runs = Runs(root)
-    above = next((one for one in (runs.folder, runs.folder.parent, root) if one.is_dir()), root)
+    above = next((folder for folder in (runs.folder, runs.folder.parent, root) if folder.is_dir()), root)
     writable = os.access(above, os.W_OK | os.X_OK)
     yield Item(
         section="workspace",
@@ -188,13 +190,13 @@ def _lock(read: Project) -> str:
 
 def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
     """The models that the entries use. Those of the workspace's own code are not made: nothing of it is run."""
-    said = ModelChoice(environment=environ.get("LLMDO_MODEL") or None)
+    choice = ModelChoice(environment=environ.get("LLMDO_MODEL") or None)
     source = ModelSource(aliases=graph.models, load=lambda name: name, root=root)
     needed = {
         model
         for entry in graph.entries.values()
         for name in reachable(graph, entry)
-        if (reference := choose(graph, entry, graph.workers[name], said))
+        if (reference := choose(graph, entry, graph.workers[name], choice))
         for model in source.chain(reference)
     }
     for model in sorted(needed):
@@ -220,7 +222,9 @@ def _servers(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[I
     for name, toolset in graph.toolsets.items():
         if toolset.server is None:
             continue
-        lacks = [f"`{one}` is not set" for one in _variables(toolset.server) if not environ.get(one)]
+        lacks = [
+            f"`{variable}` is not set" for variable in _variables(toolset.server) if not environ.get(variable)
+        ]
         command = toolset.server.command
         if command and "/" not in command:
             try:
@@ -233,7 +237,7 @@ def _servers(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[I
 
 def _variables(server: Server) -> list[str]:
     """The environment variables that a server is given or its address needs."""
-    names = {one for one in server.env if "=" not in one}
+    names = {name for name in server.env if "=" not in name}
     texts = (*server.env, *server.args, *server.headers, server.url or "", server.auth or "")
     return sorted(names.union(*(_VARIABLE.findall(text) for text in texts)))
 

@@ -62,15 +62,15 @@ def derive_with_servers(
     in_python, unsealed = _of_python(project, anew=anew)
     known = {**_of_servers(project), **in_python}
     notes = _unsealed(unsealed)
-    toolsets = [one for one in project.graph.toolsets.values() if one.server]
+    toolsets = [toolset for toolset in project.graph.toolsets.values() if toolset.server]
     if not toolsets:
         return Derived(graph=resolve(project.workspace, known), notes=notes)
     if offline:
         return Derived(graph=resolve(project.workspace, known), notes=(*notes, *_kept(toolsets, known)))
-    found, problems = _asked(project, toolsets, os.environ if environ is None else environ)
+    asked, problems = _asked(project, toolsets, os.environ if environ is None else environ)
     if problems:
         raise Problems(problems)
-    graph = resolve(project.workspace, {**known, **found})
+    graph = resolve(project.workspace, {**known, **asked})
     return Derived(graph=graph, notes=(*notes, *proposals(graph)))
 
 
@@ -99,16 +99,18 @@ def _asked(
     root = project.workspace.root
     with Root.open(root) as files:
         launcher = Launcher(root=root, files=files, governing=governing_files(project.graph), environ=environ)
-        said = list_servers(toolsets, launcher)
-    found = {servers.key_of(name): facts for name, facts in said.items() if isinstance(facts, ToolsetFacts)}
+        answers = list_servers(toolsets, launcher)
+    facts_of = {
+        servers.key_of(name): facts for name, facts in answers.items() if isinstance(facts, ToolsetFacts)
+    }
     problems = [
         LlmdoError(
             error.message, hint=error.hint or "`llmdo lock --offline` keeps what is known", at=error.at
         )
-        for error in said.values()
+        for error in answers.values()
         if isinstance(error, LlmdoError)
     ]
-    return found, problems
+    return facts_of, problems
 
 
 def _kept(toolsets: Sequence[Toolset], known: Facts) -> Iterator[str]:
@@ -161,5 +163,5 @@ def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
     modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
     if not references and not modules:
         return known, ""
-    found = inspect_toolsets(workspace.root, modules, references, code=project.graph.code)
-    return {**known, **found.facts}, found.unsealed
+    inspected = inspect_toolsets(workspace.root, modules, references, code=project.graph.code)
+    return {**known, **inspected.facts}, inspected.unsealed
