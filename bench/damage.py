@@ -7,9 +7,10 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmdo.journal import JournalError, store
-from llmdo.journal.anchor import anchored
-from llmdo.journal.store import open_journal, read_journal
+from llmdo.journal import JournalError
+from llmdo.journal.sqlite import store
+from llmdo.journal.sqlite.anchor import anchored
+from llmdo.journal.sqlite.store import open_journal, read_journal
 
 if TYPE_CHECKING:
     import random

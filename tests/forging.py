@@ -7,10 +7,10 @@ import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from llmdo.journal.anchor import Anchor, path_of
 from llmdo.journal.audit import Link, chained
 from llmdo.journal.chain import Heads, digest_of_body, linked
 from llmdo.journal.entries import JournalEntry
+from llmdo.journal.sqlite.anchor import Anchor, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

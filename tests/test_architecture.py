@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ PACKAGES = (
 GROUND_FLOOR = {"__init__", "__main__", "version"}
 
 DOORS = {
+    "sqlite3": {"journal/sqlite"},
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
     "tomlkit": {"scaffold"},
@@ -72,7 +74,14 @@ def part_of(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
-def imports(path: Path, *, types: bool = False) -> set[str]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file as a tree; none of them changes while they are tested."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path, *, types: bool = False) -> frozenset[str]:
     """The dotted modules that a file imports when it runs; with `types`, also what only a type checker sees."""
     found: set[str] = set()
 
@@ -89,8 +98,8 @@ def imports(path: Path, *, types: bool = False) -> set[str]:
         for child in ast.iter_child_nodes(node):
             visit(child)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")))
-    return found
+    visit(parsed(path))
+    return frozenset(found)
 
 
 def test_the_ground_floor_holds_packages_alone() -> None:
@@ -112,10 +121,9 @@ def test_a_module_imports_only_from_packages_above_its_own(path: Path) -> None:
 
 def calls_of(path: Path, name: str) -> list[int]:
     """The lines in which a file calls something by that name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     ]
 
@@ -123,6 +131,15 @@ def calls_of(path: Path, name: str) -> list[int]:
 def test_authority_is_composed_in_one_place() -> None:
     composing = {module_of(path) for path in FILES if calls_of(path, "Authority")}
     assert composing == {"llmdo.policy.composition"}
+
+
+def test_the_journal_alone_names_the_store_behind_its_ports() -> None:
+    store = {
+        module_of(path)
+        for path in FILES
+        if any(module.startswith("llmdo.journal.sqlite") for module in imports(path, types=True))
+    }
+    assert {name for name in store if not name.startswith("llmdo.journal.sqlite")} == {"llmdo.journal"}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

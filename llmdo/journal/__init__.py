@@ -2,7 +2,8 @@
 
 One SQLite file a run, below `.llmdo/runs/` of the workspace. An entry is keyed by call path, kind and step, never
 by time or by the order in which things happened to run, for parallel delegates do not keep an order. This package
-knows files and entries; `runtime/` knows what a model's message looks like.
+knows files and entries; `runtime/` knows what a model's message looks like. `ports` says what all others ask of a
+journal and of the index of the runs; another store is another package beside `sqlite/`, and the two lines below.
 
 History of the format, newest first:
   version 5: what was decided about a call is one record, in a `decision` and among the `denied` of an `end`.
@@ -12,9 +13,12 @@ History of the format, newest first:
     Earlier versions, which no release wrote, are refused.
 """
 
-from llmdo.journal.claim import Claim
 from llmdo.journal.entries import JournalEntry, JournalError, Kind
-from llmdo.journal.folder import Runs
-from llmdo.journal.store import Journal
+from llmdo.journal.ports import Hold, JournalStore, RunIndex
+from llmdo.journal.sqlite.folder import Runs
+from llmdo.journal.sqlite.store import SUFFIX, Journal, read_journal
 
-__all__ = ["Claim", "Journal", "JournalEntry", "JournalError", "Kind", "Runs"]
+__all__ = [
+    "SUFFIX", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind", "RunIndex", "Runs",
+    "read_journal",
+]  # fmt: skip

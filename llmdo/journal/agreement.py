@@ -10,13 +10,13 @@ from llmdo.journal.decided import decided_in, record_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
 
 _DECISION = ("tool", "decision", "by", "allowed")
 _RESULT = "its result"
 
 
-def disagreements(journal: Journal, records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def disagreements(journal: JournalStore, records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What only the entries of `journal`, or only the `records` of its audit, say: a sentence each.
 
     A refusal may be in the audit alone: that of a person who ended the run stands for nobody who goes on with it.
@@ -30,7 +30,7 @@ def disagreements(journal: Journal, records: Iterable[Mapping[str, Any]]) -> Ite
             yield f"{path}: the journal does not hold {what}, which the audit does"
 
 
-def _entered(journal: Journal) -> Iterator[tuple[str, str]]:
+def _entered(journal: JournalStore) -> Iterator[tuple[str, str]]:
     for entry in journal.entries("decision", "finished"):
         if entry.kind == "decision":
             record = record_of(decided_in(entry.path, entry.data, {}))

@@ -14,9 +14,8 @@ from llmdo.journal.questions import MOST_HOURS, VALID_SECONDS, add_answer, waiti
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.journal.folder import Runs
+    from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.journal.questions import Waiting
-    from llmdo.journal.store import Journal
 
 WEEK = VALID_SECONDS / 3600
 """How many hours an answer counts where nobody says."""
@@ -96,7 +95,7 @@ def require_hours(hours: object) -> None:
         raise LlmdoError(f"`hours` of an answer is a number from 0 to {MOST_HOURS:,}")
 
 
-def waiting_so_far(runs: Runs, run: str, answers: Answers) -> dict[str, Waiting] | None:
+def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Waiting] | None:
     """What waits in a run that some process works on; None where none does, so that its questions can be answered.
 
     Raises:
@@ -114,7 +113,7 @@ def waiting_so_far(runs: Runs, run: str, answers: Answers) -> dict[str, Waiting]
         return waiting(journal)
 
 
-def give(journal: Journal, answers: Answers) -> list[tuple[Waiting, dict[str, Any]]]:
+def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[str, Any]]]:
     """Keeps the answers for whoever goes on with the run, all or none; those that were kept, with their questions.
 
     Raises:

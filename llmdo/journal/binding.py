@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import UnionType
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.workspace.lock import Drift
 
 
@@ -114,7 +114,7 @@ def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
     )
 
 
-def binding_of(journal: Journal) -> Binding:
+def binding_of(journal: JournalStore) -> Binding:
     """What the run of `journal` is bound to.
 
     Raises:

@@ -7,20 +7,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
+from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
 from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_of
-from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.journal.summary import summary, tree, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from llmdo.journal.folder import Runs
+    from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.journal.sources import Sources
-    from llmdo.journal.store import Journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,7 @@ class Taken:
 
 
 def export(
-    journal: Journal, target: Path, sources: Sources | None, without_secrets: Callable[[bytes], bytes]
+    journal: JournalStore, target: Path, sources: Sources | None, without_secrets: Callable[[bytes], bytes]
 ) -> None:
     """Writes the run of `journal` to `target`, where no file may be, with `sources` where it has none of its own yet.
 
@@ -56,7 +55,7 @@ def export(
         journal.copy_to(target, entry, sources.contents, without_secrets=without_secrets)
 
 
-def take_in(runs: Runs, source: Path) -> Taken:
+def take_in(runs: RunIndex, source: Path) -> Taken:
     """The run in `source`, which is among `runs` from now on.
 
     Raises:
@@ -87,14 +86,14 @@ def take_in(runs: Runs, source: Path) -> Taken:
     return taken
 
 
-def _name(journal: Journal) -> str:
+def _name(journal: JournalStore) -> str:
     first = next(journal.entries("session"), None)
     if first is None:
         raise JournalError(f"`{journal.path}` holds no run")
     return str(first.data.get("run") or journal.run)
 
 
-def _examined(journal: Journal) -> Taken:
+def _examined(journal: JournalStore) -> Taken:
     """What is in a journal that anybody may have written.
 
     Raises:

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
 
 SUFFIX = ".commands"
 
 
-def commands_of(journal: Journal) -> Path:
+def commands_of(journal: JournalStore) -> Path:
     """The file beside `journal` in which the guardians of its commands keep what they do."""
     return journal.path.with_suffix(SUFFIX)
 
 
-def require_ended(journal: Journal) -> None:
+def require_ended(journal: JournalStore) -> None:
     """Waits until the commands are ended that an earlier process of the run left.
 
     Raises:
@@ -34,7 +34,7 @@ def require_ended(journal: Journal) -> None:
         )
 
 
-def doubt(journal: Journal, tools: Iterable[str]) -> str:
+def doubt(journal: JournalStore, tools: Iterable[str]) -> str:
     """A sentence on the commands among the unfinished calls of `tools`; empty where it is known that they ended."""
     if "shell" not in tools or orphans.is_known(commands_of(journal)):
         return ""

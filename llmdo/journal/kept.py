@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.connection import force_folder
+from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import JournalEntry, JournalError, pack
 
 if os.name == "posix":
@@ -26,8 +26,7 @@ if os.name == "posix":
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.journal.folder import Runs
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore, RunIndex
 
 FOLDER = "sources"
 
@@ -41,7 +40,7 @@ class Kept:
     folder: Path
 
     @classmethod
-    def beside(cls, journal: Journal) -> Kept:
+    def beside(cls, journal: JournalStore) -> Kept:
         """Those of the runs whose journals lie where `journal` does."""
         return cls(journal.path.parent / FOLDER)
 
@@ -207,13 +206,13 @@ def kept_entry(path: str, name: str) -> JournalEntry:
     return JournalEntry(path=path, kind="kept", step=1, digest=name, body=pack({}))
 
 
-def named_by(journal: Journal) -> str | None:
+def named_by(journal: JournalStore) -> str | None:
     """The digest of the list of files that the run of `journal` began with; None where it names none."""
     found = next(journal.entries("kept"), None)
     return found.digest if found is not None else None
 
 
-def sweep(runs: Runs) -> None:
+def sweep(runs: RunIndex) -> None:
     """Removes the files that no run names any more.
 
     Raises:

@@ -10,7 +10,7 @@ from llmdo.journal.decided import decided_in
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.policy.authority import Capability
 
 
@@ -23,7 +23,7 @@ class Needs:
     """The part of it that somebody was asked about, and allowed."""
 
 
-def needs(journals: Iterable[Journal], entry: str) -> Needs:
+def needs(journals: Iterable[JournalStore], entry: str) -> Needs:
     """What the runs of `entry` among `journals` needed."""
     raised: set[Capability] = set()
     asked: set[Capability] = set()

@@ -14,7 +14,7 @@ from llmdo.journal.entries import JournalEntry, pack
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
 
 VALID_SECONDS = 7 * 24 * 60 * 60  # how long an answer counts where nobody says: a week
 MOST_HOURS = 1_000_000  # for which somebody may let one count: a century
@@ -39,7 +39,7 @@ class Waiting:
         return bool(self.said["terminal_only"])
 
 
-def waiting(journal: Journal, ended: JournalEntry | None = None) -> dict[str, Waiting]:
+def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[str, Waiting]:
     """The questions of a run that wait, by call path and in its order: in which they came is chance.
 
     With `ended`, the entry that says how the run ended, those that waited then.
@@ -75,7 +75,7 @@ def is_valid(said: Mapping[str, Any], now: float) -> bool:
     return expires is None or bool(expires > now)
 
 
-def foreign_answers(journal: Journal) -> frozenset[tuple[str, int]]:
+def foreign_answers(journal: JournalStore) -> frozenset[tuple[str, int]]:
     """The answers by call path and number that came with an imported run: whoever made its file wrote them."""
     return frozenset(
         (str(path), step) for entry in journal.entries("imported") for path, step in entry.data["answered"]
@@ -87,7 +87,7 @@ def counts(answer: JournalEntry, said: Mapping[str, Any], foreign: frozenset[tup
     return (answer.path, answer.step) not in foreign or not said["allowed"]
 
 
-def imported(journal: Journal) -> JournalEntry:
+def imported(journal: JournalStore) -> JournalEntry:
     """The entry which says that the run of `journal` comes from a file."""
     first = next(journal.entries("session"))
     said = {"answered": [[entry.path, entry.step] for entry in journal.entries("answered")]}
@@ -100,7 +100,9 @@ def digest_of(question: Mapping[str, Any]) -> str:
     return digest.of_text(digest.canonical({name: question[name] for name in _SHOWN}))
 
 
-def add_answer(journal: Journal, question: Waiting, said: Mapping[str, Any], *, at_terminal: bool) -> None:
+def add_answer(
+    journal: JournalStore, question: Waiting, said: Mapping[str, Any], *, at_terminal: bool
+) -> None:
     """Keeps an answer for whoever goes on with the run; `said` has `allowed`, `by`, `reason`, `told`, `expires`.
 
     Raises:

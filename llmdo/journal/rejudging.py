@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.policy.authority import Authority, Decision
 
 
@@ -30,7 +30,7 @@ class Flip:
     reasons: tuple[str, ...]
 
 
-def flips(journal: Journal, graph: Graph, entry: str) -> Iterator[Flip]:
+def flips(journal: JournalStore, graph: Graph, entry: str) -> Iterator[Flip]:
     """The calls of a run on which the rules of `graph` decide otherwise than the recorded ones did.
 
     A call that a worker makes which is no longer there is blocked.

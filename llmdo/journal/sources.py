@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.worker import Worker
     from llmdo.journal.binding import Binding
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
 
 MAX_FILES = 2_000
 MAX_BYTES = 32 * 1024 * 1024  # of all files together
@@ -104,7 +104,7 @@ def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
     return Sources({path: modules[path].source.text for path in sorted(reached)})
 
 
-def sources_of(journal: Journal, binding: Binding) -> Sources | None:
+def sources_of(journal: JournalStore, binding: Binding) -> Sources | None:
     """The sources that the run of `journal` brings, or that were kept when it began, held against its lock.
 
     None where there are none and it needs some.
@@ -127,7 +127,7 @@ def sources_of(journal: Journal, binding: Binding) -> Sources | None:
     return found
 
 
-def _kept(journal: Journal, binding: Binding) -> Sources | None:
+def _kept(journal: JournalStore, binding: Binding) -> Sources | None:
     if not any(True for _ in (*_played(binding), *_unlocked(binding), *_needed(binding))):
         return Sources({})
     named = named_by(journal)
@@ -243,7 +243,7 @@ def _is_path(path: str) -> bool:
         return False
 
 
-def _read(journal: Journal, files: Mapping[str, str]) -> Iterator[tuple[str, Source]]:
+def _read(journal: JournalStore, files: Mapping[str, str]) -> Iterator[tuple[str, Source]]:
     left = MAX_BYTES
     for path, named in files.items():
         content = journal.content(named)

@@ -10,7 +10,7 @@ from llmdo.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Spent:
     """Those that a person has set while the run stood, by their names in the manifest; the last word on each."""
 
 
-def spent(journal: Journal) -> Spent:
+def spent(journal: JournalStore) -> Spent:
     """What the processes spent that worked at the run so far."""
     sent: Counter[str] = Counter()
     for entry in journal.entries("sent", "request", "attempt"):
@@ -51,7 +51,7 @@ def spent(journal: Journal) -> Spent:
     )
 
 
-def _seconds(journal: Journal) -> Iterator[float]:
+def _seconds(journal: JournalStore) -> Iterator[float]:
     """The time of each process: from its beginning to the last that it added, however it ended."""
     began = last = None
     for entry in journal.entries():

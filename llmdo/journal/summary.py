@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import JournalEntry
-    from llmdo.journal.folder import Runs
-    from llmdo.journal.store import Journal
+    from llmdo.journal.ports import JournalStore, RunIndex
 
 
 LONGEST_NUMBER = 9  # digits, of a request
@@ -91,7 +90,7 @@ class Node:
         return self.path.rpartition("/")[2]
 
 
-def summary(journal: Journal, *, is_running: bool) -> Summary | None:
+def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
     """The run of `journal` in a line; None where it never began."""
     begun = list(journal.entries("run", "session", "end"))
     first = next((entry for entry in begun if entry.kind == "run"), None)
@@ -123,7 +122,7 @@ def summary(journal: Journal, *, is_running: bool) -> Summary | None:
     )
 
 
-def summaries(runs: Runs, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
+def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
     """All runs of a workspace that began, the last one first; `tell` is told of journals that cannot be read."""
     for name in reversed(runs.names()):
         try:
@@ -136,7 +135,7 @@ def summaries(runs: Runs, tell: Callable[[JournalError], None]) -> Iterator[Summ
             yield found
 
 
-def _used(journal: Journal) -> dict[str, Any]:
+def _used(journal: JournalStore) -> dict[str, Any]:
     """What the requests of a run used that is not over."""
     used: dict[str, Any] = {
         "requests": 0,
@@ -157,7 +156,7 @@ def _used(journal: Journal) -> dict[str, Any]:
     return used
 
 
-def tree(journal: Journal) -> dict[str, Node]:
+def tree(journal: JournalStore) -> dict[str, Node]:
     """The calls of a run, callers first, each below its caller."""
     roots: dict[str, Node] = {}
     known: dict[str, Node] = {}
@@ -228,13 +227,13 @@ def _text(said: Mapping[str, Any]) -> str:
     return ""
 
 
-def ending(journal: Journal) -> JournalEntry | None:
+def ending(journal: JournalStore) -> JournalEntry | None:
     """The entry which says how the run ended; None where its last process ended without a word, or still works."""
     last = journal.last("end")
     return last if last is not None and last.step >= journal.counted().get("session", 0) else None
 
 
-def require_place(journal: Journal, until: str) -> None:
+def require_place(journal: JournalStore, until: str) -> None:
     """Nothing, where a replay can stop at that place.
 
     Raises:
@@ -255,7 +254,7 @@ def require_place(journal: Journal, until: str) -> None:
     )
 
 
-def failed(journal: Journal) -> dict[str, str]:
+def failed(journal: JournalStore) -> dict[str, str]:
     """The tools that ended with an error of which no caller was told, by call path: it ended the run."""
     last = {entry.path: entry.outcome for entry in journal.entries("finished")}
     told = {entry.path for entry in journal.entries("return")}
@@ -266,7 +265,7 @@ def failed(journal: Journal) -> dict[str, str]:
     }
 
 
-def unfinished(journal: Journal) -> dict[str, str]:
+def unfinished(journal: JournalStore) -> dict[str, str]:
     """The tools that were started and did not finish, by call path."""
     started = {(entry.path, entry.step) for entry in journal.entries("started")}
     finished = {(entry.path, entry.step) for entry in journal.entries("finished")}

@@ -18,7 +18,7 @@ from llmdo.journal.secrets import Known
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.journal.questions import Waiting
     from llmdo.runtime import Answer
 
@@ -94,7 +94,7 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
         return ApproveOutcome(run=journal.run, questions=waiting(journal), given=given)
 
 
-def _ask(journal: Journal, answers: Answers, ask: Asker) -> None:
+def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
     """Asks one question after the other, as a run would."""
     for question in waiting(journal).values():
         answer = ask(question)

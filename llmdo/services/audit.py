@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
-from llmdo.journal import Runs
+from llmdo.journal import SUFFIX, Runs, read_journal
 from llmdo.journal import audit as audits
 from llmdo.journal.agreement import disagreements
-from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.services.root import root_folder
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
+    from llmdo.journal.ports import JournalStore
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
 
@@ -67,7 +67,7 @@ def of_workspace(
 
 
 def to_go_on(
-    journal: Journal,
+    journal: JournalStore,
     binding: Binding,
     project: Project,
     graph: Graph,
@@ -93,7 +93,7 @@ def to_go_on(
 
 def to_repeat(
     root: Path,
-    journal: Journal,
+    journal: JournalStore,
     binding: Binding,
     folder: Path,
     tell: Tell,
@@ -125,7 +125,7 @@ def _has_code(graph: Graph, entry: str) -> bool:
     return bool(started.function or started.use or graph.schema_sources)
 
 
-def of_run(journal: Journal, binding: Binding, project: Project, folder: Path, tell: Tell) -> Basis:
+def of_run(journal: JournalStore, binding: Binding, project: Project, folder: Path, tell: Tell) -> Basis:
     """What the run began with, its Python written to `folder`; tells in what it differs from the workspace.
 
     Raises:
@@ -151,7 +151,7 @@ def of_run(journal: Journal, binding: Binding, project: Project, folder: Path, t
     return Basis(graph=graph, prompts=prompts_as_text(binding), code=folder)
 
 
-def brings_sources(journal: Journal, binding: Binding) -> bool:
+def brings_sources(journal: JournalStore, binding: Binding) -> bool:
     """Whether the run could go on with sources of its own."""
     try:
         return sources_of(journal, binding) is not None
@@ -179,7 +179,7 @@ def require_no_drift(accepted: Collection[str]) -> None:
         )
 
 
-def require_word(journal: Journal, again: Collection[str], given_up: Collection[str]) -> None:
+def require_word(journal: JournalStore, again: Collection[str], given_up: Collection[str]) -> None:
     """Nothing, where it is said of each tool that may or may not have taken effect what is to be done about it.
 
     Raises:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.journal.sources import Sources
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -101,7 +101,7 @@ def counted_sources(number: int) -> str:
     return f"{number} source file{'s' if number != 1 else ''}"
 
 
-def _sources(root: Path, journal: Journal, redaction: Redaction) -> Sources | None:
+def _sources(root: Path, journal: JournalStore, redaction: Redaction) -> Sources | None:
     """What the run loads; None where it brought its own, or cannot go on anyway.
 
     Raises:

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.binding import binding_of
 from llmdo.journal.rejudging import flips
-from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.services import basis as bases
 from llmdo.services.resume import options_of
 from llmdo.services.root import root_folder
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.graph.resolved import Graph
-    from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
+    from llmdo.journal.ports import JournalStore
     from llmdo.journal.rejudging import Flip
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.root import Tell
@@ -122,7 +122,7 @@ def _repeated(file: Path, graph: Graph, project: Project, request: RecordingsReq
 
 
 def _diverged(
-    journal: Journal, binding: Binding, basis: bases.Basis, root: Path, redaction: Redaction
+    journal: JournalStore, binding: Binding, basis: bases.Basis, root: Path, redaction: Redaction
 ) -> Iterator[str]:
     """Where what runs does something else than it did when it was recorded."""
     from llmdo import runtime

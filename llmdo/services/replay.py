@@ -9,10 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from llmdo.journal import Runs
+from llmdo.journal import SUFFIX, Runs, read_journal
 from llmdo.journal.binding import binding_of
 from llmdo.journal.questions import waiting
-from llmdo.journal.store import SUFFIX, read_journal
 from llmdo.journal.summary import ending, require_place
 from llmdo.services import basis as bases
 from llmdo.services.resume import options_of
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.journal.questions import Waiting
     from llmdo.runtime import RunOutcome
     from llmdo.runtime.telemetry.events import Sink
@@ -83,7 +82,7 @@ def replay(request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody)
 
 
 def _replay(
-    journal: Journal, folder: Path, request: ReplayRequest, watching: Watching, tell: Tell
+    journal: JournalStore, folder: Path, request: ReplayRequest, watching: Watching, tell: Tell
 ) -> ReplayOutcome:
     """`folder` is for the code that the run brings."""
     from llmdo import runtime  # which takes a second

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime import RunOptions, RunOutcome
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.basis import Basis, Origin
@@ -85,7 +85,7 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
         return carry_out(resumed.basis, request.root, resumed.entry, options, answering, host)
 
 
-def completed(journal: Journal, request: ResumeRequest) -> RunOutcome | None:
+def completed(journal: JournalStore, request: ResumeRequest) -> RunOutcome | None:
     """How the run ended, where it is complete."""
     last = journal.last("end")
     if last is None or last.outcome != "completed":
@@ -96,7 +96,7 @@ def completed(journal: Journal, request: ResumeRequest) -> RunOutcome | None:
     return outcome_in(last, journal.said(last))
 
 
-def going_on(journal: Journal, request: ResumeRequest, tell: Tell) -> ResumedRun:
+def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> ResumedRun:
     """What the run goes on with, once its commands have ended.
 
     Raises:

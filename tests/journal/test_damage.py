@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llmdo.journal import Journal, JournalEntry, JournalError, Runs, audit
-from llmdo.journal.anchor import path_of
-from llmdo.journal.store import digest_of, open_journal, read_journal
+from llmdo.journal.sqlite.anchor import path_of
+from llmdo.journal.sqlite.store import digest_of, open_journal, read_journal
 from tests.forging import forging
 from tests.laws import tried
 
@@ -299,7 +299,7 @@ def test_an_export_takes_secrets_out_and_its_chain_still_holds(tmp_path: Path) -
 
 
 def test_each_hold_forces_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from llmdo.journal import anchor, store
+    from llmdo.journal.sqlite import anchor, store
 
     forced: list[str] = []
 

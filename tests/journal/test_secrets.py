@@ -21,7 +21,7 @@ from llmdo.journal.bundle import take_in
 from llmdo.journal.entries import JournalEntry, Kind, pack
 from llmdo.journal.secrets import Known, Secrets
 from llmdo.journal.spans import SecretSpan, shown
-from llmdo.journal.store import read_journal
+from llmdo.journal.sqlite.store import read_journal
 from tests.forging import forging
 from tests.laws import tried
 

@@ -15,9 +15,9 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal import JournalEntry, JournalError, Runs
-from llmdo.journal.layout import VERSION
 from llmdo.journal.questions import waiting
-from llmdo.journal.store import create_journal, digest_of, open_journal, read_journal
+from llmdo.journal.sqlite.layout import VERSION
+from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
 
 
 def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> JournalEntry:

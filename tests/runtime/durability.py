@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from llmdo.journal import Runs
-from llmdo.journal.anchor import anchored
-from llmdo.journal.store import read_journal
+from llmdo.journal.sqlite.anchor import anchored
+from llmdo.journal.sqlite.store import read_journal
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llmdo.journal import JournalEntry, JournalError, Runs, anchor, store
-from llmdo.journal.store import open_journal
+from llmdo.journal import JournalEntry, JournalError, Runs
+from llmdo.journal.sqlite import anchor, store
+from llmdo.journal.sqlite.store import open_journal
 from llmdo.runtime.recording.commits import Commits
 
 if TYPE_CHECKING:

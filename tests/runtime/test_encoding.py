@@ -10,7 +10,7 @@ import pytest
 from pydantic_ai import BinaryContent
 
 from llmdo.journal.secrets import Secrets
-from llmdo.journal.store import digest_of
+from llmdo.journal.sqlite.store import digest_of
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.telemetry.redaction import Redaction
 

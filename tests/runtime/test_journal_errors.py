@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llmdo.journal import Runs, store
+from llmdo.journal import Runs
+from llmdo.journal.sqlite import store
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction

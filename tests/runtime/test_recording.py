@@ -14,8 +14,8 @@ import pytest
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Retry, Tool
 from llmdo.journal import Runs
+from llmdo.journal.ports import Hold
 from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
-from llmdo.journal.store import Hold
 from llmdo.journal.summary import summary, tree
 from llmdo.policy.authority import Capability
 from llmdo.render.runs import as_json, as_text

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.base.diagnostic import LlmdoError
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.encoding import Encoding
 
@@ -56,7 +56,7 @@ class _Shown(NamedTuple):
 class Postponed:
     """The questions of one run and their answers."""
 
-    def __init__(self, journal: Journal, encoding: Encoding, brake: Brake) -> None:
+    def __init__(self, journal: JournalStore, encoding: Encoding, brake: Brake) -> None:
         self._journal = journal
         self._encoding = encoding
         self._brake = brake

@@ -14,7 +14,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.store import read_journal
+from llmdo.journal import read_journal
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.requests import definitions, shown_tools, told_in, tools_digest
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
 
@@ -135,7 +135,7 @@ class PlayedModel(Model):
         }
 
 
-def _instead(journal: Journal, path: str) -> str:
+def _instead(journal: JournalStore, path: str) -> str:
     """What a recording holds of the worker at `path`, where it lacks a request."""
     count = sum(entry.path == path for entry in journal.entries("request"))
     if count:

@@ -14,15 +14,15 @@ from llmdo.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.journal import Journal
     from llmdo.journal.decided import DecidedCall
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.telemetry.redaction import Redaction
 
 
 class AuditWriter:
     """Adds to the audit in a journal. A record is on disk with the entry that is added beside it, or neither is."""
 
-    def __init__(self, journal: Journal, redaction: Redaction, *, is_live: bool) -> None:
+    def __init__(self, journal: JournalStore, redaction: Redaction, *, is_live: bool) -> None:
         """Where it is not `is_live`, nothing is recorded."""
         self._is_live = is_live
         self._journal = journal

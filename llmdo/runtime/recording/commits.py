@@ -6,8 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmdo.journal import Journal
-    from llmdo.journal.store import Hold
+    from llmdo.journal.ports import Hold, JournalStore
 
 
 class Commits:
@@ -17,7 +16,7 @@ class Commits:
     wait for it meanwhile.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: JournalStore) -> None:
         self._journal = journal
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None

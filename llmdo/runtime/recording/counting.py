@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.recording.encoding import Decoding
 
 
-def count_below(journal: Journal, decoding: Decoding, path: str, ledger: Ledger) -> None:
+def count_below(journal: JournalStore, decoding: Decoding, path: str, ledger: Ledger) -> None:
     """Adds what the workers used that a tool called by itself: they are not entered again."""
     callers = set()
     for entry in journal.entries("call", "request", "finished", "return", below=path):

@@ -10,7 +10,8 @@ from llmdo.journal.summary import ending
 from llmdo.runtime.recording.replay_mode import DivergenceError, EndedError
 
 if TYPE_CHECKING:
-    from llmdo.journal import Journal, JournalEntry
+    from llmdo.journal import JournalEntry
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.approvals.postponed import Postponed
     from llmdo.runtime.brake import Brake
     from llmdo.runtime.recording.replay_mode import ReplayMode
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 class Horizon:
     """Of one run."""
 
-    def __init__(self, journal: Journal, replay_mode: ReplayMode, brake: Brake, postponed: Postponed) -> None:
+    def __init__(
+        self, journal: JournalStore, replay_mode: ReplayMode, brake: Brake, postponed: Postponed
+    ) -> None:
         self._journal = journal
         self._replay_mode = replay_mode
         self._brake = brake

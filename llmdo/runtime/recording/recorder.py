@@ -46,11 +46,10 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
 
     from llmdo.base.backtrace import Frame
-    from llmdo.journal import Journal
     from llmdo.journal.binding import Binding
     from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import Kind
-    from llmdo.journal.store import Hold
+    from llmdo.journal.ports import Hold, JournalStore
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.telemetry.redaction import Redaction
@@ -59,7 +58,9 @@ if TYPE_CHECKING:
 class Recorder:
     """One run and its journal."""
 
-    def __init__(self, journal: Journal, redaction: Redaction, replay_mode: ReplayMode | None = None) -> None:
+    def __init__(
+        self, journal: JournalStore, redaction: Redaction, replay_mode: ReplayMode | None = None
+    ) -> None:
         self.journal = journal
         self.mode = replay_mode or ReplayMode()
         self.encoding = Encoding(redaction, journal.know(redaction.known))

@@ -6,15 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llmdo.journal import Journal
     from llmdo.journal.entries import Kind
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.recording.replay_mode import ReplayMode
 
 
 class Steps:
     """Counts what this process has come to, from the beginning of the run."""
 
-    def __init__(self, journal: Journal, replay_mode: ReplayMode) -> None:
+    def __init__(self, journal: JournalStore, replay_mode: ReplayMode) -> None:
         self._journal = journal
         self._replay_mode = replay_mode
         self._taken: Counter[tuple[str, Kind]] = Counter()

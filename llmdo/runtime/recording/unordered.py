@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from llmdo.runtime.place import UNORDERED
 
 if TYPE_CHECKING:
-    from llmdo.journal import Journal
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
 
 
 class RecordedCalls:
     """Those that the journal of one run holds from before."""
 
-    def __init__(self, journal: Journal, encoding: Encoding) -> None:
+    def __init__(self, journal: JournalStore, encoding: Encoding) -> None:
         self._journal = journal
         self._encoding = encoding
         self._found: list[tuple[str, str]] | None = None

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
-from llmdo.journal.claim import Claim, is_claimed
-from llmdo.journal.connection import force_folder
+from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import JournalError
-from llmdo.journal.store import SUFFIX, create_journal, open_journal, read_journal
+from llmdo.journal.sqlite.claim import Claim, is_claimed
+from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.journal.store import Journal
+    from llmdo.journal.sqlite.store import Journal
 
 PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"

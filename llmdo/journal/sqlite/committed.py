@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 from llmdo.journal import audit
 from llmdo.journal.audit import START
 from llmdo.journal.chain import ChainedRow, breaks, digest_of_body
-from llmdo.journal.connection import DAMAGED, Translated
 from llmdo.journal.content import Content
 from llmdo.journal.entries import JournalEntry, JournalError
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
+from llmdo.journal.sqlite.connection import DAMAGED, Translated
 
 if TYPE_CHECKING:
     import sqlite3

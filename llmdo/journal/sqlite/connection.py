@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
 from contextlib import suppress
@@ -49,21 +48,6 @@ def require_file(path: Path) -> None:
         raise JournalError(f"cannot read `{path}`: {error.strerror}") from error
     if not stat.S_ISREG(mode):
         raise JournalError(f"cannot read `{path}`: it is not a file")
-
-
-def force_folder(path: Path) -> None:
-    """Returns when the names in the folder are on disk, where the system can say that.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Translated:

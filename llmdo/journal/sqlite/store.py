@@ -7,19 +7,26 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from llmdo.base.values import replace
 from llmdo.journal import audit
-from llmdo.journal.anchor import Anchor, anchored, force
 from llmdo.journal.chain import Heads, digest_of_body, linked
-from llmdo.journal.committed import SUFFIX, Committed
-from llmdo.journal.connection import DAMAGED, MAX_ENTRY, Translated, connect, force_folder, require_file
 from llmdo.journal.content import Content, digest_of, packed
+from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import JournalError
-from llmdo.journal.layout import lay_out, require_layout
 from llmdo.journal.secrets import NOTHING, Secrets
 from llmdo.journal.spans import marked
+from llmdo.journal.sqlite.anchor import Anchor, anchored, force
+from llmdo.journal.sqlite.committed import SUFFIX, Committed
+from llmdo.journal.sqlite.connection import (
+    DAMAGED,
+    MAX_ENTRY,
+    Translated,
+    connect,
+    require_file,
+)
+from llmdo.journal.sqlite.layout import lay_out, require_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +34,9 @@ if TYPE_CHECKING:
 
     from llmdo.journal.audit import Link
     from llmdo.journal.entries import JournalEntry, Kind
+    from llmdo.journal.ports import Hold
 
-__all__ = ["SUFFIX", "Hold", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
-
-Hold = Literal["written", "forced", "anchored"]
-"""How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
+__all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
 LONG = 500  # commits, of about four pages each: then the log is moved to the file
 

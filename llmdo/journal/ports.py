@@ -1,0 +1,294 @@
+"""What the rest of llmdo asks of a journal and of the index of the runs: the ports that a store stands behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import Any, Self
+
+    from llmdo.journal.audit import Link
+    from llmdo.journal.chain import ChainedRow, Heads
+    from llmdo.journal.entries import JournalEntry, Kind
+    from llmdo.journal.secrets import Known, Secrets
+
+Hold = Literal["written", "forced", "anchored"]
+"""How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
+
+
+class JournalStore(Protocol):
+    """The entries of one run and its audit. Nothing in it is ever changed; what is added waits for `commit`."""
+
+    path: Path
+    """Where it is; what else belongs to its run is beside it."""
+    written: Heads
+    """What other processes see, whether it is forced to disk or not."""
+    head: Link | None
+    """The last record of the audit that is on disk; None where no record was added to it."""
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        ...
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of the run, as far as the process knows any."""
+        ...
+
+    def know(self, known: Known) -> Secrets:
+        """Cuts the secrets in `known` out of what is kept from here on, and puts them back into what was kept."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None:
+        """Closes it; what was not committed is lost."""
+        ...
+
+    def add(self, entry: JournalEntry, contents: Mapping[str, bytes] | None = None) -> JournalEntry:
+        """Keeps `entry` for the next commit, with the binary contents that its body names as `name_of` does.
+
+        Raises:
+            JournalError: It is too large.
+        """
+        ...
+
+    def keep(self, content: bytes) -> None:
+        """Keeps content for the next commit that entries name as `name_of` does."""
+        ...
+
+    def name_of(self, content: bytes) -> str:
+        """The digest under which content is kept: of what is left of it without secrets."""
+        ...
+
+    def chain(self, record: Mapping[str, object]) -> None:
+        """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
+
+        Raises:
+            JournalError: The audit that is there does not hold.
+        """
+        ...
+
+    @property
+    def entry_link(self) -> Link:
+        """The last entry, whether committed or not."""
+        ...
+
+    @property
+    def link(self) -> Link:
+        """The last record of the audit, whether committed or not."""
+        ...
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Whether something was added since the last commit."""
+        ...
+
+    def commit(self, hold: Hold = "anchored") -> None:
+        """Returns when all that was added is on disk and is kept so well.
+
+        Raises:
+            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+        """
+        ...
+
+    def needs_force(self, wanted: Heads, hold: Hold) -> bool:
+        """Whether `wanted`, which was written, is not kept so well yet."""
+        ...
+
+    def force(self, hold: Hold) -> None:
+        """Returns when all that was written is kept so well. Another thread may do it while this one writes.
+
+        Raises:
+            JournalError: It cannot be forced to disk.
+        """
+        ...
+
+    def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
+        """The entry at this place, whether committed or not.
+
+        Raises:
+            JournalError: An export took a secret out of it, so that nothing can go on from it.
+        """
+        ...
+
+    def whole(self, entry: JournalEntry) -> dict[str, Any]:
+        """The body of `entry` with the secrets that were cut out of it, for what goes on with the run."""
+        ...
+
+    def said(self, entry: JournalEntry) -> dict[str, Any]:
+        """The same for what is to be said.
+
+        Raises:
+            LlmdoError: There was a secret in it that its variable has not any more.
+        """
+        ...
+
+    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
+        """The committed entries in the order in which they were added: of these kinds, or all; below a path, or all."""
+        ...
+
+    def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
+        """The committed entries of these kinds that were added after the one of that number."""
+        ...
+
+    def rows(self) -> Iterator[ChainedRow]:
+        """All committed entries, with their places in the chain."""
+        ...
+
+    def last(self, kind: Kind) -> JournalEntry | None:
+        """The last committed entry of that kind."""
+        ...
+
+    def count(self, path: str, kind: Kind) -> int:
+        """How many committed entries of that kind there are at that path."""
+        ...
+
+    def counted(self) -> dict[str, int]:
+        """How many committed entries there are of each kind."""
+        ...
+
+    def content(self, digest: str) -> bytes:
+        """The binary content with that digest, whether committed or not.
+
+        Raises:
+            JournalError: It is not there, is not what it was, or an export took it out.
+        """
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """The committed lines of the audit."""
+        ...
+
+    def redacted(self) -> int:
+        """How many entries and contents an export took a secret out of."""
+        ...
+
+    def faults(self) -> Iterator[str]:
+        """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
+        ...
+
+    def require_whole(self) -> None:
+        """Nothing, where all of it is what was written.
+
+        Raises:
+            JournalError: It is not.
+        """
+        ...
+
+    def copy_to(
+        self,
+        path: Path,
+        added: JournalEntry | None = None,
+        contents: Mapping[str, bytes] | None = None,
+        *,
+        without_secrets: Callable[[bytes], bytes] = bytes,
+    ) -> None:
+        """Writes a copy of what is committed to `path`, where no file may be, with one more entry where one is given.
+
+        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
+        not in the copy. Nothing is known of a secret there, so none is ever put back.
+
+        Raises:
+            JournalError: The journal is damaged, or the copy cannot be written.
+        """
+        ...
+
+
+class RunIndex(Protocol):
+    """The runs of one workspace that have a journal."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the journals are, and what belongs to several of them."""
+        ...
+
+    def path(self, run: str) -> Path:
+        """The journal of the run of that id.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        ...
+
+    def sources(self, run: str) -> Path:
+        """The folder of the sources that the run of that id brought, where it brought some."""
+        ...
+
+    def names(self) -> list[str]:
+        """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
+        ...
+
+    def note(self, run: str) -> None:
+        """Puts the run of that id at the end of the runs."""
+        ...
+
+    def find(self, said: str) -> str:
+        """The id that `said` is, ends with or begins, where only one does; `last` is the last run that began.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        ...
+
+    def prepare(self) -> Path:
+        """The folder of the journals, which is there and can be written.
+
+        Raises:
+            JournalError: It cannot be made, or is reached through a link.
+        """
+        ...
+
+    def create(self, run: str) -> JournalStore:
+        """A new journal for the run of that id.
+
+        Raises:
+            JournalError: It cannot be made.
+        """
+        ...
+
+    def open(self, run: str) -> JournalStore:
+        """The journal of that run, to read and to add to."""
+        ...
+
+    def read(self, run: str, *, whole: bool = False) -> JournalStore:
+        """The journal of that run, to read; `whole` holds all of it against its chains first."""
+        ...
+
+    def each(self) -> Iterator[JournalStore]:
+        """The journals of all runs, one after the other, each open until the next one is asked for."""
+        ...
+
+    def claim(self, run: str) -> AbstractContextManager[object]:
+        """The right to work on that run, for as long as the block runs.
+
+        Raises:
+            JournalError: Another process has it.
+        """
+        ...
+
+    def is_claimed(self, run: str) -> bool:
+        """Whether a process works on that run."""
+        ...
+
+    def remove(self, run: str) -> None:
+        """Removes the journal of that run and what belongs to it.
+
+        Raises:
+            JournalError: A process works on it, or it cannot be removed.
+        """
+        ...
+
+    def discard(self, run: str) -> None:
+        """Removes the same for the process that works on that run.
+
+        Raises:
+            JournalError: It cannot be removed.
+        """
+        ...

@@ -1,0 +1,147 @@
+"""What every store behind the ports of the journal keeps to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal import JournalEntry, JournalError, RunIndex, Runs, audit
+from llmdo.journal.secrets import Known
+
+STORES: dict[str, Callable[[Path], RunIndex]] = {"sqlite": Runs}
+"""The index of the runs in a folder, for each store."""
+
+
+@pytest.fixture(params=STORES)
+def runs(request: pytest.FixtureRequest, tmp_path: Path) -> RunIndex:
+    return STORES[request.param](tmp_path)
+
+
+def called(step: int, kind: str = "call", path: str = "main", body: bytes = b'{"input":"x"}') -> JournalEntry:
+    return JournalEntry(path=path, kind=kind, step=step, body=body)
+
+
+def test_what_was_committed_is_there_in_its_order_for_whoever_opens_it_again(runs: RunIndex) -> None:
+    with runs.create("r") as journal:
+        for entry in (called(2), called(1), called(1, "return", "main/helper#1")):
+            journal.add(entry)
+        journal.commit()
+    with runs.open("r") as journal:
+        assert [(entry.path, entry.kind, entry.step) for entry in journal.entries()] == [
+            ("main", "call", 2),
+            ("main", "call", 1),
+            ("main/helper#1", "return", 1),
+        ]
+        assert [entry.step for entry in journal.entries("call", below="main")] == []
+        assert [entry.kind for entry in journal.entries(below="main")] == ["return"]
+        assert journal.counted() == {"call": 2, "return": 1}
+        assert journal.count("main", "call") == 2
+        last = journal.last("call")
+        assert last is not None
+        assert (last.step, last.data) == (1, {"input": "x"})
+        assert [row.entry.kind for row in journal.after(2, "return", "call")] == ["return"]
+
+
+def test_what_is_added_can_be_got_before_it_is_committed_and_is_lost_without(runs: RunIndex) -> None:
+    with runs.create("r") as journal:
+        kept = journal.add(called(1))
+        assert journal.has_uncommitted
+        assert journal.get("main", "call") == kept
+        assert [*journal.entries()] == []
+        assert journal.get("main", "call", 2) is None
+    with runs.open("r") as journal:
+        assert journal.get("main", "call") is None
+        assert not journal.has_uncommitted
+
+
+def test_contents_are_kept_by_what_they_are(runs: RunIndex) -> None:
+    with runs.create("r") as journal:
+        journal.add(called(1), {"of a file": b"\x00\x01"})
+        name = journal.name_of(b"\x00\x01")
+        assert journal.content(name) == b"\x00\x01"
+        journal.commit()
+    with runs.read("r") as journal:
+        assert journal.content(name) == b"\x00\x01"
+        with pytest.raises(JournalError):
+            journal.content(journal.name_of(b"another"))
+
+
+def test_the_audit_is_a_chain_that_is_bound_to_the_entries(runs: RunIndex) -> None:
+    with runs.create("r") as journal:
+        journal.add(called(1))
+        journal.chain({"kind": "decided"})
+        journal.chain({"kind": "run_finished"})
+        journal.commit()
+        assert journal.head == journal.link
+    with runs.read("r", whole=True) as journal:
+        read = audit.read(journal.lines())
+        assert [record["kind"] for record in read.records] == ["decided", "run_finished"]
+        assert (read.faults, read.last) == ((), journal.link)
+        assert {record["entries_head"] for record in read.records} == {journal.entry_link.head}
+        assert [*journal.faults()] == []
+
+
+def test_a_secret_is_not_in_what_is_kept_and_comes_back_to_whoever_knows_it(runs: RunIndex) -> None:
+    known = Known.of({"A_KEY": "correct-horse-battery"})
+    with runs.create("r") as journal:
+        journal.know(known)
+        kept = journal.add(called(1, body=b'{"input":"correct-horse-battery"}'))
+        assert b"correct" not in kept.body
+        journal.commit()
+    assert not any(b"correct" in path.read_bytes() for path in runs.folder.iterdir())
+    with runs.open("r") as journal:
+        entry = journal.get("main", "call")
+        assert entry is not None
+        assert "correct" not in str(entry.data)
+        journal.know(known)
+        assert journal.whole(entry) == journal.said(entry) == {"input": "correct-horse-battery"}
+
+
+def test_all_that_is_written_can_be_kept_better(runs: RunIndex) -> None:
+    with runs.create("r") as journal:
+        journal.add(called(1))
+        journal.commit("written")
+        wanted = journal.written
+        assert journal.needs_force(wanted, "anchored")
+        journal.force("anchored")
+        assert not journal.needs_force(wanted, "anchored")
+
+
+def test_a_copy_has_what_was_committed_and_one_entry_more(runs: RunIndex, tmp_path: Path) -> None:
+    with runs.create("r") as journal:
+        journal.add(called(1))
+        journal.commit()
+        journal.add(called(2))
+        copy = runs.path("copied")
+        journal.copy_to(copy, called(3), without_secrets=lambda body: body.replace(b"x", b"y"))
+    with runs.read("copied", whole=True) as journal:
+        assert [(entry.step, entry.is_redacted) for entry in journal.entries()] == [(1, True), (3, False)]
+        assert journal.redacted() == 1
+
+
+def test_runs_are_listed_as_they_came_and_found_by_a_part_of_their_id(runs: RunIndex) -> None:
+    for name in ("b1", "a2"):
+        runs.create(name).close()
+    assert runs.names() == ["b1", "a2"]
+    assert (runs.find("a"), runs.find("1"), runs.find("last")) == ("a2", "b1", "a2")
+    assert [journal.run for journal in runs.each()] == ["b1", "a2"]
+    with pytest.raises(JournalError):
+        runs.create("b1")
+    with pytest.raises(LlmdoError):
+        runs.find("c")
+    runs.remove("b1")
+    assert runs.names() == ["a2"]
+
+
+def test_one_process_at_a_time_has_a_run(runs: RunIndex) -> None:
+    runs.create("r").close()
+    with runs.claim("r"):
+        assert runs.is_claimed("r")
+        with pytest.raises(JournalError, match="another process"):
+            runs.claim("r")
+        with pytest.raises(JournalError):
+            runs.remove("r")
+    assert not runs.is_claimed("r")
