@@ -215,6 +215,17 @@ def test_what_llm_do_asks_about_calls_is_asked_here(
     assert {str(rule.capability): rule.decision for rule in rules} == decided
 
 
+def test_projects_of_other_depths_are_told_of_the_deepest(tmp_path: Path) -> None:
+    for name, depth in (("flat", 2), ("deep", 9)):
+        agent(tmp_path / "shop" / name, "main", "name: main")
+        manifest(tmp_path / "shop" / name, runtime={"max_depth": depth})
+    done, target = imported(tmp_path / "shop")
+    assert manifest_of(target)["workspace"]["max-depth"] == 8
+    assert [(one.at.path, one.text) for one in done.remarks if "depth" in one.text] == [
+        ("flat/project.json", "a workspace has one depth: here agents may nest 8 deep, and not 1")
+    ]
+
+
 def test_a_project_of_worker_files_is_read_with_its_manifest(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     agent(folder, "main", "name: main\nentry: true\ntoolsets: [filesystem_project]", "worker")

@@ -80,7 +80,8 @@ def read(tree: Tree) -> Team:
         for folder, texts in folders.items()
     ]
     agents = [agent for project in projects for agent in project.agents()]
-    remarks = [remark for project in projects for remark in project.left_out()]
+    deepest = max((project.max_depth for project in projects), default=DEFAULT_MAX_DEPTH - 1)
+    remarks = [remark for project in projects for remark in project.left_out(deepest)]
     return Team(
         format="llm-do",
         agents=tuple(agents),
@@ -88,7 +89,7 @@ def read(tree: Tree) -> Team:
         problems=tuple(found),
         remarks=tuple(remarks),
         code=tuple(code for project in projects for code in project.copied.values()),
-        max_depth=max((project.max_depth for project in projects), default=DEFAULT_MAX_DEPTH - 1),
+        max_depth=deepest,
     )
 
 
@@ -150,8 +151,11 @@ class _LlmDoProject:
                         Place(self.manifest.document, ("entry",), of_key=True), reference, given
                     )
 
-    def left_out(self) -> Iterator[Remark]:
-        """What an import leaves out of the project; to be asked for once its agents were."""
+    def left_out(self, deepest: int) -> Iterator[Remark]:
+        """What an import leaves out of the project; to be asked for once its agents were.
+
+        `deepest` is how deep the agents of any project may nest.
+        """
         yield from self.remarks
         for path, (source, _) in self.shown.items():
             if path not in self.copied:
@@ -160,6 +164,9 @@ class _LlmDoProject:
         if self.manifest is None:
             return
         yield from self.manifest.remarks(self.shown)
+        if self.max_depth < deepest:
+            told = f"a workspace has one depth: here agents may nest {deepest} deep, and not {self.max_depth}"
+            yield Remark(self.manifest.document.key("runtime", "max_depth"), told)
         listed = {path for path, _ in self.manifest.files(*AGENT_FILES)}
         for path, text in self.texts:
             if path not in listed:
