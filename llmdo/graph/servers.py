@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llmdo.base import digest
+from llmdo.base import digest, parts
 from llmdo.base.diagnostic import shown
 from llmdo.graph.keys import NOWHERE, decoded, words_of
 from llmdo.graph.toolset import Definition, Server, Tool
@@ -29,10 +29,10 @@ DEFAULT_TIMEOUT_S = 60.0
 """How long a server may take for one answer where the manifest does not say."""
 
 
-def server_of(table: Mapping[str, Any], filters: Mapping[str, Any]) -> Server:
+def server_of(table: Mapping[str, Json], filters: Mapping[str, Json]) -> Server:
     """The server that `mcp` in a manifest describes; `filters` is the table around it."""
-    env = table.get("env", ())
-    variables = map(_variable, env.items()) if isinstance(env, dict) else env
+    env = table.get("env")
+    variables = map(_variable, env.items()) if isinstance(env, dict) else parts.texts(env)
     return decoded(
         Server,
         "lock",
@@ -46,11 +46,11 @@ def _variable(pair: tuple[str, str]) -> str:
     return name if text == f"${{{name}}}" else f"{name}={text}"
 
 
-def _headers(table: Mapping[str, Any]) -> list[str]:
-    return [f"{name}: {text}" for name, text in table.get("headers", {}).items()]
+def _headers(table: Mapping[str, Json]) -> list[str]:
+    return [f"{name}: {text}" for name, text in parts.table(table.get("headers")).items()]
 
 
-def _filters(table: Mapping[str, Any]) -> dict[str, Any]:
+def _filters(table: Mapping[str, Json]) -> dict[str, Json]:
     return {key: table[key] for key in ("include", "exclude") if key in table}
 
 

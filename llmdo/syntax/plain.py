@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llmdo.base.values import Json
 
 MOST = 4_096  # characters: longer headers are rare, and the limits of `header` are far beyond them
 DEEPEST = 8
@@ -42,7 +45,7 @@ class _NotPlainError(Exception):
     """Something for YAML to read."""
 
 
-def read(header: str) -> dict[str, Any] | None:
+def read(header: str) -> dict[str, Json] | None:
     """What YAML says that `header` is; None where only YAML can tell."""
     # What is not printable may be a line break to YAML, or no character at all.
     if len(header) > MOST or not header.replace("\n", " ").isprintable():
@@ -70,10 +73,10 @@ class _Blocks:
     """The mappings and lists whose ends are still to come, while a header is read."""
 
     def __init__(self) -> None:
-        self.data: dict[str, Any] = {}
-        self._open: list[tuple[int, Any]] = [(0, self.data)]
+        self.data: dict[str, Json] = {}
+        self._open: list[tuple[int, dict[str, Json] | list[Json]]] = [(0, self.data)]
         """Each with how far it is indented."""
-        self._waiting: tuple[dict[str, Any], str, int] | None = None
+        self._waiting: tuple[dict[str, Json], str, int] | None = None
         """A mapping, its key that has no value so far, and how far that is indented."""
 
     def item(self, text: str, indent: int) -> None:
@@ -108,14 +111,14 @@ class _Blocks:
             block[key] = None
             self._waiting = (block, key, indent)
 
-    def _enter(self, indent: int, block: dict[str, Any] | list[Any]) -> None:
+    def _enter(self, indent: int, block: dict[str, Json] | list[Json]) -> None:
         if self._waiting is None or len(self._open) == DEEPEST:
             raise _NotPlainError
         self._waiting[0][self._waiting[1]] = block
         self._open.append((indent, block))
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> Json:
     """The value that stands on the rest of a line."""
     first = text[0]
     if first.isalpha() or first in "/_":
@@ -147,7 +150,7 @@ def _end(text: str, at: int) -> None:
 
 
 @lru_cache(maxsize=1_024)
-def _flow(text: str) -> Any:
+def _flow(text: str) -> Json:
     """A list in brackets or a mapping in braces, on one line; of equal lines one value, which nobody may change."""
     if text == "{}":
         return {}
@@ -156,7 +159,7 @@ def _flow(text: str) -> Any:
     return value
 
 
-def _flow_value(text: str, at: int, depth: int) -> tuple[Any, int]:
+def _flow_value(text: str, at: int, depth: int) -> tuple[Json, int]:
     token = _TOKEN.match(text, at)
     if token is None or token["colon"] or depth == DEEPEST:
         raise _NotPlainError
@@ -170,7 +173,7 @@ def _flow_value(text: str, at: int, depth: int) -> tuple[Any, int]:
     return _flow_scalar(token), token.end()
 
 
-def _flow_scalar(token: re.Match[str]) -> Any:
+def _flow_scalar(token: re.Match[str]) -> Json:
     if (word := token["plain"]) is not None:
         if word in _NO_TEXT:
             raise _NotPlainError
@@ -180,8 +183,8 @@ def _flow_scalar(token: re.Match[str]) -> Any:
     return token["single"] if token["double"] is None else token["double"]
 
 
-def _flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
-    items: list[Any] = []
+def _flow_list(text: str, at: int, depth: int) -> tuple[list[Json], int]:
+    items: list[Json] = []
     token = _TOKEN.match(text, at)
     if token and token["mark"] == "]":
         return items, token.end()
@@ -193,8 +196,8 @@ def _flow_list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
             return items, at
 
 
-def _flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
-    table: dict[str, Any] = {}
+def _flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, Json], int]:
+    table: dict[str, Json] = {}
     token = _TOKEN.match(text, at)
     if token and token["mark"] == "}":
         return table, token.end()

@@ -17,15 +17,15 @@ from llmdo.base import resources
 
 Format = Literal["manifest", "worker", "lock", "policy"]
 
-Judge = Callable[[Any], bool]
+Judge = Callable[[object], bool]
 
 
-def accepts(data: Any, form: Format) -> bool:
+def accepts(data: object, form: Format) -> bool:
     """Whether data is what its format allows."""
     return _judge_of(form)(data)
 
 
-def accepts_part(data: Any, form: Format, key: str) -> bool:
+def accepts_part(data: object, form: Format, key: str) -> bool:
     """Whether data is what its format allows at this key of a whole document."""
     return _judge_of(form, key)(data)
 
@@ -38,7 +38,7 @@ def _judge_of(form: Format, key: str = "") -> Judge:
     return compiler.compile(schema["properties"][key] if key else schema)
 
 
-def _anything(_: Any) -> bool:
+def _anything(_: object) -> bool:
     return True
 
 
@@ -81,7 +81,7 @@ class _Compiler:
         free = None if others is False else self.compile({} if others is True else others)
         names = self.compile({"type": "string", **schema.get("propertyNames", {})})
 
-        def judge(table: Any) -> bool:
+        def judge(table: object) -> bool:
             if not isinstance(table, dict):
                 return False
             for key in required:
@@ -98,7 +98,7 @@ class _Compiler:
     def _list(self, schema: Mapping[str, Any]) -> Judge:
         item, least = self.compile(schema["items"]), schema.get("minItems", 0)
 
-        def judge(values: Any) -> bool:
+        def judge(values: object) -> bool:
             if not isinstance(values, list) or len(values) < least:
                 return False
             for value in values:  # noqa: SIM110  # a generator costs as much as the judging
@@ -130,7 +130,7 @@ def _number(schema: Mapping[str, Any], *, whole: bool) -> Judge:
     only = schema.get("const")
     least, more_than = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
 
-    def judge(value: Any) -> bool:
+    def judge(value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
             return False
         if only is not None:

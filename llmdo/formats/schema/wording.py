@@ -169,7 +169,7 @@ def _limit(fault: SchemaFault, form: Format) -> str:
             raise AssertionError(f"no sentence for `{fault.keyword}`")
 
 
-def _kind(kind: str, schema: Any, form: Format) -> str:
+def _kind(kind: str, schema: Mapping[str, Any], form: Format) -> str:
     if kind == "array" and schema["items"].get("type") == "string":
         return "a list of texts"
     return "a mapping" if kind == "object" and form == "worker" else _KINDS[kind]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from llmdo.base.values import Json
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -28,11 +30,11 @@ class _OtherLayoutError(Exception):
     """The text may be TOML all the same, but not as we write it."""
 
 
-def read(text: str) -> dict[str, Any] | None:
+def read(text: str) -> dict[str, Json] | None:
     """What TOML says that `text` is; None where it is not laid out as a lock."""
     if _CONTROL.search(text):
         return None
-    lock: dict[str, Any] = {}
+    lock: dict[str, Json] = {}
     table = lock
     lines = iter(text.split("\n"))
     try:
@@ -53,18 +55,19 @@ def read(text: str) -> dict[str, Any] | None:
     return lock
 
 
-def _table(lock: dict[str, Any], line: str) -> dict[str, Any]:
+def _table(lock: dict[str, Json], line: str) -> dict[str, Json]:
     """The new table that a header names."""
     is_item = line.startswith("[[") and line.endswith("]]")
     if not line.endswith("]"):
         raise _OtherLayoutError
     *parents, last = _names(line[2:-2] if is_item else line[1:-1])
-    above: Any = lock
+    above = lock
     for name in parents:
-        above = above.setdefault(name, {})
-        if not isinstance(above, dict):
+        inner = above.setdefault(name, {})
+        if not isinstance(inner, dict):
             raise _OtherLayoutError
-    new: dict[str, Any] = {}
+        above = inner
+    new: dict[str, Json] = {}
     if is_item and not parents:
         items = above.setdefault(last, [new])
         if not isinstance(items, list) or not items or not isinstance(items[0], dict):
@@ -96,8 +99,8 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _list(lines: Iterator[str]) -> list[Any]:
-    items: list[Any] = []
+def _list(lines: Iterator[str]) -> list[Json]:
+    items: list[Json] = []
     for line in lines:
         if line == "]":
             return items
@@ -107,7 +110,7 @@ def _list(lines: Iterator[str]) -> list[Any]:
     raise _OtherLayoutError
 
 
-def _scalar(value: str) -> Any:
+def _scalar(value: str) -> Json:
     if value[:1] == '"':
         return _text(value)
     if value in ("true", "false"):
