@@ -262,10 +262,25 @@ def test_a_function_that_starts_the_run_starts_it_here(tmp_path: Path) -> None:
         "what `begin.py:begin` does itself stands before no gate: only the agents that it calls do"
         in said(done)
     )
+    assert not any("may hand over" in one for one in said(done))
     assert not (target / "log.txt").exists()
     lock(target)
     assert run(target, "begin-py-begin", ("clerk", "writer")) == "QUIETLY"
     assert (target / "log.txt").read_text() == "quietly"
+
+
+def test_files_that_a_function_hands_over_have_to_be_said_by_a_person(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    agent(folder, "writer", "name: writer")
+    handing = FUNCTION.replace("input_data.input.upper()", '"", "attachments": ["a.txt"]')
+    (folder / "begin.py").write_text(handing, encoding="utf-8")
+    manifest(folder, entry={"function": "begin.py:begin"})
+    done, target = imported(folder)
+    assert manifest_of(target)["entries"]["begin-py-begin"]["may"] == []
+    assert (
+        "which files `begin.py:begin` may hand over has to be said, in [paths] and its entry's `may`"
+        in said(done)
+    )
 
 
 def test_what_is_not_carried_over_is_said(shop: Path) -> None:

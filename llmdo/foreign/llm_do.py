@@ -207,6 +207,9 @@ class _LlmDoProject:
             self._copy(path, functions=frozenset({name}))
             told = f"what `{reference}` does itself stands before no gate: only the agents that it calls do"
             self.remarks.append(Remark(at.location, told))
+            if "attachments" in self.shown[path][0].text:
+                told = f"which files `{reference}` may hand over has to be said, in [paths] and its entry's `may`"
+                self.remarks.append(Remark(at.location, told))
         line = Line(reference, (capability_of(reference),), "allowed", "declared", "")
         return Agent(
             name=excerpt("/".join(filter(None, (self.folder, reference))), MAX_NAME),
