@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint test test-long bench schemas clean
+.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough bench schemas clean
 
 demo: install
 	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
@@ -32,14 +32,23 @@ lint: install-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-test: install-dev
-	$(BIN)/python -m compileall -q llmdo  # else each process of a test compiles it, where nothing may be written
-	$(BIN)/python -m pytest -m "not long" -n auto --dist worksteal
+# What pytest makes of the tests is kept, whatever the environment says: else each worker makes it anew.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
-test-long: install-dev
-	$(BIN)/python -m compileall -q llmdo
-	$(BIN)/python -m pytest -m long -n auto --dist worksteal --timeout 600
-	$(BIN)/python -m pytest -m "law and not long" --hypothesis-profile thorough -n auto --dist worksteal --timeout 600
+compiled: install-dev
+	$(BIN)/python -m compileall -q llmdo  # else each process of a test compiles it, where nothing may be written
+
+test: compiled
+	$(PYTEST) -m "not long"
+
+test-long: compiled
+	$(PYTEST) -m "long or law" --hypothesis-profile usual --timeout 600
+
+test-all: compiled
+	$(PYTEST) --hypothesis-profile usual --timeout 600
+
+test-thorough: compiled
+	$(PYTEST) -m "long or law" --hypothesis-profile thorough --timeout 1800
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench.check

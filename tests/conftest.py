@@ -21,10 +21,11 @@ from tests import forking
 
 # What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
 USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-settings.register_profile("settled", USUAL, derandomize=True)
+settings.register_profile("brief", USUAL, derandomize=True, max_examples=25)
+settings.register_profile("usual", USUAL, derandomize=True)
 settings.register_profile("thorough", USUAL, derandomize=True, max_examples=400)
 settings.register_profile("explore", USUAL, max_examples=400)
-settings.load_profile("settled")
+settings.load_profile("brief")
 
 
 @cache
@@ -44,6 +45,14 @@ def pytest_configure() -> None:
             signal.signal(number, signal.SIG_DFL)
     # To make all commands anew takes half of the time of one in the process of its test.
     typer.main.get_command = cache(typer.main.get_command)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test that hypothesis tries is a law."""
+    for item in items:
+        if isinstance(item, pytest.Function) and getattr(item.obj, "is_hypothesis_test", False):
+            item.add_marker("law")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

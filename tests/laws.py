@@ -1,17 +1,23 @@
-"""How often the laws are tried."""
+"""How often the laws are tried, and how much the long tests try."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import settings
 
 USUAL = 100
+THOROUGH = 400
+FEWEST = 5
 
 
 def tried(times: int) -> Callable[[Any], Any]:
-    """A law that holds for so many examples in `make test`, and for four times as many in `make test-long`."""
-    examples = settings(max_examples=times * settings.default.max_examples // USUAL)
-    return lambda law: pytest.mark.law(examples(law))
+    """A law that holds for so many examples in `make test-long`: for a quarter of them in `make test`."""
+    examples = max(times * settings.default.max_examples // USUAL, min(times, FEWEST))
+    return settings(max_examples=examples)
+
+
+def share(times: int) -> int:
+    """So much of what a long test can try: all of it in `make test-thorough`, a quarter in `make test-long`."""
+    return max(times * settings.default.max_examples // THOROUGH, FEWEST)

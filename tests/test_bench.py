@@ -36,6 +36,7 @@ def test_the_same_shape_is_the_same_files_and_another_seed_is_not() -> None:
     assert len(headers(Shape(workers=40))) == 40
 
 
+@pytest.mark.long
 def test_four_times_the_workers_are_at_most_four_times_the_work(tmp_path: Path) -> None:
     counts = []
     for workers in (60, 250, 1_000):
@@ -47,6 +48,7 @@ def test_four_times_the_workers_are_at_most_four_times_the_work(tmp_path: Path) 
     assert large < 4 * small
 
 
+@pytest.mark.long
 def test_all_sides_of_the_delegation_benchmark_do_the_same() -> None:
     shape = delegation.Shape(delegations=8, depth=2, together=2)
     times = delegation.measure(shape, rounds=1)

@@ -14,6 +14,7 @@ from llmdo.render.formats import rendered
 from llmdo.render.report import Report
 from llmdo.syntax import discovery, frontmatter
 from llmdo.workspace import lock, project
+from tests.laws import share
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PIECES = [
@@ -97,8 +98,8 @@ def test_a_few_hundred_mutations_end_in_findings(number: int, tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_twenty_thousand_mutations_end_in_findings(tmp_path: Path) -> None:
+def test_thousands_of_mutations_end_in_findings(tmp_path: Path) -> None:
     chance = random.Random(20_000)
-    fuzz_headers(chance, 12_000)
-    fuzz_locks(chance, 4_000)
-    fuzz_manifests(chance, 4_000, tmp_path)
+    fuzz_headers(chance, share(12_000))
+    fuzz_locks(chance, share(4_000))
+    fuzz_manifests(chance, share(4_000), tmp_path)

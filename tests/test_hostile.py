@@ -308,7 +308,10 @@ HOSTILE: dict[str, tuple[Build, str]] = {
 """What a repository may hold, and the code of the finding that says so."""
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name",
+    [name if n % 4 == 0 else pytest.param(name, marks=pytest.mark.long) for n, name in enumerate(HOSTILE)],
+)
 def test_it_ends_in_a_finding_soon_and_in_little_memory(name: str, root: Path) -> None:
     build, code = HOSTILE[name]
     build(root)
@@ -346,7 +349,9 @@ def test_a_module_of_the_largest_size_stays_within_bounds(text: str, root: Path)
         pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(300)]),
     ],
 )
-@pytest.mark.parametrize("suffix", [".txt", ".worker", ".py"])
+@pytest.mark.parametrize(
+    "suffix", [".worker", *(pytest.param(suffix, marks=pytest.mark.long) for suffix in (".txt", ".py"))]
+)
 def test_a_folder_of_many_files_is_checked_in_time(count: int, suffix: str, root: Path) -> None:
     if count > 20_000 and suffix != ".txt":
         pytest.skip("so many workers are no attack but a large workspace")

@@ -14,7 +14,7 @@ from llmdo.base.source import Source
 from llmdo.workspace import lock
 from llmdo.workspace.lock.layout import layout
 from llmdo.workspace.lock.reading import read
-from tests.laws import tried
+from tests.laws import share, tried
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LOCKS = sorted(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*/llmdo.lock"))
@@ -95,9 +95,9 @@ def test_a_damaged_lock_is_read_as_toml_reads_it_or_not_at_all(text: str) -> Non
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(max_examples=20_000)
+@settings(max_examples=share(20_000))
 @given(damaged())
-def test_twenty_thousand_damaged_locks_are_read_as_toml_reads_them_or_not_at_all(text: str) -> None:
+def test_thousands_of_damaged_locks_are_read_as_toml_reads_them_or_not_at_all(text: str) -> None:
     found = read(text)
     assert found is None or repr(found) == repr(in_toml(text))
 

@@ -17,6 +17,7 @@ from llmdo import checks
 from llmdo.base.source import Source
 from llmdo.graph.resolved import Graph
 from llmdo.workspace import lock, project
+from tests.laws import share
 
 Files = dict[str, str]
 
@@ -260,9 +261,9 @@ def test_a_lock_that_merges_cleanly_is_the_lock_of_the_merged_sources(tmp_path: 
 
 
 @pytest.mark.long
-def test_none_of_300_merges_is_clean_but_wrong(tmp_path: Path) -> None:
-    ends = merges(300, 2, tmp_path)
-    assert ends["lock is right"] >= 100
+def test_none_of_many_merges_is_clean_but_wrong(tmp_path: Path) -> None:
+    ends = merges(share(300), 2, tmp_path)
+    assert ends["lock is right"] >= share(100)
     assert not ends["lock is wrong and called stale"]
 
 

@@ -31,6 +31,7 @@ def llmdo(site: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_an_installed_llmdo_starts_a_workspace_that_checks_locks_and_runs(
     unpacked: Path, tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ from llmdo.formats.schema.validation import faults
 from llmdo.formats.worker import WorkerHeader
 from llmdo.syntax import frontmatter, toml
 from llmdo.syntax.document import Document
-from tests.laws import tried
+from tests.laws import share, tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,9 +217,9 @@ def test_a_document_is_accepted_exactly_where_no_fault_is_found(form: Format, da
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=3_000)
+@settings(max_examples=share(3_000))
 @given(data=st.data())
-def test_three_thousand_documents_are_accepted_exactly_where_no_fault_is_found(
+def test_many_documents_are_accepted_exactly_where_no_fault_is_found(
     form: Format, data: st.DataObject
 ) -> None:
     document = data.draw(documents(form))

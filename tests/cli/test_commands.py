@@ -363,9 +363,9 @@ def test_no_words_print_the_help(llmdo: Llmdo) -> None:
 
 def test_two_locks_at_once_leave_one_whole_file(workspace: Path) -> None:
     command = [sys.executable, "-m", "llmdo", "lock"]
-    running = [subprocess.Popen(command, cwd=workspace, stderr=subprocess.DEVNULL) for _ in range(4)]
+    running = [forking.Popen(command, cwd=workspace, stderr=subprocess.DEVNULL) for _ in range(4)]
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
-    assert subprocess.run([*command, "--check"], cwd=workspace, capture_output=True).returncode == 0
+    assert forking.run([*command, "--check"], cwd=workspace, capture_output=True).returncode == 0
     assert [path.name for path in workspace.iterdir() if "lock" in path.name] == ["llmdo.lock"]
 
 

@@ -64,7 +64,7 @@ def killed(root: Path, long: str, number: signal.Signals) -> str:
     return Runs(root).find("last")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_a_command_ends_with_its_run(slow: Path, long: str, number: signal.Signals) -> None:
     killed(slow, long, number)
     assert gone(long)

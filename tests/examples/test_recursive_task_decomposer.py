@@ -63,6 +63,7 @@ def test_a_strangers_deep_task_ends_at_the_depth_and_says_so(root: Path) -> None
     assert "the chain of delegations may not be longer than 3" in plan["note"]
 
 
+@pytest.mark.long
 def test_a_strangers_wide_task_ends_at_the_requests_and_says_so(root: Path) -> None:
     parts = [
         {

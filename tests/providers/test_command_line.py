@@ -63,7 +63,7 @@ SCRIPTS: dict[str, list[Answer]] = {
 }
 
 
-@pytest.mark.parametrize("model", [RESPONSES, ANTHROPIC])
+@pytest.mark.parametrize("model", [RESPONSES, pytest.param(ANTHROPIC, marks=pytest.mark.long)])
 def test_a_team_works_from_the_command_line(model: str, tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text(MANIFEST.format(model=model), encoding="utf-8")
     (tmp_path / "main.worker").write_text(MAIN, encoding="utf-8")

@@ -73,7 +73,10 @@ def parallel(
     return go(made, tmp_path)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 21, 22, 41, 61, 62, 100])
+@pytest.mark.parametrize(
+    "limit",
+    [1, 21, 62, *(pytest.param(limit, marks=pytest.mark.long) for limit in (2, 3, 22, 41, 61, 100))],
+)
 def test_parallel_delegates_never_send_a_request_too_many(limit: int, tmp_path: Path) -> None:
     outcome = parallel(tmp_path, requests=limit)
     assert outcome.usage.requests <= limit

@@ -242,7 +242,14 @@ def stepwise(root: Path) -> Graph:
     return allowing(worker("main", "tools", "helper"), worker("helper", "tools"))
 
 
-@pytest.mark.parametrize("effect", ["a", "rich", "retries", "invalid", "h", "calls"])
+@pytest.mark.parametrize(
+    "effect",
+    [
+        "a",
+        "calls",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("rich", "retries", "invalid", "h")),
+    ],
+)
 def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
     made = stepwise(root)
     assert die_at(root, effect) == -9

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llmdo.policy.shell.words import CommandRefused, program_of, words
+from tests.laws import share
 
 BASH = shutil.which("bash")
 MARK = "<line>"
@@ -86,9 +87,9 @@ def test_the_words_of_an_accepted_line_are_those_of_bash(found: list[str]) -> No
 
 @pytest.mark.long
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
-@settings(max_examples=1200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(1200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(lines, min_size=30, max_size=60))
-def test_the_words_of_20000_accepted_lines_are_those_of_bash(found: list[str]) -> None:
+def test_the_words_of_thousands_of_accepted_lines_are_those_of_bash(found: list[str]) -> None:
     compare(found)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from llmdo.base.source import Source
 from llmdo.syntax import header as in_yaml
 from llmdo.syntax import plain
-from tests.laws import tried
+from tests.laws import share, tried
 
 KEYS = [
     "name",
@@ -164,9 +164,9 @@ def test_a_damaged_header_is_read_as_yaml_reads_it_and_every_part_has_its_place(
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(max_examples=20_000)
+@settings(max_examples=share(20_000))
 @given(damaged())
-def test_twenty_thousand_damaged_headers_are_read_as_yaml_reads_them(header: str) -> None:
+def test_thousands_of_damaged_headers_are_read_as_yaml_reads_them(header: str) -> None:
     hold_against_yaml(header)
 
 
@@ -176,17 +176,17 @@ def test_most_headers_of_the_examples_need_no_yaml() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(max_examples=20_000)
+@settings(max_examples=share(20_000))
 @given(headers)
-def test_twenty_thousand_headers_read_without_yaml_are_what_yaml_reads(header: str) -> None:
+def test_thousands_of_headers_read_without_yaml_are_what_yaml_reads(header: str) -> None:
     hold_against_yaml(header)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@settings(max_examples=20_000)
+@settings(max_examples=share(20_000))
 @given(st.text("ab:-#[]{},\"' \n.0", max_size=24))
-def test_twenty_thousand_random_texts_read_without_yaml_are_what_yaml_reads(header: str) -> None:
+def test_thousands_of_random_texts_read_without_yaml_are_what_yaml_reads(header: str) -> None:
     hold_against_yaml(header)
 
 

@@ -8,7 +8,6 @@ import sys
 LIGHT = (
     "confinement",
     "folders",
-    "globs",
     "isolation",
     "media",
     "pathmap",
