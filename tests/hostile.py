@@ -67,7 +67,7 @@ class Checked:
         return {finding["code"] for finding in json.loads(self.out)["findings"]} if self.out else set()
 
 
-def check(root: Path, report: Path, *words: str, before: str = "", seconds: float = 20) -> Checked:
+def check(root: Path, report: Path, *words: str, before: str = "", seconds: float = 60) -> Checked:
     """Runs `llmdo check --format json` in a child; `before` is code that runs there first."""
     script = WATCH.replace("BEFORE", before).replace("sys.argv_report", repr(str(report)))
     done = subprocess.run(

@@ -37,7 +37,7 @@ def write(root: Path, path: str, content: str | bytes) -> None:
     (root / path).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def checked(root: Path, *words: str, before: str = "", seconds: float = 20) -> Checked:
+def checked(root: Path, *words: str, before: str = "", seconds: float = 60) -> Checked:
     done = check(root, root.parent / "report.json", *words, before=before, seconds=seconds)
     assert "Traceback" not in done.err
     assert done.code in (0, 1, 2)

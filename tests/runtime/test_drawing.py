@@ -178,6 +178,8 @@ def read_back(rows: list[str]) -> str:
         for row in rest:
             if announced := TIMES.fullmatch(row):
                 times = int(announced[1].replace(",", ""))
+            elif row.startswith("(letters of"):
+                break  # a note, which may take several rows
             elif row.startswith("  "):
                 shown, times = shown + row.removeprefix("  ") * times, 1
     return BLANKS.sub(lambda run: " " * int(run[1].replace(",", "")) if run[1] else run[0], shown)
