@@ -160,6 +160,7 @@ def test_numbers_texts_and_other_things_differ() -> None:
 
 
 TIMES = re.compile(r"\.\.\. ([0-9,]+) times this row:")
+SIZE = re.compile(r"content: [0-9,]+ lines?, ")
 BLANKS = re.compile(r"\\\\|\\\{([0-9,]+) blanks\}")
 REPETITIVE = st.lists(
     st.tuples(st.text(max_size=5) | st.sampled_from([" ", "\n", " \n", "-q ", "\\"]), st.integers(1, 90)),
@@ -174,6 +175,8 @@ def read_back(rows: list[str]) -> str:
         shown = "".join([inline[1], *(row.removeprefix("  ") for row in rest)])
         shown = shown[: shown.rindex('"')]
     else:
+        while rest and SIZE.match(head) and not re.search(r"bytes$|\b1 byte$", head):
+            head += rest.pop(0).removeprefix("  ")
         times, shown = 1, ""
         for row in rest:
             if announced := TIMES.fullmatch(row):
