@@ -170,9 +170,9 @@ def scope_order(scope: str | None) -> tuple[list[str], bool]:
     return names.split("/") if names else [], not folder
 
 
-def scopes_meet(one: str | None, other: str | None) -> bool:
+def scopes_meet(scope: str | None, other: str | None) -> bool:
     """Whether a path exists that lies in both; two scopes are always nested or apart."""
-    return scope_contains(one, other) or scope_contains(other, one)
+    return scope_contains(scope, other) or scope_contains(other, scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +322,10 @@ def never_runs(
     if least is None:
         return decide(declared, declared, authority).decision == "blocked"
     return any(
-        all(decide([one], declared, authority).decision == "blocked" for one in _mildest(group, authority))
+        all(
+            decide([raised], declared, authority).decision == "blocked"
+            for raised in _mildest(group, authority)
+        )
         for group in least
     )
 
@@ -336,11 +339,13 @@ def _mildest(group: Iterable[Capability], authority: Authority) -> Iterator[Capa
     ceilings = [most for ceiling in authority.ceilings for most in ceiling.capabilities]
     written = {*ceilings, *(rule.capability for rule in (*authority.base, *authority.layers))}
     for most in group:
-        related = [one for one in written if most.covers_name(one.name) or one.covers_name(most.name)]
+        related = [
+            pattern for pattern in written if most.covers_name(pattern.name) or pattern.covers_name(most.name)
+        ]
         names = {
-            one for one in (*OUTSIDE_CEILINGS, *(each.name for each in related)) if most.covers_name(one)
+            name for name in (*OUTSIDE_CEILINGS, *(each.name for each in related)) if most.covers_name(name)
         }
-        scopes = {one.scope for one in related if scope_contains(most.scope, one.scope)}
+        scopes = {pattern.scope for pattern in related if scope_contains(most.scope, pattern.scope)}
         for name in {most.name, *names}:
             yield from (Capability(name, _unnamed(scope)) for scope in {most.scope, *scopes})
 
@@ -354,14 +359,14 @@ def _unnamed(scope: str | None) -> str:
 def _order(reason: Reason) -> tuple[str, bool, str, str]:
     """By capability, ceilings first, then by rule: the order in which rules were written means nothing."""
     rule = reason.rule
-    said = str(rule.capability) if rule else ""
-    return (str(reason.capability), reason.ceiling is None, said, rule.origin if rule else "")
+    pattern = str(rule.capability) if rule else ""
+    return (str(reason.capability), reason.ceiling is None, pattern, rule.origin if rule else "")
 
 
 def _reasons(
     capability: Capability, declared: tuple[Capability, ...], authority: Authority
 ) -> Iterable[Reason]:
-    if capability.name == UNDECLARED or not any(one.contains(capability) for one in declared):
+    if capability.name == UNDECLARED or not any(most.contains(capability) for most in declared):
         yield Reason(Capability(UNDECLARED), "blocked")
         return
     for ceiling in authority.ceilings:

@@ -34,7 +34,7 @@ def folded(path: str) -> tuple[str, ...]:
     return tuple(name.rstrip(". ") for name in plain.split("/") if name not in ("", "."))
 
 
-_NAMED = "|".join("[^/]*".join(map(re.escape, one.split("*"))) for one in SECRET_FILES)
+_NAMED = "|".join("[^/]*".join(map(re.escape, pattern.split("*"))) for pattern in SECRET_FILES)
 _SECRET = re.compile(f"(?:^|/)(?:{_NAMED})(?:/|$)")
 
 

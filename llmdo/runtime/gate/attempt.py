@@ -99,9 +99,11 @@ class Attempt:
         live = (self.tool.tool_def.metadata or {}).get("capabilities", ())
         if not isinstance(live, list | tuple | set | frozenset):
             return f"the metadata of `{self.name}` does not list capabilities"
-        for one in live:
-            if not isinstance(one, str) or not any(most.contains(Capability.parse(one)) for most in declared):
-                return f"the metadata of `{self.name}` names `{one}`, which is not declared"
+        for name in live:
+            if not isinstance(name, str) or not any(
+                most.contains(Capability.parse(name)) for most in declared
+            ):
+                return f"the metadata of `{self.name}` names `{name}`, which is not declared"
         return None
 
     async def _narrowed(
@@ -117,10 +119,10 @@ class Attempt:
             return (), f"get_capabilities of `{self.use.name}` raised {type(error).__name__}"
         if not isinstance(answer, list | tuple | set | frozenset):
             return (), f"get_capabilities of `{self.use.name}` did not return a set"
-        named = [Capability.parse(one) if isinstance(one, str) else one for one in answer]
-        if not all(isinstance(one, Capability) for one in named):
+        named = [Capability.parse(raised) if isinstance(raised, str) else raised for raised in answer]
+        if not all(isinstance(raised, Capability) for raised in named):
             return (), f"get_capabilities of `{self.use.name}` returned something that is no capability"
-        return tuple(sorted({_normal(one) for one in named}, key=str)), None
+        return tuple(sorted({_normal(raised) for raised in named}, key=str)), None
 
 
 def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -97,14 +97,14 @@ async def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | N
     """
     if config.ledger.lock is None:
         config.ledger.lock = digest.of_text(lock.dump(config.graph))
-    runs = any(one.name.startswith("proc.") for one in call.raised)
+    runs = any(raised.name.startswith("proc.") for raised in call.raised)
     try:
         names = _named(config.confined, call.arguments) if runs else ()
         # In a thread, for a file may be large; without one, calls of one response are decided on in their order.
         files = await asyncio.to_thread(_digests, config.confined, names) if names else {}
         parts = [
             *(config.run, config.ledger.lock, frame.name, call.toolset, {**call.config}, call.tool),
-            *([str(one) for one in call.raised], call.arguments, files),
+            *([str(raised) for raised in call.raised], call.arguments, files),
         ]
         text = canonical(parts)
         return config.recorder.key(call.path, text) if config.recorder else digest.of_text(text)

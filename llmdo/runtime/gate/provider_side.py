@@ -34,7 +34,7 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[An
     One that needs approval is asked about here, before its model hears of it; one that is blocked is left out
     without a word, like every tool whose calls are all blocked.
     """
-    found: list[NativeTool[Any]] = []
+    tools: list[NativeTool[Any]] = []
     for tool in _tools(config.graph, frame.worker):
         declared = tool.capabilities
         if never_runs(declared, frame.authority):
@@ -51,8 +51,8 @@ async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[An
             await judge(config, frame, call)
         except Refused:
             continue
-        found.append(NativeTool(NATIVE_TOOL_TYPES[tool.name](**_options(frame.worker, tool.name))))
-    return found
+        tools.append(NativeTool(NATIVE_TOOL_TYPES[tool.name](**_options(frame.worker, tool.name))))
+    return tools
 
 
 def require_support(graph: Graph, models: Mapping[str, Model], chains: Mapping[str, Sequence[str]]) -> None:
@@ -67,14 +67,14 @@ def require_support(graph: Graph, models: Mapping[str, Model], chains: Mapping[s
         f"worker `{name}` names the provider-side tool `{tool.name}`, which `{reference}` does not offer"
         for name, model in models.items()
         for tool in _tools(graph, graph.workers[name])
-        for reference, one in _each(model, chains[name])
-        if NATIVE_TOOL_TYPES.get(tool.name) not in one.profile.get("supported_native_tools", ())
+        for reference, choice in _each(model, chains[name])
+        if NATIVE_TOOL_TYPES.get(tool.name) not in choice.profile.get("supported_native_tools", ())
     ]
     problems += [
         f"the settings of `{reference}` hold tools in `{key}`, where no gate would stand before them"
         for name, model in models.items()
-        for reference, one in _each(model, chains[name])
-        for key in tools_in(one.settings)
+        for reference, choice in _each(model, chains[name])
+        for key in tools_in(choice.settings)
     ]
     if problems:
         hint = "name in `native_tools` what the model offers, and there alone"
@@ -98,5 +98,5 @@ def _options(worker: Worker | None, tool: str) -> Mapping[str, Any]:
 def _each(model: Model, chain: Sequence[str]) -> Iterator[tuple[str, Model]]:
     """The models of a fallback chain, any of which may be asked, each with its reference."""
     models = model.models if isinstance(model, FallbackModel) else [model]
-    for number, one in enumerate(models):
-        yield chain[number] if len(chain) == len(models) else chain[0], one
+    for number, choice in enumerate(models):
+        yield chain[number] if len(chain) == len(models) else chain[0], choice

@@ -90,11 +90,11 @@ class Gate(WrapperToolset[Any]):
         All become plain function tools: pydantic-ai would defer the others to handlers that do not exist
         here, or add a search tool of its own that no gate stands before.
         """
-        found = await self.wrapped.get_tools(ctx)
-        self._asking = {name for name, tool in found.items() if tool.tool_def.kind == "unapproved"}
+        tools = await self.wrapped.get_tools(ctx)
+        self._asking = {name for name, tool in tools.items() if tool.tool_def.kind == "unapproved"}
         open_tools = {
             name: _plain(tool)
-            for name, tool in found.items()
+            for name, tool in tools.items()
             if name in self._open and tool.tool_def.kind in ("function", "unapproved")
         }
         recorder = self.config.recorder
