@@ -1,10 +1,13 @@
 """Kills a run with SIGKILL at random moments until it is complete, and compares it with one that nobody disturbed.
 
 The run: code that calls four unequal delegates at a time, and beside them, for each of four items, one worker and then
-another, in whichever order they answer. Their effects must happen once each: of tools, of shell commands that nothing
+another, in whichever order they answer; for eight more parts the same of workers that ask nobody, so that time alone
+puts their calls in order. Their effects must happen once each: of tools, of shell commands that nothing
 isolates, and of calls with typed arguments that somebody is asked about, which stops the run until it is answered.
 After a kill the power may be lost as well, so that what was not forced to disk is gone, and bits of copies of the
-journal are flipped. `python -m bench.crash --kills 200`
+journal are flipped. Nothing that a command started may be left when the run is complete.
+
+`python -m bench.crash --kills 200`
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import llmdo.runtime  # so that no child has to import it
 from bench import damage
-from bench.crashed import EFFECTS, FILES
+from bench.crashed import AT_WORK, EFFECTS, FILES
 from llmdo.__main__ import main as llmdo
 from llmdo.journal import JournalError, Runs, audit
 from llmdo.journal.agreement import disagreements
@@ -33,7 +37,11 @@ from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.spent import spent
 from llmdo.journal.summary import unfinished as unfinished_calls
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 HUNG_SECONDS = 240  # for one process, on a machine that has other work
+PATIENCE_SECONDS = 30  # for a guardian to end what a command left
 FLIPS = 3  # of one bit each, after every kill
 
 
@@ -83,23 +91,36 @@ def start(root: Path, words: list[str]) -> int:
         os._exit(code)
 
 
-def finished(child: int, kill_after: float | None = None) -> int:
-    """The exit code of a process, which is killed after so many seconds; minus the signal where it was.
+def finished(child: int, is_due: Callable[[], bool] = lambda: False) -> int:
+    """The exit code of a process, which is killed as soon as that is due; minus the signal where it was.
 
     Raises:
         HungError: It did not end.
     """
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)  # one that has ended waits for its parent, so this hits nobody else
     deadline = time.monotonic() + HUNG_SECONDS
     while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if is_due():
+            os.kill(
+                child, signal.SIGKILL
+            )  # one that has ended waits for its parent, so this hits nobody else
         if time.monotonic() > deadline:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             raise HungError
         time.sleep(0.002)
     return os.waitstatus_to_exitcode(ended[1])
+
+
+def _moment(root: Path, chance: random.Random, seconds: float) -> Callable[[], bool]:
+    """When the next process is killed: after a part of so many `seconds`, while it runs a command, or never."""
+    began, begun = time.monotonic(), root / AT_WORK
+    begun.unlink(missing_ok=True)
+    after, into, kind = chance.uniform(0.0, seconds), chance.uniform(0.0, 0.2), chance.random()
+    if kind < 0.6:
+        return lambda: time.monotonic() - began > after
+    if kind < 0.8:
+        return lambda: begun.exists() and time.time() - begun.stat().st_mtime > into
+    return lambda: False
 
 
 class HungError(Exception):
@@ -125,8 +146,8 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], t
         processes += 1
         if not list((root / ".llmdo" / "runs").glob(f"*{damage.LOG}")):
             (root / damage.FORCED).unlink(missing_ok=True)  # it was of a log that is gone
-        child = start(root, [*words, "--format", "json"])
-        code = finished(child, chance.uniform(0.0, expected[2]) if chance.random() < 0.8 else None)
+        moment = _moment(root, chance, expected[2])
+        code = finished(start(root, [*words, "--format", "json"]), moment)
         if code == -signal.SIGKILL:
             kills += 1
             _damage(root, chance, tally)
@@ -144,10 +165,40 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], t
         words = ["resume", names[-1]]
         if code == 3:
             _approve(root, names[-1])
-        elif again := _open_calls(root, names[-1]):
+            continue
+        try:
+            again = _open_calls(root, names[-1])
+        except JournalError as error:
+            audited.append(error.message)
+            said = {"output": None, "usage": {"requests": 0}}
+            break
+        if again:
             unfinished += len(again)
             words += [word for path in again for word in ("--again", path)]
+    audited += _outliving(root)
     return _judged(root, said, expected, kills, processes, unfinished, audited)
+
+
+def _outliving(root: Path) -> list[str]:
+    """What still runs in `root` although its llmdo has ended, a sentence each; it is ended here."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (left := _at_work_in(root)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in left:
+        os.kill(process, signal.SIGKILL)
+    return [f"a command outlived llmdo: {' '.join(words)}" for words in left.values()]
+
+
+def _at_work_in(root: Path) -> dict[int, list[str]]:
+    """The words of each process whose folder is `root`, as far as the system lists them."""
+    found: dict[int, list[str]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink() == root.resolve():
+                found[int(process.name)] = (process / "cmdline").read_text().split("\0")
+        except OSError:  # it ended, or belongs to somebody else
+            continue
+    return found
 
 
 def _damage(root: Path, chance: random.Random, tally: damage.Tally) -> None:

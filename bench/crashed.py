@@ -8,12 +8,16 @@ STEPS = (1, 3, 5, 8)
 ITEMS = 4
 """For how many items the code calls `first` and then `second`."""
 
+PAIRS = 8
+"""For how many parts the code calls `draft` and then `polish`: nobody is asked, so the order is what time makes it."""
+
 EFFECTS = {
     **{
         str(me): (*(f"{me}.{step}" for step in range(steps)), f"{me}.careful")
         for me, steps in enumerate(STEPS)
     },
     **{f"i{item}": (f"i{item}.booked", f"i{item}.shell") for item in range(ITEMS)},
+    **{f"p{part}": (f"p{part}.polished",) for part in range(PAIRS)},
 }
 """What has to happen once each, in this order for each caller."""
 
@@ -50,7 +54,7 @@ positional = "any"
 
 [entries.main]
 function = "entries.py:staged"
-calls = ["team", "first", "second"]
+calls = ["team", "first", "second", "draft", "polish"]
 input = "go"
 limits = { requests = 1000 }
 """
@@ -65,14 +69,21 @@ STEPS = {STEPS!r}
 
 async def answer(messages, info):
     import asyncio
-    await asyncio.sleep(random.uniform(0.001, 0.012))
+    said = messages[0].parts[-1].content
+    is_draft = said.startswith("p") and not said.endswith("drafted")
+    await asyncio.sleep(random.uniform(0.001, 0.3 if is_draft else 0.012))
     responses = [one for one in messages if isinstance(one, ModelResponse)]
     returns = [part for one in messages for part in one.parts if isinstance(part, ToolReturnPart)]
     tools = {{tool.name for tool in info.function_tools}}
-    said = messages[0].parts[-1].content
     step = len(responses)
     usage = RequestUsage(input_tokens=7, output_tokens=3)
-    if "unit" in tools:
+    if is_draft:
+        return ModelResponse(parts=[TextPart(f"{{said}} drafted")], usage=usage)
+    if said.endswith("drafted"):
+        if not step:
+            name = f"{{said.partition(' ')[0]}}.polished"
+            return ModelResponse(parts=[ToolCallPart("effect", {{"name": name}})], usage=usage)
+    elif "unit" in tools:
         if not step:
             calls = [ToolCallPart("unit", {{"input": str(number)}}) for number in range(len(STEPS))]
             return ModelResponse(parts=calls, usage=usage)
@@ -149,19 +160,42 @@ async def staged(runtime, text):
         booked = await runtime.call_agent("first", str(number))
         return await runtime.call_agent("second", booked)
 
-    said = await asyncio.gather(runtime.call_agent("team", text), *(item(number) for number in range({ITEMS})))
+    async def pair(number):
+        drafted = await runtime.call_agent("draft", f"p{{number}}")
+        return await runtime.call_agent("polish", drafted)
+
+    said = await asyncio.gather(
+        runtime.call_agent("team", text),
+        *(item(number) for number in range({ITEMS})),
+        *(pair(number) for number in range({PAIRS})),
+    )
     return "; ".join(said)
 """
+
+AT_WORK = "command.begun"
+"""The file that says since when a command runs."""
+
+_COMMAND = f"""\
+: > {AT_WORK}
+(sleep 300; echo "$1.late" >> effects.log) < /dev/null > /dev/null 2>&1 &
+sleep 0.1
+echo "$1" >> effects.log
+sleep 0.1
+echo "did $1"
+"""
+"""What it leaves behind outlives every kill, where nothing ends it."""
 
 FILES = {
     "llmdo.toml": _MANIFEST,
     "models.py": _MODELS,
     "tools.py": _TOOLS,
     "entries.py": _ENTRIES,
-    "effect.sh": 'sleep 0.02\necho "$1" >> effects.log\nsleep 0.02\necho "did $1"\n',
+    "effect.sh": _COMMAND,
     "team.worker": "---\nname: team\ntoolsets: [unit]\n---\nGo.\n",
     "unit.worker": "---\nname: unit\ndescription: One of four.\ntoolsets: [effects]\n---\nWork.\n",
     "first.worker": "---\nname: first\ntoolsets: [booking]\n---\nBook.\n",
+    "draft.worker": "---\nname: draft\n---\nDraft.\n",
+    "polish.worker": "---\nname: polish\ntoolsets: [effects]\n---\nPolish.\n",
     "second.worker": "---\nname: second\ntoolsets: [shell]\n---\nRun.\n",
 }
 """Path to text."""
