@@ -35,7 +35,7 @@ from llmdo.graph.worker import Use, Worker
 from llmdo.policy.authority import Capability, Rule
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.runtime.preparation import new_run
-from llmdo.runtime.recording.keeping import keeping
+from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def governed(shape: Shape, root: Path, *, journal: bool) -> Callable[[], Awaitab
     async def work() -> int:
         events: list[Event] = []
         name = new_run()
-        with keeping(root, name, {}) if journal else nullcontext() as recorder:
+        async with keeping_aside(root, name, {}) if journal else nullcontext() as recorder:
             options = RunOptions(
                 approver=ApproveAll(), policy=Policy(), on_event=events.append, run=name, recorder=recorder
             )

@@ -12,6 +12,7 @@ import re
 import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path  # noqa: TC003  # a field's type
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
@@ -163,7 +164,9 @@ class Kept:
 
     def _write(self, named: str, content: bytes) -> None:
         path = self._path(named)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        temporary = path.with_name(
+            f"{path.name}.{os.getpid()}-{get_ident()}"
+        )  # two threads may keep the same
         with suppress(FileNotFoundError):
             temporary.unlink()
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

@@ -22,7 +22,7 @@ from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all
-from llmdo.runtime.recording.keeping import keeping
+from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import locking
 from llmdo.services.entries import with_entry
@@ -35,7 +35,7 @@ from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, find_root, manifest_o
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager
 
     from pydantic_ai.models import Model
     from typing_extensions import Unpack
@@ -156,20 +156,20 @@ class TeamEntry:
             locked=settings.get("locked", False),
         )
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        with self._journal(options.run or "", keeps=settings.get("journal", False)) as recorder:
+        async with self._journal(options.run or "", keeps=settings.get("journal", False)) as recorder:
             options = dataclasses.replace(options, recorder=recorder)
             return await run_entry(
                 graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
             )
 
-    def _journal(self, run: str, *, keeps: bool) -> AbstractContextManager[Recorder | None]:
+    def _journal(self, run: str, *, keeps: bool) -> AbstractAsyncContextManager[Recorder | None]:
         if not keeps:
             return nullcontext()
         if not (self.root / MANIFEST).is_file():
             raise LlmdoError(
                 "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
             )
-        return keeping(self.root, run, os.environ)
+        return keeping_aside(self.root, run, os.environ)
 
 
 class BuiltEntry(NamedTuple):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import asyncio
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmdo.base import digest
 from llmdo.base.backtrace import Frame
@@ -22,12 +23,14 @@ from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.workspace import lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.journal.entries import JournalEntry
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.options import RunOptions
+
+Result = TypeVar("Result")
 
 _AS_THEY_ARE = ("run", "entry", "status", "output", "reached", "error", "hint", "is_typed")
 """What the journal keeps of an outcome as it is."""
@@ -50,6 +53,35 @@ def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Record
             journal.close()
             if is_empty:
                 runs.discard(run)
+
+
+@asynccontextmanager
+async def keeping_aside(root: Path, run: str, environ: Mapping[str, str]) -> AsyncIterator[Recorder]:
+    """The same in a running event loop, which goes on while the files are made and closed.
+
+    Raises:
+        JournalError: It cannot be written.
+    """
+    opened = ExitStack()
+    try:
+        yield await _aside(lambda: opened.enter_context(keeping(root, run, environ)))
+    finally:
+        await _aside(opened.close)
+
+
+async def _aside(work: Callable[[], Result]) -> Result:
+    """What `work` returns, in a thread; whose caller is cancelled meanwhile hears of it when that has ended."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    cancellation: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as again:
+            cancellation = again
+    if cancellation is not None:
+        task.exception()  # which nobody waits for any more
+        raise cancellation
+    return task.result()
 
 
 async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: Callable[[str], str]) -> None:
@@ -79,7 +111,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         return
     files = Kept.beside(journal)
     with files.held():  # until the journal names what is kept
-        if (name := files.keep(code, text_of)) is not None:
+        if (name := await _aside(lambda: files.keep(code, text_of))) is not None:
             journal.add(kept_entry(binding.entry, name))
         await config.recorder.begin(binding, options.mode, isolation, options.limits)
 
