@@ -98,10 +98,10 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     both are errors. What the manifest ignores is among them: `reported` leaves it out.
     """
     known = _without_unknown(project)
-    found = {finding for one in ALL for finding in _few(without_accepted(known, one(known)))}
+    findings = {finding for check in ALL for finding in _few(without_accepted(known, check(known)))}
     if not locked:
-        found = {_relaxed(finding) for finding in found}
-    return tuple(sorted(found, key=lambda one: (not is_about_unread(project, one), one.order)))
+        findings = {_relaxed(finding) for finding in findings}
+    return tuple(sorted(findings, key=lambda each: (not is_about_unread(project, each), each.order)))
 
 
 def _without_unknown(project: Project) -> Project:
@@ -118,12 +118,12 @@ def _without_unknown(project: Project) -> Project:
 
 def _few(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The findings of one check, as many as anybody reads; the last one says that there are more."""
-    for number, one in enumerate(findings):
+    for number, each in enumerate(findings):
         if number == MAX_OF_A_KIND:
             message = f"there are more findings of this kind than the {MAX_OF_A_KIND:,} that are shown"
-            yield replace(one, message=message, hint=None, related=(), fix=None)
+            yield replace(each, message=message, hint=None, related=(), fix=None)
             return
-        yield one
+        yield each
 
 
 def _relaxed(finding: Diagnostic) -> Diagnostic:
@@ -146,5 +146,5 @@ def documentation(number: str) -> str:
 
     from llmdo.foreign.findings import ALL as FOREIGN
 
-    every = {one.__name__.replace("_", "-"): one for one in (*ALL, *FOREIGN)}
+    every = {each.__name__.replace("_", "-"): each for each in (*ALL, *FOREIGN)}
     return inspect.getdoc(every[CODES[number][0]]) or ""

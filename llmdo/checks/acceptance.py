@@ -35,31 +35,33 @@ ACCEPTABLE: Mapping[str, Callable[[Project], Iterator[Diagnostic]]] = {
 """The findings that an acceptance can silence, each with the check that makes it."""
 
 
-def without_accepted(project: Project, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def without_accepted(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Those of `found` that nobody has accepted."""
     acceptances = project.graph.acceptances
-    for one in found:
-        if one.code not in ACCEPTABLE or not any(_accepts(acceptance, one) for acceptance in acceptances):
-            yield one
+    for diagnostic in findings:
+        if diagnostic.code not in ACCEPTABLE or not any(
+            _accepts(acceptance, diagnostic) for acceptance in acceptances
+        ):
+            yield diagnostic
 
 
-def _accepts(acceptance: Acceptance, found: Diagnostic) -> bool:
-    return _means(acceptance, found) and (found.gated or not acceptance.gated)
+def _accepts(acceptance: Acceptance, diagnostic: Diagnostic) -> bool:
+    return _means(acceptance, diagnostic) and (diagnostic.gated or not acceptance.gated)
 
 
-def _means(acceptance: Acceptance, found: Diagnostic) -> bool:
+def _means(acceptance: Acceptance, diagnostic: Diagnostic) -> bool:
     return (
-        acceptance.code == found.code
-        and acceptance.entry in (None, found.subject)
-        and _is_about(acceptance.capability, found)
+        acceptance.code == diagnostic.code
+        and acceptance.entry in (None, diagnostic.subject)
+        and _is_about(acceptance.capability, diagnostic)
     )
 
 
-def _is_about(accepted: Capability | None, found: Diagnostic) -> bool:
+def _is_about(accepted: Capability | None, diagnostic: Diagnostic) -> bool:
     """Whether what a finding is about has been accepted; where it is about no single capability, it has."""
-    if accepted is None or found.capability is None:
+    if accepted is None or diagnostic.capability is None:
         return True
-    return accepted.contains(Capability.parse(found.capability))
+    return accepted.contains(Capability.parse(diagnostic.capability))
 
 
 def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
@@ -78,16 +80,16 @@ def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
     """
 
     @cache
-    def found(code: str) -> tuple[Diagnostic, ...]:
+    def findings_of(code: str) -> tuple[Diagnostic, ...]:
         return tuple(ACCEPTABLE[code](project))
 
     for acceptance in project.graph.acceptances:
-        if problem := _problem(project, acceptance, found):
+        if problem := _problem(project, acceptance, findings_of):
             yield finding("LDO511", acceptance.at.location, problem)
 
 
 def _problem(
-    project: Project, acceptance: Acceptance, found: Callable[[str], Iterable[Diagnostic]]
+    project: Project, acceptance: Acceptance, findings_of: Callable[[str], Iterable[Diagnostic]]
 ) -> str | None:
     if acceptance.code is None and acceptance.capability is None:
         return "this accepts neither a `code` nor a `capability`"
@@ -99,12 +101,12 @@ def _problem(
     if acceptance.entry is not None and acceptance.entry not in project.graph.entries:
         return f"there is no entry `{acceptance.entry}`"
     if acceptance.code is not None:
-        meant = [one for one in found(acceptance.code) if _means(acceptance, one)]
+        meant = [diagnostic for diagnostic in findings_of(acceptance.code) if _means(acceptance, diagnostic)]
         if not meant:
             return f"there is no finding {acceptance.code} that this accepts"
-        if not any(_accepts(acceptance, one) for one in meant):
+        if not any(_accepts(acceptance, diagnostic) for diagnostic in meant):
             return f"the gate that this acceptance of {acceptance.code} relies on is gone"
-        if any(one.capability for one in meant):
+        if any(diagnostic.capability for diagnostic in meant):
             return None
     if acceptance.capability is not None and not _is_reached(project, acceptance):
         return f"no entry reaches `{acceptance.capability}`, so this accepts nothing"

@@ -64,10 +64,10 @@ def _rows_outside(analysis: Analysis) -> Callable[[Ceiling], int]:
     known: dict[tuple[Capability, ...], int] = {}
 
     def rows(ceiling: Ceiling) -> int:
-        if (found := known.get(ceiling.capabilities)) is None:
-            found = analysis.bounds.rows_where(lambda row: not _is_inside(ceiling, row))
-            known[ceiling.capabilities] = found
-        return found
+        if (rows_outside := known.get(ceiling.capabilities)) is None:
+            rows_outside = analysis.bounds.rows_where(lambda row: not _is_inside(ceiling, row))
+            known[ceiling.capabilities] = rows_outside
+        return rows_outside
 
     return rows
 
@@ -171,7 +171,7 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
     for rule in graph.rules:
         if rule.decision != "allowed" or rule.at is None:
             continue
-        stricter = next((one for one in graph.rules if _overrides(one, rule)), None)
+        stricter = next((other for other in graph.rules if _overrides(other, rule)), None)
         if stricter and stricter.at:
             yield finding(
                 "LDO503",
@@ -182,7 +182,9 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
         elif not (
             project.gaps.contents
             or project.gaps.toolsets
-            or any(rule.capability.touches(one) or one.touches(rule.capability) for one in raised)
+            or any(
+                rule.capability.touches(declared) or declared.touches(rule.capability) for declared in raised
+            )
         ):
             yield finding(
                 "LDO503",
@@ -192,8 +194,10 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _overrides(one: Rule, rule: Rule) -> bool:
-    return STRICTNESS[one.decision] > STRICTNESS[rule.decision] and one.capability.contains(rule.capability)
+def _overrides(other: Rule, rule: Rule) -> bool:
+    return STRICTNESS[other.decision] > STRICTNESS[rule.decision] and other.capability.contains(
+        rule.capability
+    )
 
 
 def open_reach(project: Project) -> Iterator[Diagnostic]:
@@ -343,17 +347,17 @@ def _may_never_run(analysis: Analysis) -> Callable[[str, Iterable[int]], bool]:
 
 def _always_blocked(tool: Tool, authority: Authority, project: Project) -> Reason | None:
     """Why every call of `tool` is blocked; None where some call may not be."""
-    singles = [[one] for one in tool.capabilities] if tool.hook else [list(tool.capabilities)]
+    singles = [[capability] for capability in tool.capabilities] if tool.hook else [list(tool.capabilities)]
     verdicts = [decide(raised, tool.capabilities, authority) for raised in singles if raised]
     if not verdicts or _scoped(tool.capabilities, project):
         return None
-    return verdicts[0].reasons[0] if all(one.decision == "blocked" for one in verdicts) else None
+    return verdicts[0].reasons[0] if all(verdict.decision == "blocked" for verdict in verdicts) else None
 
 
 def _scoped(capabilities: Iterable[Capability], project: Project) -> bool:
     """Whether somebody wrote a scope within one of `capabilities`: some calls may be decided otherwise."""
     written = project.analysis.written
-    return any(one.covers_name(capability.name) for capability in capabilities for one in written)
+    return any(scoped.covers_name(capability.name) for capability in capabilities for scoped in written)
 
 
 def private_data_way_out(project: Project) -> Iterator[Diagnostic]:

@@ -121,10 +121,10 @@ def _hidden(text: str) -> str:
     candidates = {character for character in set(text) if _may_be_hidden(character)}
     if not candidates:
         return ""
-    found = {
+    shown = {
         character for at, character in enumerate(text) if character in candidates and _is_hidden(text, at)
     }
-    return ", ".join(f"`\\u{{{ord(character):x}}}`" for character in sorted(found)[:5])
+    return ", ".join(f"`\\u{{{ord(character):x}}}`" for character in sorted(shown)[:5])
 
 
 def _may_be_hidden(character: str) -> bool:
@@ -177,7 +177,7 @@ def instructing_text(project: Project) -> Iterator[Diagnostic]:
 
 @cache
 def _markup() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one})" for one in _MARKUP), re.IGNORECASE | re.MULTILINE)
+    return re.compile("|".join(f"(?:{pattern})" for pattern in _MARKUP), re.IGNORECASE | re.MULTILINE)
 
 
 def foreign_tool_named(project: Project) -> Iterator[Diagnostic]:
@@ -233,5 +233,5 @@ def _texts(graph: Graph) -> Iterator[tuple[Toolset, str, str]]:
             yield toolset, "what is said about the use", toolset.identity.instructions
         for name, tool in toolset.tools.items():
             if tool.definition:
-                said = (tool.definition.title, tool.definition.description, tool.definition.input)
-                yield toolset, f"the description of `{name}`", "\n".join(one for one in said if one)
+                texts = (tool.definition.title, tool.definition.description, tool.definition.input)
+                yield toolset, f"the description of `{name}`", "\n".join(text for text in texts if text)

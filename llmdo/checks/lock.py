@@ -53,9 +53,9 @@ def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
         words = f"entry `{entry}` {verb} {', '.join(capabilities)} by {' > '.join(path)}"
         gains.setdefault(_cause(items, entry, path), []).append(words)
     for item in items:
-        found = gains.get((item.kind, item.name), [])
-        more = [f"and {len(found) - MAX_GAINS} more"] if len(found) > MAX_GAINS else []
-        words = "; ".join([item.problem.message, *found[:MAX_GAINS], *more])
+        gained = gains.get((item.kind, item.name), [])
+        more = [f"and {len(gained) - MAX_GAINS} more"] if len(gained) > MAX_GAINS else []
+        words = "; ".join([item.problem.message, *gained[:MAX_GAINS], *more])
         yield replace(item.problem, message=words)
 
 
@@ -63,14 +63,14 @@ def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str
     """Entry, what happens to it, and a path, to the capabilities of which that holds."""
     from llmdo.diff import diff  # only where the lock is stale
 
-    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    by_cause: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for entry in diff(locked, current).entries:
         for row in entry.rows:
             if row.effect == "widens" and row.after:
                 path = tuple(hop.name for hop in row.after.path)
                 verb = "gains" if row.kind == "gained" else "is no longer asked about"
-                found.setdefault((entry.name, verb, path), []).append(f"`{row.capability}`")
-    return found
+                by_cause.setdefault((entry.name, verb, path), []).append(f"`{row.capability}`")
+    return by_cause
 
 
 def _cause(items: Sequence[Drift], entry: str, hops: Sequence[str]) -> tuple[str, str]:
@@ -79,7 +79,7 @@ def _cause(items: Sequence[Drift], entry: str, hops: Sequence[str]) -> tuple[str
     telling = [(item.kind, item.name) for item in items if not harmless.issuperset(item.changes)]
     path = [("entry", entry), *(("worker", name) for name in hops), ("toolset", hops[-1] if hops else "")]
     suspects = [*path, ("rules", ""), ("settings", ""), ("paths", ""), *telling]
-    return next((one for one in suspects if one in telling), (items[0].kind, items[0].name))
+    return next((suspect for suspect in suspects if suspect in telling), (items[0].kind, items[0].name))
 
 
 def missing_lock(project: Project) -> Iterator[Diagnostic]:

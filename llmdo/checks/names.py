@@ -41,22 +41,22 @@ def name_collision(project: Project) -> Iterator[Diagnostic]:
         # Of many names hardly any is worth remembering.
         if counted[name] > 1 or name in builtin.NAMES:
             holders.setdefault(name, []).append((kind, place))
-    for name, found in sorted(holders.items()):
+    for name, places in sorted(holders.items()):
         if name in builtin.NAMES:
-            for kind, place in found:
+            for kind, place in places:
                 yield finding(
                     "LDO201",
                     place.location,
                     f"the {kind} `{name}` has the name of a built-in toolset",
                     hint="give it another name",
                 )
-        for kind, place in found[1:]:
+        for kind, place in places[1:]:
             yield finding(
                 "LDO201",
                 place.location,
-                f"the {kind} `{name}` has the name of another {found[0][0]}",
+                f"the {kind} `{name}` has the name of another {places[0][0]}",
                 hint="rename one of them: workers and toolsets share one namespace",
-                related=[Related(found[0][1].location, f"the other `{name}`")],
+                related=[Related(places[0][1].location, f"the other `{name}`")],
             )
     yield from _entry_collisions(project.graph)
 
@@ -208,7 +208,9 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
 def _models(project: Project) -> Iterator[Reference]:
     graph = project.graph
     named = [graph.settings.model, *(entry.model for entry in graph.entries.values())]
-    yield from (one for one in [*named, *(worker.model for worker in graph.workers.values())] if one)
+    yield from (
+        reference for reference in [*named, *(worker.model for worker in graph.workers.values())] if reference
+    )
     document = project.workspace.document
     manifest: Any = project.workspace.manifest or {}
     for alias, chain in manifest.get("models", {}).items():
@@ -258,7 +260,7 @@ def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
         if entry.function:
             yield entry.function.name, entry.function.at
     for worker in graph.workers.values():
-        yield from ((one.name, one.at) for one in (worker.schema_in, worker.schema_out) if one)
+        yield from ((schema.name, schema.at) for schema in (worker.schema_in, worker.schema_out) if schema)
     for model in _models(project):
         if model.name.startswith("python:"):
             yield model.name.removeprefix("python:"), model.at
@@ -415,8 +417,8 @@ def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
                 if not capability.name.startswith(f"x.{name}."):
                     yield capability, place
     for toolset in graph.toolsets.values():
-        for one in toolset.tools.values():
-            yield from _metadata(one, toolset.name, toolset.at)
+        for declared in toolset.tools.values():
+            yield from _metadata(declared, toolset.name, toolset.at)
 
 
 def _metadata(tool: Tool, toolset: str, place: Place) -> Iterator[tuple[Capability, Place]]:
@@ -458,11 +460,11 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
         toolset = project.graph.toolsets.get(name)
         if toolset is None or toolset.dynamic:
             continue
-        said = [(key, one) for key in ("capabilities", "retry") for one in table.get(key, ())]
-        for key, tool in said:
+        named = [(key, declared) for key in ("capabilities", "retry") for declared in table.get(key, ())]
+        for key, tool in named:
             if tool == "*" or tool in toolset.tools:
                 continue
-            if toolset.server is None or not any(servers.fits(one, tool) for one in toolset.tools):
+            if toolset.server is None or not any(servers.fits(pattern, tool) for pattern in toolset.tools):
                 yield finding(
                     "LDO208",
                     project.workspace.document.key("toolsets", name, key, tool),

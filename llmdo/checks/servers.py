@@ -136,7 +136,12 @@ def _fetched(words: Sequence[str]) -> tuple[str | None, tuple[str | int, ...]]:
     at = 1
     if program in ("docker", "podman") and "run" in words:
         image = next(
-            (one for one in words[2:] if re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+(?::[\w.-]+)?", one)), None
+            (
+                argument
+                for argument in words[2:]
+                if re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+(?::[\w.-]+)?", argument)
+            ),
+            None,
         )
         return (image, ("args", words.index(image) - 1)) if image else (None, ())
     if program in _RUNNING:

@@ -51,7 +51,14 @@ def unread(project: Project, name: str) -> tuple[str, str] | None:
         known = f"is locked as `{locked.python}` and cannot be read from the text of `{path}`"
     else:
         path, attribute = (
-            next((one for one in workspace.toolset_modules if _binds(project, one, name)), ""),
+            next(
+                (
+                    toolset_module
+                    for toolset_module in workspace.toolset_modules
+                    if _binds(project, toolset_module, name)
+                ),
+                "",
+            ),
             name,
         )
         known = f"is bound in `{path}`, whose text does not show that it is a toolset"

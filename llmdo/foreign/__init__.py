@@ -66,7 +66,7 @@ def read(form: str, folder: Path, revision: str | None = None, *, may_be_empty: 
     if form not in (*FORMATS, AUTO):
         raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, FORMATS) or _formats())
     tree = _tree(folder, revision)
-    team = together([_team(one, tree) for one in FORMATS]) if form == AUTO else _team(form, tree)
+    team = together([_team(known, tree) for known in FORMATS]) if form == AUTO else _team(form, tree)
     if not team.agents and not team.problems and not may_be_empty:
         raise LlmdoError(f"nothing of {form} is in `{folder}`", hint=_formats())
     graph = graph_of(team)

@@ -77,30 +77,30 @@ def _entries(team: Team) -> dict[str, Entry]:
 
 def _below(starts: Iterable[str], calls: dict[str, list[str]]) -> set[str]:
     waiting = list(starts)
-    found: set[str] = set()
+    names: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name not in found and name in calls:
-            found.add(name)
+        if name not in names and name in calls:
+            names.add(name)
             waiting.extend(calls[name])
-    return found
+    return names
 
 
 def _base_rules(agents: Iterable[Agent]) -> Iterator[Rule]:
     """For each capability the mildest that holds for any agent; the others tighten it for themselves."""
     every = _mildest(grant for agent in agents for grant in agent.grants)
-    for capability, one in sorted(every.items(), key=lambda pair: str(pair[0])):
+    for capability, merged in sorted(every.items(), key=lambda pair: str(pair[0])):
         built_in = _BUILT_IN.get(capability.name, "needs_approval")
-        if one.decision != built_in and STRICTNESS[one.decision] < STRICTNESS["blocked"]:
-            yield Rule(capability, one.decision, one.origin, one.rule_at)
+        if merged.decision != built_in and STRICTNESS[merged.decision] < STRICTNESS["blocked"]:
+            yield Rule(capability, merged.decision, merged.origin, merged.rule_at)
 
 
 def named(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Each agent by the name that it has in the graph."""
-    found: dict[str, Agent] = {}
+    by_name: dict[str, Agent] = {}
     for agent in agents:
-        found[_free(agent.name, found)] = agent
-    return found
+        by_name[_free(agent.name, by_name)] = agent
+    return by_name
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
@@ -133,9 +133,9 @@ class _Builder:
         called = {use.name for use in uses}
         grants = _telling(agent.grants)
         for toolset, mine in _by_toolset(grants).items():
-            found = self._toolset(toolset, mine)
-            if found not in called:
-                uses.append(Use(name=found, config={}, at=mine[0].at))
+            built = self._toolset(toolset, mine)
+            if built not in called:
+                uses.append(Use(name=built, config={}, at=mine[0].at))
         return Worker(
             name=name,
             at=agent.at,
@@ -170,8 +170,8 @@ class _Builder:
     def _toolset(self, name: str, grants: Sequence[Grant]) -> str:
         """The name of the toolset with these tools; a number after it where others of the name have other tools."""
         tools = _tools(grants)
-        server = next((one.server for one in grants if one.server), None)
-        key = (name, tuple((one.name, one.capabilities) for one in tools.values()), server)
+        server = next((grant.server for grant in grants if grant.server), None)
+        key = (name, tuple((tool.name, tool.capabilities) for tool in tools.values()), server)
         if key not in self._names:
             free = self._names[key] = _free(name, {*self._taken, *self.toolsets})
             self.toolsets[free] = Toolset(
@@ -184,7 +184,7 @@ class _Builder:
         return self._names[key]
 
     def _rules(self, agent: Agent, grants: Sequence[Grant]) -> tuple[Rule, ...]:
-        key = tuple((one.capabilities, one.decision, one.origin) for one in grants)
+        key = tuple((grant.capabilities, grant.decision, grant.origin) for grant in grants)
         calls = tuple((call.decision, call.origin) for call in agent.calls)
         if (key, calls) not in self._approvals:
             self._approvals[key, calls] = tuple(_approvals(agent, grants))
@@ -192,23 +192,23 @@ class _Builder:
 
 
 def _by_toolset(grants: Iterable[Grant]) -> dict[str, list[Grant]]:
-    found: dict[str, list[Grant]] = {}
-    for one in grants:
-        found.setdefault(one.toolset, []).append(one)
-    return found
+    by_toolset: dict[str, list[Grant]] = {}
+    for grant in grants:
+        by_toolset.setdefault(grant.toolset, []).append(grant)
+    return by_toolset
 
 
 def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
     """The tools of a toolset; one that several grants speak of raises with each call what one of them says."""
     by_name: dict[str, list[Grant]] = {}
-    for one in grants:
-        by_name.setdefault(one.tool, []).append(one)
+    for grant in grants:
+        by_name.setdefault(grant.tool, []).append(grant)
     return {
         name: Tool(
             name=name,
-            capabilities=tuple(sorted({each for one in mine for each in one.capabilities}, key=str)),
+            capabilities=tuple(sorted({each for grant in mine for each in grant.capabilities}, key=str)),
             hook=len(mine) > 1,
-            is_open=any(one.is_open for one in mine),
+            is_open=any(grant.is_open for grant in mine),
         )
         for name, mine in sorted(by_name.items())
     }
@@ -220,39 +220,39 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     Of tools that one line gives and that are alike in all of it, the first stands for them.
     """
     mildest = _mildest(grants)
-    found: dict[object, Grant] = {}
-    for one in grants:
-        most = STRICTNESS[one.decision]
-        told = tuple(
+    distinct: dict[object, Grant] = {}
+    for grant in grants:
+        most = STRICTNESS[grant.decision]
+        key = tuple(
             each
-            for each in one.capabilities
+            for each in grant.capabilities
             if each == UNTRUSTED or STRICTNESS[mildest[each].decision] >= most
         )
-        if (told and told != (UNTRUSTED,)) or one.capabilities == told:
-            kept = one if told == one.capabilities else replace(one, capabilities=told)
-            found.setdefault((told, one.decision, id(one.at)), kept)
-    return tuple(found.values())
+        if (key and key != (UNTRUSTED,)) or grant.capabilities == key:
+            kept = grant if key == grant.capabilities else replace(grant, capabilities=key)
+            distinct.setdefault((key, grant.decision, id(grant.at)), kept)
+    return tuple(distinct.values())
 
 
 def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:
     """For each capability the grant that decides about it at the mildest."""
-    found: dict[Capability, Grant] = {}
-    for one in grants:
-        for each in one.capabilities:
-            known = found.get(each)
-            if known is None or STRICTNESS[one.decision] < STRICTNESS[known.decision]:
-                found[each] = one
-    return found
+    mildest_by_capability: dict[Capability, Grant] = {}
+    for grant in grants:
+        for each in grant.capabilities:
+            known = mildest_by_capability.get(each)
+            if known is None or STRICTNESS[grant.decision] < STRICTNESS[known.decision]:
+                mildest_by_capability[each] = grant
+    return mildest_by_capability
 
 
 def _approvals(agent: Agent, grants: Sequence[Grant]) -> Iterator[Rule]:
     mildest = _mildest(grants)
     # A rule of a worker cannot leave a scope out: where part of it is milder, all of it counts as that.
-    milder = {each.name for each, one in mildest.items() if each.scope and one.decision == "allowed"}
-    for capability, one in sorted(mildest.items(), key=lambda pair: str(pair[0])):
-        if one.decision != "allowed" and capability.name not in {UNTRUSTED.name, *milder}:
-            yield Rule(capability, one.decision, one.origin, one.rule_at)
+    milder = {each.name for each, grant in mildest.items() if each.scope and grant.decision == "allowed"}
+    for capability, grant in sorted(mildest.items(), key=lambda pair: str(pair[0])):
+        if grant.decision != "allowed" and capability.name not in {UNTRUSTED.name, *milder}:
+            yield Rule(capability, grant.decision, grant.origin, grant.rule_at)
     if agent.calls and not agent.everyone:
-        call = min(agent.calls, key=lambda one: STRICTNESS[one.decision])
+        call = min(agent.calls, key=lambda called: STRICTNESS[called.decision])
         if call.decision != "allowed":
             yield Rule(DELEGATE, call.decision, call.origin, call.at)

@@ -120,10 +120,10 @@ class _ClaudeReader:
         return document
 
     def _source(self, path: str) -> Source | None:
-        found = self.tree.read(path)
-        if found is None:
+        read = self.tree.read(path)
+        if read is None:
             return None
-        source, problems = found
+        source, problems = read
         self.files.append(path)
         self.problems.extend(problems)
         return None if problems else source
@@ -142,9 +142,9 @@ class _ClaudeReader:
             if table.get("defaultMode", "default") not in MODES:
                 place = Place(document, ("permissions", "defaultMode"))
                 self.unknown(place, str(table["defaultMode"]), MODES)
-        found = settings_of(documents)
-        self.unasked(found.mode)
-        return found
+        read = settings_of(documents)
+        self.unasked(read.mode)
+        return read
 
     def unasked(self, mode: Mode) -> None:
         """Notes a mode in which nothing asks."""
@@ -237,13 +237,13 @@ class _AgentReader:
         own = self.header.get("mcpServers")
         if self._plugin or not own:
             return self.project.servers
-        found = dict(self.project.servers)
+        servers = dict(self.project.servers)
         if isinstance(own, dict):
-            found.update(mcp.servers_in(self.text.document, "mcpServers"))
-        for number, one in enumerate(own if isinstance(own, list) else ()):
-            for name, table in one.items() if isinstance(one, dict) else ():
-                found[name] = (mcp.server_of(table), self._place("mcpServers", number))
-        return found
+            servers.update(mcp.servers_in(self.text.document, "mcpServers"))
+        for number, entry in enumerate(own if isinstance(own, list) else ()):
+            for name, table in entry.items() if isinstance(entry, dict) else ():
+                servers[name] = (mcp.server_of(table), self._place("mcpServers", number))
+        return servers
 
     def _given(self) -> list[tuple[str, str | None, Place]] | None:
         """The tools that the file names; None where it names none, and the agent has them all."""
@@ -283,9 +283,9 @@ class _AgentReader:
             everyone = None if denied & _CALLING else at
             for tool in CLAUDE_INHERITED:
                 if tool not in denied:
-                    found = self.project.settings.grants(_LINES[tool], at, mode)
+                    granted = self.project.settings.grants(_LINES[tool], at, mode)
                     name = EVERY_OTHER_TOOL if denied else EVERY_TOOL
-                    grants.extend(replace(one, toolset=name) for one in found)
+                    grants.extend(replace(grant, toolset=name) for grant in granted)
             for server in servers:
                 grants.extend(self._of_server(f"mcp__{server}", at, mode, servers, denied))
         for tool, what, place in given or ():
@@ -324,13 +324,13 @@ class _AgentReader:
         known = servers[server][0] if server in servers else Server()
         made = mcp.grant(name, known, place, "needs_approval", "")
         line = Line(name, tuple(map(str, made.capabilities)), "needs_approval", "open", "")
-        for one in self.project.settings.grants(line, place, mode):
-            yield replace(one, server=known)
+        for grant in self.project.settings.grants(line, place, mode):
+            yield replace(grant, server=known)
 
     def _calls(self, what: str, place: Place) -> Iterator[AgentCall]:
         """The agents that `Agent(one, other)` names."""
         known = self.project.identities
-        for name in (one.strip() for one in what.split(",")):
+        for name in (word.strip() for word in what.split(",")):
             own = f"{self._plugin}:{name}"
             if own in known or name in known:
                 yield AgentCall(name=own if own in known else name, at=place)

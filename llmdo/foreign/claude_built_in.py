@@ -68,5 +68,5 @@ def _grants(
     for server, (reached, _) in known.items() if TOOLS[name] == CLAUDE_INHERITED else ():
         made = servers.grant(f"mcp__{server}", reached, at, "needs_approval", "")
         line = Line(made.tool, tuple(map(str, made.capabilities)), "needs_approval", "open", "")
-        for one in settings.grants(line, at, settings.mode):
-            yield replace(one, server=reached)
+        for grant in settings.grants(line, at, settings.mode):
+            yield replace(grant, server=reached)

@@ -86,7 +86,7 @@ class Mode:
 
 
 def _writes(line: Line) -> bool:
-    return any(one.startswith("fs.write") for one in line.capabilities)
+    return any(capability.startswith("fs.write") for capability in line.capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class ClaudeSettings:
         yield _grant(line, capabilities, decision, at, rule, mode)
         if decision == "allowed" or (rule and rule.decision == "blocked"):
             return
-        for one in rules:
-            if one.decision == "allowed" and not one.is_whole:
-                part = tuple({_part(each, one.what or ""): None for each in capabilities})
-                yield _grant(line, part, "allowed", at, one, mode)
+        for other in rules:
+            if other.decision == "allowed" and not other.is_whole:
+                part = tuple({_part(each, other.what or ""): None for each in capabilities})
+                yield _grant(line, part, "allowed", at, other, mode)
 
 
 def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
@@ -126,9 +126,9 @@ def _rules(document: Document, table: Mapping[str, Any]) -> Iterator[ClaudeRule]
     for key, decision in _DECISIONS.items():
         listed = table.get(key)
         for number, text in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(text, str) and (found := _RULE.fullmatch(text.strip())):
+            if isinstance(text, str) and (parts := _RULE.fullmatch(text.strip())):
                 at = Place(document, ("permissions", key, number))
-                yield ClaudeRule(found["tool"], found["what"], decision, at)
+                yield ClaudeRule(parts["tool"], parts["what"], decision, at)
 
 
 def _decided(line: Line, rules: list[ClaudeRule], mode: Mode) -> tuple[Decision, ClaudeRule | None]:

@@ -47,7 +47,7 @@ for _line in DOCKER_AGENT:
 def read(tree: Tree) -> Team:
     """The agents of all files with teams of docker-agent."""
     paths, problems = few(*tree.find(FILES))
-    found = list(problems)
+    problems_so_far = list(problems)
     agents: list[Agent] = []
     files = []
     for path in paths:
@@ -55,14 +55,14 @@ def read(tree: Tree) -> Team:
         if source is None or unread or not _TEAM.search(source.text):
             continue  # most YAML of a repository is about something else
         document = reading.yaml(source)
-        found.extend(document.problems)
+        problems_so_far.extend(document.problems)
         files.append(path)
-        agents.extend(_FileReader(document, found, "" if tree.only else _stem(path)).agents())
+        agents.extend(_FileReader(document, problems_so_far, "" if tree.only else _stem(path)).agents())
     return Team(
         format="docker-agent",
         agents=tuple(agents),
         files=tuple(files),
-        problems=tuple(found),
+        problems=tuple(problems_so_far),
         starts="allowed",  # servers start with the agent, and nobody is asked
     )
 
@@ -109,7 +109,7 @@ class _FileReader:
                 at=self._place(*route, of_key=True),
                 path=self.document.source.path,
                 prompt=_text(table.get("instruction")) or "",
-                header={key: one for key, one in table.items() if key != "instruction"},
+                header={key: value for key, value in table.items() if key != "instruction"},
                 description=_text(table.get("description")),
                 model=_text(table.get("model")),
                 grants=tuple(grants),
@@ -121,16 +121,16 @@ class _FileReader:
     def _tables(self) -> list[tuple[str, dict[str, Any], tuple[str | int, ...]]]:
         """Name, table and route of each agent; it is a table of them, in some versions a list."""
         agents = self.data.get("agents")
-        found: list[tuple[str, Any, tuple[str | int, ...]]] = []
+        listed: list[tuple[str, Any, tuple[str | int, ...]]] = []
         if isinstance(agents, dict):
-            found = [(name, table, ("agents", name)) for name, table in agents.items()]
+            listed = [(name, table, ("agents", name)) for name, table in agents.items()]
         elif isinstance(agents, list):
-            found = [
+            listed = [
                 (str(table.get("name") or f"agent {number + 1}"), table, ("agents", number))
                 for number, table in enumerate(agents)
                 if isinstance(table, dict)
             ]
-        return [(name, table if isinstance(table, dict) else {}, route) for name, table, route in found]
+        return [(name, table if isinstance(table, dict) else {}, route) for name, table, route in listed]
 
     def _judge_keys(self, table: Mapping[str, Any], route: tuple[str | int, ...]) -> None:
         for key in table:
@@ -191,10 +191,10 @@ class _FileReader:
     ) -> Iterator[Grant]:
         toolsets = table.get("toolsets")
         for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
-            one: Any = {"type": toolset} if isinstance(toolset, str) else toolset
-            if isinstance(one, dict):
+            written: Any = {"type": toolset} if isinstance(toolset, str) else toolset
+            if isinstance(written, dict):
                 place = self._place(*route, "toolsets", number, "type")
-                yield from self._of_toolset(one, place, permissions, servers)
+                yield from self._of_toolset(written, place, permissions, servers)
         if table.get("rag"):
             yield from permissions.grants(_LINES["rag"][0], "rag", self._place(*route, "rag", of_key=True))
 
@@ -226,8 +226,8 @@ class _FileReader:
                     yield from permissions.grants(line, name or tool.lower(), place)
             if toolset.get("post_edit"):
                 runs = Line("filesystem.post_edit", ("proc.exec",), "needs_approval", "open", "")
-                for one in permissions.grants(runs, "edit_file", place):
-                    yield replace(one, toolset="post_edit", tool="post_edit")
+                for grant in permissions.grants(runs, "edit_file", place):
+                    yield replace(grant, toolset="post_edit", tool="post_edit")
 
     def _of_server(
         self,
@@ -246,8 +246,8 @@ class _FileReader:
             self.problems.append(finding("LDO250", place.location, message, hint=hint))
         made = mcp.grant(excerpt(name), server, place, "allowed", "")
         line = Line("mcp.TOOL", tuple(map(str, made.capabilities)), "allowed", "open", "")
-        for one in permissions.grants(line, made.tool, place):
-            yield replace(one, server=server)
+        for grant in permissions.grants(line, made.tool, place):
+            yield replace(grant, server=server)
 
 
 def _named(table: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
@@ -270,11 +270,11 @@ def _server(table: Any) -> Server:
     remote = table.get("remote") if isinstance(table, dict) else None
     if isinstance(remote, dict):
         return mcp.server_of(remote)
-    found = mcp.server_of(table)
+    server = mcp.server_of(table)
     ref = table.get("ref") if isinstance(table, dict) else None
-    if found.command is None and isinstance(ref, str):
-        return replace(found, command="docker", args=("mcp", "gateway", "run", "--servers", ref))
-    return found
+    if server.command is None and isinstance(ref, str):
+        return replace(server, command="docker", args=("mcp", "gateway", "run", "--servers", ref))
+    return server
 
 
 def _text(value: object) -> str | None:

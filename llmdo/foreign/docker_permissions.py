@@ -57,8 +57,10 @@ class Permissions:
 
     def grants(self, line: Line, tool: str, at: Place) -> Iterator[Grant]:
         """What is decided about one tool, called `tool`: about all of it, and about parts of it that are milder."""
-        mine = [one for one in self.patterns if one.names(tool)]
-        whole = {one.decision: one for one in reversed(mine) if one.argument is None}
+        mine = [permission for permission in self.patterns if permission.names(tool)]
+        whole = {
+            permission.decision: permission for permission in reversed(mine) if permission.argument is None
+        }
         decided = next((whole[word] for word in _ORDER if word in whole), None)
         decision = decided.decision if decided else self._by_mode(line)
         capabilities = tuple(map(Capability, line.capabilities))
@@ -67,9 +69,9 @@ class Permissions:
         ]
         if decision == "needs_approval" or (decision == "blocked" and not decided):
             made += [
-                (_part(capabilities, tool, one), "allowed", one)
-                for one in mine
-                if one.decision == "allowed" and one.argument is not None
+                (_part(capabilities, tool, permission), "allowed", permission)
+                for permission in mine
+                if permission.decision == "allowed" and permission.argument is not None
             ]
         for part, word, pattern in made:
             yield Grant(
@@ -104,14 +106,14 @@ def permissions_of(document: Document, problems: list[Diagnostic]) -> Permission
             message = f"docker-agent does not know `{key}`, so it does nothing"
             hint = did_you_mean(key, _DECISIONS)
             problems.append(finding("LDO151", document.key("permissions", key), message, hint=hint))
-    for one in patterns:
-        if one.decision == "allowed" and one.is_loose and any(map(one.names, _RUNNING)):
-            told = (one.argument or "").rstrip("*")
+    for pattern in patterns:
+        if pattern.decision == "allowed" and pattern.is_loose and any(map(pattern.names, _RUNNING)):
+            start = (pattern.argument or "").rstrip("*")
             problems.append(
                 finding(
                     "LDO553",
-                    one.at.location,
-                    f"this allows every command that begins with `{told}`, so also `{told}; ...`",
+                    pattern.at.location,
+                    f"this allows every command that begins with `{start}`, so also `{start}; ...`",
                     hint="allow whole commands",
                 )
             )
@@ -124,10 +126,10 @@ def _patterns(document: Document, table: dict[str, Any]) -> Iterator[PermissionL
         listed = table.get(key)
         for number, text in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(text, str):
-                found = _ARGUMENT.search(text)
-                tool = text[: found.start()] if found else text
+                argument = _ARGUMENT.search(text)
+                tool = text[: argument.start()] if argument else text
                 at = Place(document, ("permissions", key, number))
-                yield PermissionLine(tool, found["value"] if found else None, decision, at)
+                yield PermissionLine(tool, argument["value"] if argument else None, decision, at)
 
 
 def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, Place | None]:

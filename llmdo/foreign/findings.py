@@ -98,7 +98,7 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         for name, worker in workers.items()
         if worker.path
     }
-    edges = {name: list(found) for name, found in uses.items()}
+    edges = {name: list(callees) for name, callees in uses.items()}
     for component in topology.strongly_connected_components(edges):
         cycle = topology.shortest_cycle(edges, component)
         steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
@@ -177,7 +177,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     """
     for name, agent in named(project.team.agents).items():
         if agent.inherits:
-            but = f" but {', '.join(f'`{one}`' for one in agent.but)}" if agent.but else ""
+            but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
             yield finding(
                 "LDO551",
@@ -259,20 +259,20 @@ ALL: tuple[Check, ...] = (
 def check(project: Foreign) -> tuple[Diagnostic, ...]:
     """Every finding about `project`, in order of place: those of reading it, and those of `ALL`."""
     codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO250", "LDO553", "LDO554"}
-    found = {one for one in project.team.problems if one.code not in codes}
+    findings = {problem for problem in project.team.problems if problem.code not in codes}
     for each in ALL:
-        found.update(_few(each(project)))
-    return tuple(sorted(found, key=lambda one: one.order))
+        findings.update(_few(each(project)))
+    return tuple(sorted(findings, key=lambda diagnostic: diagnostic.order))
 
 
 def _with_code(project: Foreign, code: str) -> Iterator[Diagnostic]:
-    return (one for one in project.team.problems if one.code == code)
+    return (problem for problem in project.team.problems if problem.code == code)
 
 
 def _few(findings: Iterator[Diagnostic]) -> Iterator[Diagnostic]:
-    for number, one in enumerate(findings):
+    for number, each in enumerate(findings):
         if number == MAX_OF_A_KIND:
             message = f"there are more findings of this kind than the {MAX_OF_A_KIND:,} that are shown"
-            yield replace(one, message=message, hint=None, related=())
+            yield replace(each, message=message, hint=None, related=())
             return
-        yield one
+        yield each

@@ -40,28 +40,28 @@ _EVERYTHING = frozenset({":*", "*"})
 def read(tree: Tree) -> Team:
     """The workflows of a repository."""
     paths, problems = few(*tree.find(FILES))
-    found = list(problems)
+    problems_so_far = list(problems)
     agents: list[Agent] = []
     for path in paths:
         source, unread = tree.read(path) or (None, ())
-        found.extend(unread)
+        problems_so_far.extend(unread)
         if source is None or unread:
             continue
         text = reading.text(source, KEYS)
         if text is None:
             message = f"`{path}` has no header, so it is no workflow"
-            found.append(finding("LDO152", source.location(), message))
+            problems_so_far.append(finding("LDO152", source.location(), message))
             continue
-        found.extend(text.document.problems)
-        documents = [text.document, *_imported(tree, text.document, found)]
-        parts = [_WorkflowReader(one, found) for one in documents]
+        problems_so_far.extend(text.document.problems)
+        documents = [text.document, *_imported(tree, text.document, problems_so_far)]
+        parts = [_WorkflowReader(document, problems_so_far) for document in documents]
         grants = tuple(grant for part in parts for grant in part.grants())
         agents.append(parts[0].agent(path, text.prompt, grants))
     return Team(
         format="gh-aw",
         agents=tuple(agents),
         files=paths,
-        problems=tuple(found),
+        problems=tuple(problems_so_far),
         starts="allowed",
         max_depth=1,
     )
@@ -74,8 +74,8 @@ def _imported(tree: Tree, document: Document, problems: list[Diagnostic]) -> Ite
     while waiting:
         importing = waiting.pop()
         listed = importing.data.get("imports")
-        for number, one in enumerate(listed if isinstance(listed, list) else ()):
-            name = one.get("path", one.get("uses")) if isinstance(one, dict) else one
+        for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+            name = entry.get("path", entry.get("uses")) if isinstance(entry, dict) else entry
             folder = importing.source.path.rpartition("/")[0]
             path = posixpath.normpath(f"{folder}/{name}")
             if path in seen:
@@ -142,13 +142,13 @@ class _WorkflowReader:
 
     def _tools(self) -> Iterator[Grant]:
         tools: Any = self.document.data.get("tools")
-        for name, said in tools.items() if isinstance(tools, dict) else ():
+        for name, table in tools.items() if isinstance(tools, dict) else ():
             place = self._place("tools", name)
             if name == "bash":
-                yield from _bash(said, place)
-            elif said is not False and name in _LINES:
+                yield from _bash(table, place)
+            elif table is not False and name in _LINES:
                 yield from _grants(_LINES[name], name, place)
-            elif said is not False:
+            elif table is not False:
                 yield from _grants(Line(name, (capability_of(name),), "allowed", "open", ""), name, place)
 
     def _servers(self) -> Iterator[Grant]:
@@ -162,13 +162,15 @@ class _WorkflowReader:
             yield from _grants(line, f"safe-outputs.{name}", self._place("safe-outputs", name))
 
 
-def _bash(said: object, place: Place) -> Iterator[Grant]:
+def _bash(commands: object, place: Place) -> Iterator[Grant]:
     """The commands: by default some that only read, none for an empty list, else those that are named."""
-    if said is False or said == []:
+    if commands is False or commands == []:
         return
-    if said is True or (isinstance(said, list) and _EVERYTHING & {str(one) for one in said}):
+    if commands is True or (
+        isinstance(commands, list) and _EVERYTHING & {str(command) for command in commands}
+    ):
         yield from _grants(_LINES["bash.:*"], "bash", place)
-    elif isinstance(said, list):
+    elif isinstance(commands, list):
         yield from _grants(_LINES["bash.COMMAND"], "bash", place)
     else:
         yield from _grants(_LINES["bash"], "bash", place)

@@ -58,25 +58,27 @@ _MODULE_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*/)*[A-Za-z0-9_-]+\.p
 def read(tree: Tree) -> Team:
     """The agents of every project of llm-do below a folder."""
     paths, problems = few(*tree.find(FILES))
-    found = list(problems)
-    known = {} if tree.only else manifests(tree, found)
+    problems_so_far = list(problems)
+    known = {} if tree.only else manifests(tree, problems_so_far)
     modules = () if tree.only else tree.find(MODULES)[0]
-    owners = {path: folder for folder, one in known.items() for path, _ in one.files(*AGENT_FILES)}
+    owners = {
+        path: folder for folder, shown_folder in known.items() for path, _ in shown_folder.files(*AGENT_FILES)
+    }
     folders: dict[str, list[tuple[str, reading.Text]]] = {folder: [] for folder in known}
     for path in paths:
         source, unread = tree.read(path) or (None, ())
-        found.extend(unread)
+        problems_so_far.extend(unread)
         if source is None or unread:
             continue
         text = reading.text(source, KEYS)
         if text is None:
             message = f"`{path}` has no header, so it is no agent to llm-do"
-            found.append(finding("LDO152", source.location(), message))
+            problems_so_far.append(finding("LDO152", source.location(), message))
             continue
-        found.extend(text.document.problems)
+        problems_so_far.extend(text.document.problems)
         folders.setdefault(owners.get(path, path.rpartition("/")[0]), []).append((path, text))
     projects = [
-        _LlmDoProject(tree, folder, known.get(folder), found, tuple(modules), texts)
+        _LlmDoProject(tree, folder, known.get(folder), problems_so_far, tuple(modules), texts)
         for folder, texts in folders.items()
     ]
     agents = [agent for project in projects for agent in project.agents()]
@@ -85,8 +87,10 @@ def read(tree: Tree) -> Team:
     return Team(
         format="llm-do",
         agents=tuple(agents),
-        files=tuple(sorted({*paths, *(one.document.source.path for one in known.values())})),
-        problems=tuple(found),
+        files=tuple(
+            sorted({*paths, *(shown_folder.document.source.path for shown_folder in known.values())})
+        ),
+        problems=tuple(problems_so_far),
         remarks=tuple(remarks),
         code=tuple(code for project in projects for code in project.copied.values()),
         max_depth=deepest,
@@ -159,19 +163,21 @@ class _LlmDoProject:
         yield from self.remarks
         for path, (source, _) in self.shown.items():
             if path not in self.copied:
-                told = f"`{path}` shows neither a toolset nor what starts a run, so it is not copied"
-                yield Remark(source.location(), told)
+                message = f"`{path}` shows neither a toolset nor what starts a run, so it is not copied"
+                yield Remark(source.location(), message)
         if self.manifest is None:
             return
         yield from self.manifest.remarks(self.shown)
         if self.max_depth < deepest:
-            told = f"a workspace has one depth: here agents may nest {deepest} deep, and not {self.max_depth}"
-            yield Remark(self.manifest.document.key("runtime", "max_depth"), told)
+            message = (
+                f"a workspace has one depth: here agents may nest {deepest} deep, and not {self.max_depth}"
+            )
+            yield Remark(self.manifest.document.key("runtime", "max_depth"), message)
         listed = {path for path, _ in self.manifest.files(*AGENT_FILES)}
         for path, text in self.texts:
             if path not in listed:
-                told = f"`{path}` is in no `agent_files`, so llm-do leaves it out; here it is a worker"
-                yield Remark(text.document.source.location(), told)
+                message = f"`{path}` is in no `agent_files`, so llm-do leaves it out; here it is a worker"
+                yield Remark(text.document.source.location(), message)
 
     def _read_code(self) -> None:
         paths = [path for path, _ in self.manifest.files("python_files")] if self.manifest else []
@@ -205,11 +211,13 @@ class _LlmDoProject:
         known = code is not None and name in code.functions
         if known:
             self._copy(path, functions=frozenset({name}))
-            told = f"what `{reference}` does itself stands before no gate: only the agents that it calls do"
-            self.remarks.append(Remark(at.location, told))
+            message = (
+                f"what `{reference}` does itself stands before no gate: only the agents that it calls do"
+            )
+            self.remarks.append(Remark(at.location, message))
             if "attachments" in self.shown[path][0].text:
-                told = f"which files `{reference}` may hand over has to be said, in [paths] and its entry's `may`"
-                self.remarks.append(Remark(at.location, told))
+                message = f"which files `{reference}` may hand over has to be said, in [paths] and its entry's `may`"
+                self.remarks.append(Remark(at.location, message))
         line = Line(reference, (capability_of(reference),), "allowed", "declared", "")
         return Agent(
             name=excerpt("/".join(filter(None, (self.folder, reference))), MAX_NAME),
@@ -218,7 +226,9 @@ class _LlmDoProject:
             prompt="",
             header={} if known else {"function": reference},
             grants=(grant(line, reference, at, "allowed"),),
-            calls=tuple(AgentCall(name=one, at=at) for one in self._called(code) or self.names.values()),
+            calls=tuple(
+                AgentCall(name=callee, at=at) for callee in self._called(code) or self.names.values()
+            ),
             input=given,
             function=f"{path}:{name}" if known else None,
         )
@@ -304,7 +314,7 @@ class _LlmDoProject:
         if isinstance(model, str) and _is_hosted(model):
             yield "model", model
         patterns = header.get("compatible_models")
-        if isinstance(patterns, list) and all(isinstance(one, str) and one for one in patterns):
+        if isinstance(patterns, list) and all(isinstance(pattern, str) and pattern for pattern in patterns):
             yield "compatible_models", patterns
         for theirs, key in _SCHEMAS.items():
             file, _, name = str(header.get(theirs, "")).rpartition(":")
@@ -315,15 +325,15 @@ class _LlmDoProject:
 
     def _calls_of_code(self, name: str, place: Place, before: Iterable[AgentCall]) -> Iterator[AgentCall]:
         """The agents that the code of a toolset calls: with llm-do, any of the project."""
-        found = self._code_of(name)
-        if found is None:
+        shown = self._code_of(name)
+        if shown is None:
             return
         known = {call.name for call in before}
-        for one in self._called(self.shown[found[0]][1]):
-            if one not in known:
-                told = f"`{one}`, which the code of `{name}` calls, is offered to the model as well"
-                self.remarks.append(Remark(place.location, told))
-                yield AgentCall(name=one, at=place)
+        for callee in self._called(self.shown[shown[0]][1]):
+            if callee not in known:
+                message = f"`{callee}`, which the code of `{name}` calls, is offered to the model as well"
+                self.remarks.append(Remark(place.location, message))
+                yield AgentCall(name=callee, at=place)
 
     def _code_of(self, name: str) -> tuple[str, str] | None:
         """The file whose text shows the toolset `name`, and the expression that gives it."""
@@ -336,7 +346,7 @@ class _LlmDoProject:
 
     def _grants(self, name: str, place: Place, asks: Decision) -> Iterator[Grant]:
         if name in LINES:
-            self.remarks.extend(Remark(place.location, told) for told in DIFFERENT.get(name, ()))
+            self.remarks.extend(Remark(place.location, difference) for difference in DIFFERENT.get(name, ()))
             for line in LINES[name]:
                 decision = line.decision if line.decision == "allowed" else asks
                 yield grant(line, name, place, decision, COUNTERPARTS.get(name))
@@ -346,13 +356,15 @@ class _LlmDoProject:
             message = f"`{name}` is neither an agent nor a toolset here, and no Python file is"
             self.problems.append(finding("LDO250", place.location, message, hint=did_you_mean(name, known)))
         counterpart = None
-        if found := self._code_of(name):
-            path, expression = found
+        if shown := self._code_of(name):
+            path, expression = shown
             self._copy(path, toolsets={name: expression})
             counterpart = Counterpart(code=path)
             if asks == "needs_approval":
-                told = f"every call of `{name}` is asked about, also those that its code approves itself"
-                self.remarks.append(Remark(place.location, told))
+                difference = (
+                    f"every call of `{name}` is asked about, also those that its code approves itself"
+                )
+                self.remarks.append(Remark(place.location, difference))
         line = Line(name, (capability_of(name),), "needs_approval", "declared", "")
         yield grant(line, name, place, asks, counterpart)
 

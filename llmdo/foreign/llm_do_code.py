@@ -44,18 +44,22 @@ def shown(source: Source) -> Shown:
         warnings.simplefilter("ignore")
         tree = ast.parse(source.text)
     values = dict(_assignments(tree))
-    functions = [one for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [
+        statement for statement in tree.body if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     toolsets, tools = (_registered(name, values.get(name)) for name in _REGISTRIES)
     if "TOOLSETS" not in values:
         toolsets = {name: name for name, value in values.items() if _is_toolset(name, value)}
     if "TOOLS" not in values:
         offered = _texts(values.get("__all__"))
-        tools = {one.name: one.name for one in functions if one.name in offered}
+        tools = {function.name: function.name for function in functions if function.name in offered}
     entries = (_entry(value) for value in values.values())
     return Shown(
         toolsets=toolsets,
         tools=tools,
-        functions=frozenset(one.name for one in functions if isinstance(one, ast.AsyncFunctionDef)),
+        functions=frozenset(
+            function.name for function in functions if isinstance(function, ast.AsyncFunctionDef)
+        ),
         entry=next(filter(None, entries), None),
         calls=_calls(tree),
     )

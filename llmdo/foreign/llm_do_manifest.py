@@ -105,17 +105,17 @@ class LlmDoManifest:
         at = self.document.key("entry", key)
         if not isinstance(given.get("input"), str) or given.keys() - {"input", "attachments"}:
             return json.dumps(given, ensure_ascii=False, default=str), ()
-        told = "the attachments of the default input are not carried over"
-        return given["input"], (Remark(at, told),) if given.get("attachments") else ()
+        message = "the attachments of the default input are not carried over"
+        return given["input"], (Remark(at, message),) if given.get("attachments") else ()
 
     def remarks(self, modules: Container[str]) -> Iterator[Remark]:
         """What an import leaves out of it; `modules` are the Python files that there are."""
         document = self.document
         if self._runtime.get("approval_mode") == "approve_all":
-            told = (
+            message = (
                 "in the mode `approve_all` nothing asks, and so it is here: read the rules, and tighten them"
             )
-            yield Remark(document.value("runtime", "approval_mode"), told)
+            yield Remark(document.value("runtime", "approval_mode"), message)
         for key in sorted(self._runtime.keys() - _READ):
             yield Remark(document.key("runtime", key), f"`{key}` is not carried over")
         for path, at in self.files("python_files"):
@@ -130,7 +130,7 @@ class LlmDoManifest:
 
 def manifests(tree: Tree, problems: list[Diagnostic]) -> dict[str, LlmDoManifest]:
     """Folder to its `project.json`, where that is one of llm-do."""
-    found = {}
+    listed = {}
     for path in tree.find(PROJECTS)[0]:
         source, unread = tree.read(path) or (None, ())
         if source is not None and not unread:
@@ -138,8 +138,8 @@ def manifests(tree: Tree, problems: list[Diagnostic]) -> dict[str, LlmDoManifest
             if any(key in document.data for key in AGENT_FILES) or document.problems:
                 problems.extend(document.problems)
                 folder = path.rpartition("/")[0]
-                found[folder] = LlmDoManifest(folder, document)
-    return found
+                listed[folder] = LlmDoManifest(folder, document)
+    return listed
 
 
 def within(folder: str, path: str) -> str:

@@ -55,7 +55,7 @@ def _is_ours(kind: str, options: Mapping[str, object]) -> bool:
     domains = [value for key, value in options.items() if key in ("allowed_domains", "blocked_domains")]
     return (
         options.keys() <= {"max_uses", "allowed_domains", "blocked_domains"}
-        and all(isinstance(one, list) and one and all(map(_is_text, one)) for one in domains)
+        and all(isinstance(domain, list) and domain and all(map(_is_text, domain)) for domain in domains)
         and (type(uses := options.get("max_uses", 1)) is int and uses > 0)
     )
 

@@ -29,21 +29,21 @@ _ORIGIN = "up to the client"
 def read(tree: Tree) -> Team:
     """Every file with servers, as an agent called after it."""
     paths, problems = tree.find(FILES)
-    found = list(problems)
+    problems_so_far = list(problems)
     agents: list[Agent] = []
     for path in paths:
         source, unread = tree.read(path) or (None, ())
-        found.extend(unread)
+        problems_so_far.extend(unread)
         if source is None or unread:
             continue
         document = reading.json_with_comments(source)
-        found.extend(document.problems)
-        agents.extend(_agents(document, found))
-    return Team(format="mcp", agents=tuple(agents), files=paths, problems=tuple(found))
+        problems_so_far.extend(document.problems)
+        agents.extend(_agents(document, problems_so_far))
+    return Team(format="mcp", agents=tuple(agents), files=paths, problems=tuple(problems_so_far))
 
 
 def _agents(document: Document, problems: list[Diagnostic]) -> Iterator[Agent]:
-    key = next((one for one in TABLES if isinstance(document.data.get(one), dict)), None)
+    key = next((table for table in TABLES if isinstance(document.data.get(table), dict)), None)
     if key is None:
         message = "there is no `mcpServers` in this file"
         problems.append(finding("LDO152", document.source.location(), message))

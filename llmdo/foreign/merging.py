@@ -16,25 +16,25 @@ def together(teams: Sequence[Team]) -> Team:
     # Files with nothing but servers are agents only where no other format reads them.
     taken = {path for team in teams if team.format != "mcp" and team.agents for path in team.files}
     teams = [
-        replace(team, agents=tuple(one for one in team.agents if one.path not in taken))
+        replace(team, agents=tuple(each for each in team.agents if each.path not in taken))
         if team.format == "mcp"
         else team
         for team in teams
     ]
-    found = [team for team in teams if team.agents]
-    problems = tuple(dict.fromkeys(one for team in teams for one in team.problems))
-    if len(found) == 1:
-        return replace(found[0], problems=problems)
+    with_agents = [team for team in teams if team.agents]
+    problems = tuple(dict.fromkeys(problem for team in teams for problem in team.problems))
+    if len(with_agents) == 1:
+        return replace(with_agents[0], problems=problems)
     return Team(
-        format=" and ".join(team.format for team in found) or "auto",
-        agents=tuple(_called_after(team.format, agent) for team in found for agent in team.agents),
-        files=tuple(sorted({path for team in found for path in team.files})),
+        format=" and ".join(team.format for team in with_agents) or "auto",
+        agents=tuple(_called_after(team.format, agent) for team in with_agents for agent in team.agents),
+        files=tuple(sorted({path for team in with_agents for path in team.files})),
         problems=problems,
-        remarks=tuple(remark for team in found for remark in team.remarks),
-        code=tuple(_for_agents_of(team.format, code) for team in found for code in team.code),
+        remarks=tuple(remark for team in with_agents for remark in team.remarks),
+        code=tuple(_for_agents_of(team.format, code) for team in with_agents for code in team.code),
         # The milder of what they say: what can happen, can.
-        starts="allowed" if any(team.starts == "allowed" for team in found) else "needs_approval",
-        max_depth=max((team.max_depth for team in found), default=1),
+        starts="allowed" if any(team.starts == "allowed" for team in with_agents) else "needs_approval",
+        max_depth=max((team.max_depth for team in with_agents), default=1),
     )
 
 

@@ -44,21 +44,21 @@ EVERY_TOOL = "every tool"
 def read(tree: Tree) -> Team:
     """The agents of a project of opencode."""
     reader = _OpencodeReader(tree, [], [])
-    documents = [one for path in SETTINGS if (one := reader.json(path))]
-    found: list[tuple[str, _Said]] = []
+    documents = [read for path in SETTINGS if (read := reader.json(path))]
+    described: list[tuple[str, _Said]] = []
     for document in documents:
         tables = document.data.get("agent", document.data.get("agents"))
         key = "agent" if "agent" in document.data else "agents"
         for name, table in tables.items() if isinstance(tables, dict) else ():
             if isinstance(table, dict):
-                found.append((name, _Said(document, (key, name), table, str(table.get("prompt") or ""))))
+                described.append((name, _Said(document, (key, name), table, str(table.get("prompt") or ""))))
     paths, problems = few(*tree.find(AGENTS))
     reader.problems.extend(problems)
     for path in paths:
         if text := reader.text(path):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
-            found.append((name, _Said(text.document, (), text.document.data, text.prompt)))
-    project = _OpencodeProject(reader, documents, [one for one in found if not _is_off(one[1])])
+            described.append((name, _Said(text.document, (), text.document.data, text.prompt)))
+    project = _OpencodeProject(reader, documents, [pair for pair in described if not _is_off(pair[1])])
     return Team(
         format="opencode",
         agents=tuple(project.agents()),
@@ -81,8 +81,8 @@ class _Said:
         return Place(self.document, (*self.route, *route), of_key)
 
 
-def _is_off(said: _Said) -> bool:
-    return said.table.get("disable") is True
+def _is_off(description: _Said) -> bool:
+    return description.table.get("disable") is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,29 +132,31 @@ class _OpencodeReader:
         self.problems.extend(text.document.problems)
         return text
 
-    def rules(self, said: _Said, table: Mapping[str, Any]) -> Iterator[_Rule]:
+    def rules(self, description: _Said, table: Mapping[str, Any]) -> Iterator[_Rule]:
         """The rules of one `permission`, and of the older `tools`, in their order."""
         tools: Any = table.get("tools")
         for name, given in tools.items() if isinstance(tools, dict) else ():
             if isinstance(given, bool):
                 decision: Decision = "allowed" if given else "blocked"
-                yield _Rule(_OLD_NAMES.get(str(name), str(name)), "*", decision, said.place("tools", name))
+                yield _Rule(
+                    _OLD_NAMES.get(str(name), str(name)), "*", decision, description.place("tools", name)
+                )
         permission: Any = table.get("permission")
         if isinstance(permission, str):
-            yield from self._rule(said, "*", "*", permission, "permission")
+            yield from self._rule(description, "*", "*", permission, "permission")
             return
         for name, given in permission.items() if isinstance(permission, dict) else ():
             if name not in _LINES and not set(name) & set("*?_") and nearest(name, _LINES):
-                self._unknown(said.place("permission", name, of_key=True), name, _LINES)
+                self._unknown(description.place("permission", name, of_key=True), name, _LINES)
             tool = _OLD_NAMES.get(str(name), str(name))
             if not isinstance(given, dict):
-                yield from self._rule(said, tool, "*", given, "permission", name)
+                yield from self._rule(description, tool, "*", given, "permission", name)
                 continue
             for what, word in given.items():
-                yield from self._rule(said, tool, what, word, "permission", name, what)
+                yield from self._rule(description, tool, what, word, "permission", name, what)
 
-    def _rule(self, said: _Said, tool: str, what: str, word: object, *route: str) -> Iterator[_Rule]:
-        at = said.place(*route)
+    def _rule(self, description: _Said, tool: str, what: str, word: object, *route: str) -> Iterator[_Rule]:
+        at = description.place(*route)
         if isinstance(word, str) and word in _DECISIONS:
             yield _Rule(tool, what, _DECISIONS[word], at)
         else:
@@ -171,7 +173,7 @@ class _OpencodeProject:
 
     reader: _OpencodeReader
     documents: Sequence[Document]
-    found: Sequence[tuple[str, _Said]]
+    described: Sequence[tuple[str, _Said]]
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off."""
@@ -183,52 +185,57 @@ class _OpencodeProject:
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
-        callable_ = [name for name, said in self.found if said.table.get("mode") != "primary"]
-        for name, said in self.found:
-            yield self._agent(name, said, common, known, callable_)
+        callable_ = [
+            name for name, description in self.described if description.table.get("mode") != "primary"
+        ]
+        for name, description in self.described:
+            yield self._agent(name, description, common, known, callable_)
 
     def _agent(
         self,
         name: str,
-        said: _Said,
+        agent: _Said,
         common: Sequence[_Rule],
         known: Mapping[str, tuple[Server, Place]],
         callable_: Sequence[str],
     ) -> Agent:
-        for key in said.table:
+        for key in agent.table:
             if key not in KEYS and (near := nearest(key, KEYS)):
                 message = f"opencode does not know `{key}`, so it does nothing"
                 hint = f"did you mean `{near}`?"
-                place = said.place(key, of_key=True)
+                place = agent.place(key, of_key=True)
                 self.reader.problems.append(finding("LDO151", place.location, message, hint=hint))
-        own = list(self.reader.rules(said, said.table))
+        own = list(self.reader.rules(agent, agent.table))
         rules = [*common, *own]
         at = (
-            said.place("description", of_key=True) if "description" in said.table else said.place(of_key=True)
+            agent.place("description", of_key=True)
+            if "description" in agent.table
+            else agent.place(of_key=True)
         )
         toolset = None if own else EVERY_TOOL
         grants = [
-            one for line in OPENCODE if line.tool.islower() for one in _grants(line, rules, at, toolset)
+            grant for line in OPENCODE if line.tool.islower() for grant in _grants(line, rules, at, toolset)
         ]
         for server, (reached, _) in known.items():
             made = servers.grant(server, reached, at, "allowed", "")
             line = Line(f"{server}_*", tuple(map(str, made.capabilities)), "allowed", "open", "")
             grants += [
-                replace(one, toolset=server, tool=server, server=reached) for one in _grants(line, rules, at)
+                replace(grant, toolset=server, tool=server, server=reached)
+                for grant in _grants(line, rules, at)
             ]
-        description, model = said.table.get("description"), said.table.get("model")
+        description, model = agent.table.get("description"), agent.table.get("model")
         return Agent(
             name=excerpt(name, MAX_NAME),
             at=at,
-            path=said.document.source.path,
-            prompt=said.prompt,
-            header=said.table,
+            path=agent.document.source.path,
+            prompt=agent.prompt,
+            header=agent.table,
             description=description if isinstance(description, str) else None,
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
             calls=tuple(self._calls(name, rules, at, callable_)),
             everyone=None if any(rule.names(_TASK) for rule in rules) else at,
-            is_callable=said.table.get("mode") != "primary",
+            is_callable=agent.table.get("mode") != "primary",
             inherits=not rules,
         )
 
@@ -268,7 +275,7 @@ def _grants(line: Line, rules: Sequence[_Rule], at: Place, toolset: str | None =
     capabilities = tuple(map(Capability, line.capabilities))
     made: list[tuple[tuple[Capability, ...], Decision, _Rule | None]] = [(capabilities, decision, decided)]
     made += [
-        (tuple(_part(one, rule.what) for one in capabilities), rule.decision, rule)
+        (tuple(_part(capability, rule.what) for capability in capabilities), rule.decision, rule)
         for rule in parts
         if STRICTNESS[rule.decision] < STRICTNESS[decision]
     ]

@@ -90,9 +90,9 @@ def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document
         _, whole = spans.get((key,), (None, None))
         text = document.source.marked(whole) if whole else ""
         if whole and text:
-            for number, found in enumerate(items.finditer(text)):
-                item = found[0].strip()
-                start = whole.column + found.start() + found[0].index(item)
+            for number, chunk in enumerate(items.finditer(text)):
+                item = chunk[0].strip()
+                start = whole.column + chunk.start() + chunk[0].index(item)
                 span = Span(whole.line, start, whole.line, start + len(item))
                 spans[key, number] = (span, span)
         return spans
@@ -100,8 +100,8 @@ def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document
     return replace(document, index=index)
 
 
-def _blank(found: re.Match[str]) -> str:
-    return found[1] or re.sub(r"[^\n]", " ", found[0])
+def _blank(comment: re.Match[str]) -> str:
+    return comment[1] or re.sub(r"[^\n]", " ", comment[0])
 
 
 def _whole(source: Source, text: str) -> Document:
@@ -109,18 +109,18 @@ def _whole(source: Source, text: str) -> Document:
         return Document(source, {}, dict)
     from llmdo.syntax import header
 
-    found = header.parse(source, text)
+    parsed = header.parse(source, text)
     problems = tuple(
         finding(
             "LDO153",
-            replace(one.at, span=_shifted(one.at.span, -1) if one.at.span else None),
-            f"{_of_a_file(one.message)}, so part of it was not read",
-            hint=one.hint,
+            replace(problem.at, span=_shifted(problem.at.span, -1) if problem.at.span else None),
+            f"{_of_a_file(problem.message)}, so part of it was not read",
+            hint=problem.hint,
         )
-        for one in found.problems
-        if not one.message.startswith("an anchor")  # without an alias it means nothing
+        for problem in parsed.problems
+        if not problem.message.startswith("an anchor")  # without an alias it means nothing
     )
-    return Document(source, found.data, lambda: _moved(header.places(source, text), -1), problems)
+    return Document(source, parsed.data, lambda: _moved(header.places(source, text), -1), problems)
 
 
 def _of_a_file(message: str) -> str:
@@ -145,16 +145,16 @@ def _by_chunks(
     spans: list[Callable[[], Spans]] = []
     for line, lines in _chunks(header.split("\n"), keys):
         chunk = "\n".join(lines)
-        found = in_yaml.parse(source, chunk)
+        parsed = in_yaml.parse(source, chunk)
         shift = first + line - 2
-        if not found.problems:
-            data.update(found.data)
+        if not parsed.problems:
+            data.update(parsed.data)
             spans.append(lambda chunk=chunk, shift=shift: _moved(in_yaml.places(source, chunk), shift))  # type: ignore[misc]
             continue
         key = _KEY.match(lines[0])
         if key is None:
             continue  # nothing but text before the first key
-        problem = found.problems[0]
+        problem = parsed.problems[0]
         at = replace(problem.at, span=_shifted(problem.at.span, shift) if problem.at.span else None)
         guesses.append(_guess(replace(problem, at=at), f"so `{key[1]}` was read as plain text"))
         data[key[1]] = _plain(key[2], lines[1:])
@@ -162,7 +162,7 @@ def _by_chunks(
     return Document(
         source,
         data,
-        lambda: {route: one for found in spans for route, one in found().items()},
+        lambda: {route: span for spans_of_chunk in spans for route, span in spans_of_chunk().items()},
         tuple(guesses),
     )
 
@@ -171,8 +171,8 @@ def _chunks(lines: list[str], keys: frozenset[str]) -> Iterator[tuple[int, list[
     """The lines of each key, with the number of the first: what looks like no key of the format is text."""
     at = 0
     for number, line in enumerate(lines):
-        found = _KEY.match(line)
-        if number and found and (found[1] in keys or (number < MANY and nearest(found[1], keys))):
+        key = _KEY.match(line)
+        if number and key and (key[1] in keys or (number < MANY and nearest(key[1], keys))):
             yield at, lines[at:number]
             at = number
     yield at, lines[at:]
@@ -180,9 +180,9 @@ def _chunks(lines: list[str], keys: frozenset[str]) -> Iterator[tuple[int, list[
 
 def _plain(inline: str, block: list[str]) -> str | list[str]:
     """What a value that is not YAML says: a list where every line is an item, else text."""
-    words = [one.strip() for one in block if one.strip()]
-    if not inline and words and all(one.startswith("- ") for one in words):
-        return [_unquoted(one[2:]) for one in words]
+    words = [line.strip() for line in block if line.strip()]
+    if not inline and words and all(word.startswith("- ") for word in words):
+        return [_unquoted(word[2:]) for word in words]
     first = [] if inline in ("|", ">", "|-", ">-") else [inline]
     return _unquoted("\n".join([*first, *words]))
 

@@ -26,8 +26,8 @@ def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place
     if not isinstance(table, dict):
         return {}
     return {
-        name: (server_of(one), Place(document, (*route, name), of_key=True))
-        for name, one in table.items()
+        name: (server_of(value), Place(document, (*route, name), of_key=True))
+        for name, value in table.items()
         if isinstance(name, str)
     }
 
@@ -44,7 +44,7 @@ def server_of(table: Any) -> Server:
     url = table.get("url", table.get("serverUrl"))
     return Server(
         command=command if isinstance(command, str) else None,
-        args=tuple(str(one) for one in args) if isinstance(args, list) else (),
+        args=tuple(str(arg) for arg in args) if isinstance(args, list) else (),
         env=tuple(sorted(filter(_is_variable, env))) if isinstance(env, dict) else (),
         url=url if isinstance(url, str) else None,
     )

@@ -153,5 +153,5 @@ _SCOPE = re.compile(r"(?:\./|/(?!/))?(?P<path>[\w@+-][\w@.+-]*(?:/[\w@+-][\w@.+-
 
 def scope_of(pattern: str) -> str | None:
     """The scope of ours that a path pattern means; None where none does, and all has to count."""
-    found = _SCOPE.fullmatch(pattern)
-    return f"{found['path']}{'/**' if found['all'] else ''}" if found else None
+    parts = _SCOPE.fullmatch(pattern)
+    return f"{parts['path']}{'/**' if parts['all'] else ''}" if parts else None

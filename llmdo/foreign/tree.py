@@ -59,10 +59,10 @@ class DiskTree:
         if self.only is not None:
             return (self.only,), ()
         ignored, problems = discovery.git_ignored(self.root)
-        found = discovery.find(self.root, patterns, ignored)
-        refused = {path: why for one in found.values() for path, why in one.refused}
+        by_pattern = discovery.find(self.root, patterns, ignored)
+        refused = {path: why for matches in by_pattern.values() for path, why in matches.refused}
         return (
-            tuple(sorted({path for one in found.values() for path in one.paths})),
+            tuple(sorted({path for matches in by_pattern.values() for path in matches.paths})),
             (*problems, *(unread(path, refused[path]) for path in sorted(refused))),
         )
 

@@ -70,9 +70,9 @@ class Bounds:
     def shapes_where(self, holds: Callable[[Shape], bool]) -> int:
         """The set of the rows that have a shape for which `holds` is true."""
         rows = {id(row): 1 << place for place, row in enumerate(self._bits[0])}
-        found = 0
+        bits = 0
         for group in self.shapes.groups:
             for shape in group.shapes:
                 if holds(shape):
-                    found |= rows[id(shape.row)]
-        return found
+                    bits |= rows[id(shape.row)]
+        return bits

@@ -28,7 +28,7 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
     graph = analysis.graph
     place = graph.places[name]
     numbers = analysis.shapes.by_place[place]
-    found: dict[str, tuple[Row, ...]] = {}
+    rows_by_name: dict[str, tuple[Row, ...]] = {}
     for use in graph.workers[name].uses:
         way = Along((Hop(name, None), Hop(use.name, use)))
         rows: dict[int, Row] = {}
@@ -40,17 +40,17 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
                     row = _row(walk, place, ruling, way)
                     known = rows.get(ruling.line)
                     rows[ruling.line] = _either(known, row) if known else row
-        found[use.name] = _arranged(list(rows.values()))
-    return found
+        rows_by_name[use.name] = _arranged(list(rows.values()))
+    return rows_by_name
 
 
 def calls_by_entry(analysis: Analysis, entry: Entry) -> Mapping[str, tuple[Row, ...]]:
     """What `entry` calls without a worker: by the name of the toolset or of the worker, the gravest first."""
     walk = analysis.walk(entry)
-    found: dict[str, list[Row]] = {}
+    rows_by_name: dict[str, list[Row]] = {}
     for shape, called in analysis.calls_of(entry):
-        found.setdefault(called.name, []).append(walk.row_of_call(shape, called))
-    return {name: arranged(with_rows(rows, ())) for name, rows in found.items()}
+        rows_by_name.setdefault(called.name, []).append(walk.row_of_call(shape, called))
+    return {name: arranged(with_rows(rows, ())) for name, rows in rows_by_name.items()}
 
 
 def _row(walk: Walk, place: int, ruling: Ruling, way: Along) -> Row:
@@ -60,8 +60,8 @@ def _row(walk: Walk, place: int, ruling: Ruling, way: Along) -> Row:
     return Row(shape, ruling.verdict, decision, way, way, shape.assurance, implied=shape.implied)
 
 
-def _either(one: Row, other: Row) -> Row:
-    return joined(one, other)._replace(implied=one.implied and other.implied)
+def _either(row: Row, other: Row) -> Row:
+    return joined(row, other)._replace(implied=row.implied and other.implied)
 
 
 def _arranged(rows: list[Row]) -> tuple[Row, ...]:

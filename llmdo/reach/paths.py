@@ -98,7 +98,7 @@ def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
             hint=did_you_mean(name, {*graph.workers, *graph.entries, *toolsets}),
         )
     own = [entry for entry in graph.entries.values() if entry.use and entry.use.name == name]
-    workers = [one for one in graph.workers.values() if any(use.name == name for use in one.uses)]
+    workers = [worker for worker in graph.workers.values() if any(use.name == name for use in worker.uses)]
     return (*own, *workers)
 
 

@@ -45,10 +45,10 @@ class Premises:
     @cached_property
     def _base_by_name(self) -> Mapping[str, Sequence[tuple[int, Rule]]]:
         """The base rules by the name in them, each with its position."""
-        found: dict[str, list[tuple[int, Rule]]] = {}
+        by_name: dict[str, list[tuple[int, Rule]]] = {}
         for position, rule in enumerate(self.base.rules):
-            found.setdefault(rule.capability.name, []).append((position, rule))
-        return found
+            by_name.setdefault(rule.capability.name, []).append((position, rule))
+        return by_name
 
     @cached_property
     def ceilings(self) -> Mapping[str, Ceiling]:
@@ -80,12 +80,16 @@ class Premises:
     @cached_property
     def written(self) -> tuple[Capability, ...]:
         """Those of them with a scope, sorted."""
-        return tuple(sorted((one for one in self._named if one.scope is not None), key=str))
+        return tuple(
+            sorted((capability for capability in self._named if capability.scope is not None), key=str)
+        )
 
     @cached_property
     def shapes(self) -> Shapes:
         """The calls that the workers can make."""
-        names = {one.name for one in self._named} | {rule.capability.name for rule in self.base.rules}
+        names = {capability.name for capability in self._named} | {
+            rule.capability.name for rule in self.base.rules
+        }
         return Shapes(self.graph, self.written, frozenset(names), self.also is not None)
 
     @cached_property
@@ -100,7 +104,7 @@ class Premises:
     def verdict(self, shape: Shape, layers: tuple[Rule, ...]) -> Verdict:
         """The decision over a call, given the layers, as far as no ceiling cuts it off; its reasons name the row."""
         # Only rules for the name or for what is above it can have a say.
-        raised = [one.name for one in shape.raised]
+        raised = [capability.name for capability in shape.raised]
         layers = tuple([rule for rule in layers if any(map(rule.capability.covers_name, raised))])
         known = self._verdicts.setdefault(layers, {})
         if (verdict := known.get(shape)) is None:

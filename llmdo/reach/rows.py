@@ -149,23 +149,27 @@ def telling(rows: list[Row]) -> list[Row]:
     implied = [row.capability for row in rows if row.implied]
     if not implied:
         return rows
-    around = {name for one in implied for name in one.names}
+    around = {name for capability in implied for name in capability.names}
     wider = {row.capability: STRICTNESS[row.decision] for row in rows if row.capability.name in around}
 
     def tells(row: Row) -> bool:
         own = row.capability
-        return all(STRICTNESS[row.decision] < wider[one] for one in own.around if one in wider and one != own)
+        return all(
+            STRICTNESS[row.decision] < wider[capability]
+            for capability in own.around
+            if capability in wider and capability != own
+        )
 
     return [row for row in rows if not row.implied or tells(row)]
 
 
 def with_rows(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:
     """The rows of both, sorted by gravity, one for each capability."""
-    found: dict[Capability, Row] = {}
+    by_capability: dict[Capability, Row] = {}
     for row in (*rows, *more):
-        known = found.get(row.capability)
-        found[row.capability] = joined(known, row) if known else row
-    return sorted(found.values(), key=lambda row: gravity(row.capability))
+        known = by_capability.get(row.capability)
+        by_capability[row.capability] = joined(known, row) if known else row
+    return sorted(by_capability.values(), key=lambda row: gravity(row.capability))
 
 
 def gravest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -200,31 +204,31 @@ def narrowed(rows: Iterable[Row]) -> Iterator[Row]:
                 yield wide
 
 
-def joined(one: Row, other: Row) -> Row:
+def joined(row: Row, other: Row) -> Row:
     """Of two rows about the same the milder one, else that with the shorter path; with the weaker assurance."""
-    mine, its = _distances(one.way, other.way)
-    closer = one if mine < its or (mine == its and one.tool <= other.tool) else other
-    if one.decision == other.decision:
+    mine, its = _distances(row.way, other.way)
+    closer = row if mine < its or (mine == its and row.tool <= other.tool) else other
+    if row.decision == other.decision:
         best = closer
     else:
-        best = one if STRICTNESS[one.decision] < STRICTNESS[other.decision] else other
+        best = row if STRICTNESS[row.decision] < STRICTNESS[other.decision] else other
     nearest = best.nearest
-    if (one.decision == "blocked") == (other.decision == "blocked"):
-        mine, its = _distances(one.nearest, other.nearest)
-        nearest = one.nearest if mine <= its else other.nearest
-    return best._replace(nearest=nearest, assurance=weaker(one.assurance, other.assurance))
+    if (row.decision == "blocked") == (other.decision == "blocked"):
+        mine, its = _distances(row.nearest, other.nearest)
+        nearest = row.nearest if mine <= its else other.nearest
+    return best._replace(nearest=nearest, assurance=weaker(row.assurance, other.assurance))
 
 
-def weaker(one: Assurance, other: Assurance) -> Assurance:
+def weaker(assurance: Assurance, other: Assurance) -> Assurance:
     """Of two assurances the one that promises less."""
-    return one if one == other else max(one, other, key=ASSURANCES.index)
+    return assurance if assurance == other else max(assurance, other, key=ASSURANCES.index)
 
 
-def _distances(one: Way, other: Way) -> tuple[tuple[object, ...], tuple[object, ...]]:
+def _distances(way: Way, other: Way) -> tuple[tuple[object, ...], tuple[object, ...]]:
     """How two ways compare: the shorter the better, then by the names on their paths."""
-    if one.search is not None and one.search is other.search:
-        return one.place, other.place  # so nobody has to look at the paths
-    return _length(one), _length(other)
+    if way.search is not None and way.search is other.search:
+        return way.place, other.place  # so nobody has to look at the paths
+    return _length(way), _length(other)
 
 
 def _length(way: Way) -> tuple[int, tuple[str, ...]]:

@@ -75,7 +75,8 @@ class Rulings:
         approvals = self.premises.graph.own_rules
         # Workers whose rules decide alike share them.
         decisions = {
-            id(rules): self._gate(rules) for rules in {id(one): one for one in approvals.values()}.values()
+            id(rules): self._gate(rules)
+            for rules in {id(approval): approval for approval in approvals.values()}.values()
         }
         usual = self.usual_gate
         unusual = {known for known, decision in decisions.items() if decision != usual}

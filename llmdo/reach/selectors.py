@@ -135,13 +135,13 @@ def _of_capability(graph: Graph, text: str) -> Selection:
     wanted = Capability.parse(text)
     if wanted.scope is not None and not wanted.name.startswith(("fs", "x")):
         raise LlmdoError(f"`{wanted.name}` has no scopes", hint=f"write `cap:{wanted.name}`")
-    found = _raising(graph, wanted)
+    raising = _raising(graph, wanted)
     known = known_capabilities(graph)
-    if not any(found) and wanted.name not in known:
+    if not any(raising) and wanted.name not in known:
         raise LlmdoError(
             f"`{excerpt(wanted.name)}` is not a capability", hint=did_you_mean(wanted.name, known)
         )
-    return found
+    return raising
 
 
 def _of_path(graph: Graph, pattern: str, unread: Collection[str]) -> frozenset[str]:
@@ -186,11 +186,11 @@ def closure(
 
 def callers(edges: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The edges the other way round: who calls each worker."""
-    found: dict[str, list[str]] = {name: [] for name in edges}
+    callers: dict[str, list[str]] = {name: [] for name in edges}
     for caller, callees in edges.items():
         for callee in callees:
-            found[callee].append(caller)
-    return found
+            callers[callee].append(caller)
+    return callers
 
 
 def _raising(graph: Graph, wanted: Capability) -> Selection:

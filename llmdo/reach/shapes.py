@@ -109,11 +109,11 @@ class Shapes:
             elif not without_files:
                 yield places, (False,)
             else:
-                found: dict[tuple[bool, ...], list[int]] = {}
+                numbers_by_kinds: dict[tuple[bool, ...], list[int]] = {}
                 for place in places:
                     kinds = tuple(dict.fromkeys(map(without_files.__contains__, edges[place])))
-                    found.setdefault(kinds, []).append(place)
-                yield from ((alike, kinds) for kinds, alike in found.items())
+                    numbers_by_kinds.setdefault(kinds, []).append(place)
+                yield from ((alike, kinds) for kinds, alike in numbers_by_kinds.items())
 
     def _groups_of(
         self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: tuple[bool, ...]
@@ -147,7 +147,7 @@ class Shapes:
             if not isinstance(used, str):
                 # What is declared of a delegation depends on nothing else about the delegate.
                 used = next(
-                    one for one in self.graph.edges[worker] if (one in self.graph.without_files) == used
+                    edge for edge in self.graph.edges[worker] if (edge in self.graph.without_files) == used
                 )
             use = self.graph.use(worker, used)
             known = read.shapes[line] = self._shapes_of(self.graph.workers[worker], use)
@@ -164,7 +164,8 @@ class Shapes:
         rows = (shape.row for group in self.groups for shape in group.shapes)
         alike = {id(row): row for row in rows}
         return {
-            found: place for place, found in enumerate(sorted(alike, key=lambda one: gravity(alike[one])))
+            capability: place
+            for place, capability in enumerate(sorted(alike, key=lambda each: gravity(alike[each])))
         }
 
     @property
@@ -176,19 +177,20 @@ class Shapes:
         delegation = use.name in self.graph.workers
         toolset = "" if delegation else use.name
         assurance = assurance_of(self.graph, toolset)
-        found: dict[object, Shape] = {}
+        distinct: dict[object, Shape] = {}
         for _, tool in sorted(inventory.tools_of(self.graph, worker, use).items()):
             for row, raised, declared in self.of_tool(tool, delegation=delegation):
                 # Of tools that do the same, the first by name speaks for all.
-                if (call := (row, raised, declared)) in found:
+                if (call := (row, raised, declared)) in distinct:
                     continue
                 row = self._rows.setdefault(row, row)
                 implied = not any(
-                    row.name == one.name and scope_contains(one.scope, row.scope) for one in declared
+                    row.name == capability.name and scope_contains(capability.scope, row.scope)
+                    for capability in declared
                 )
                 opened = "open" if tool.is_open else assurance
-                found[call] = Shape(row, raised, declared, toolset, tool.name, opened, implied)
-        return tuple(found.values())
+                distinct[call] = Shape(row, raised, declared, toolset, tool.name, opened, implied)
+        return tuple(distinct.values())
 
     def of_tool(
         self, tool: Tool, *, delegation: bool
@@ -203,8 +205,8 @@ class Shapes:
             return
         always = {inventory.DELEGATE} if delegation else set()
         for capability in tool.capabilities:
-            for one in (capability, *self._below(capability)):
-                for row, representative in self._within(one):
+            for narrowed in (capability, *self._below(capability)):
+                for row, representative in self._within(narrowed):
                     yield row, frozenset({representative, *always}), declared
 
     def _below(self, declared: Capability) -> Iterator[Capability]:
@@ -242,10 +244,10 @@ class Shapes:
     @cached_property
     def _scopes(self) -> Mapping[str, Sequence[str]]:
         """Name of a capability to the scopes that anybody wrote with it, in `scope_order`."""
-        found: dict[str, set[str]] = {}
-        for one in self.written:
-            found.setdefault(one.name, set()).add(one.scope or "**")
-        return {name: sorted(scopes, key=scope_order) for name, scopes in found.items()}
+        scopes_by_name: dict[str, set[str]] = {}
+        for capability in self.written:
+            scopes_by_name.setdefault(capability.name, set()).add(capability.scope or "**")
+        return {name: sorted(scopes, key=scope_order) for name, scopes in scopes_by_name.items()}
 
 
 def _inside(scopes: Sequence[str], outer: str | None) -> Iterator[str]:
@@ -267,8 +269,8 @@ def written(graph: Graph) -> frozenset[Capability]:
     holders: list[Entry | Worker] = [*graph.governed, *graph.entries.values()]
     # Many have the same rules or the same ceiling, and it is the same object then.
     rules = {id(alike): alike for alike in graph.own_rules.values()}.values()
-    entries = [one.approvals for one in graph.entries.values()]
-    ceilings = {id(one.may): one.may for one in holders if one.may}.values()
+    entries = [entry.approvals for entry in graph.entries.values()]
+    ceilings = {id(holder.may): holder.may for holder in holders if holder.may}.values()
     return frozenset(
         [
             *[rule.capability for alike in (graph.rules, *rules, *entries) for rule in alike],

@@ -35,8 +35,12 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
     """
     rows = [row for row in analysis.of(entry, ceiling=False) if row.decision != "blocked"]
     capabilities = [row.capability for row in rows]
-    may = _smallest(one for one in capabilities if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
-    cut = _smallest(one for one in capabilities if one.name in ONLY_BY_FULL_NAME)
+    may = _smallest(
+        capability
+        for capability in capabilities
+        if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
+    )
+    cut = _smallest(capability for capability in capabilities if capability.name in ONLY_BY_FULL_NAME)
     asked = _smallest(
         reason.capability
         for row in rows
@@ -57,9 +61,15 @@ def suggest_for(
     """
     raised = tuple(raised)
     authority = analysis.authority(Layer(entry.approvals))
-    asked = [one for one in asked if all(map(_is_unnamed, decide([one], [one], authority).reasons))]
-    may = _smallest(one for one in raised if one.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME)
-    cut = _smallest(one for one in raised if one.name in ONLY_BY_FULL_NAME)
+    asked = [
+        capability
+        for capability in asked
+        if all(map(_is_unnamed, decide([capability], [capability], authority).reasons))
+    ]
+    may = _smallest(
+        capability for capability in raised if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
+    )
+    cut = _smallest(capability for capability in raised if capability.name in ONLY_BY_FULL_NAME)
     return Suggestion(entry.name, may, cut, _smallest(asked))
 
 
@@ -71,7 +81,10 @@ def _is_unnamed(reason: Reason) -> bool:
 def _smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
     """The capabilities that no other one of them contains, sorted; of two that mean the same the shorter."""
     kept: list[Capability] = []
-    for one in sorted(set(capabilities), key=lambda one: (one.name, scope_order(one.scope), str(one))):
-        if not any(other.contains(one) for other in kept):
-            kept.append(one)
+    for capability in sorted(
+        set(capabilities),
+        key=lambda capability: (capability.name, scope_order(capability.scope), str(capability)),
+    ):
+        if not any(other.contains(capability) for other in kept):
+            kept.append(capability)
     return tuple(sorted(kept, key=str))

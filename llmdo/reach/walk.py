@@ -121,7 +121,7 @@ class _Found(NamedTuple):
     def gate_reasons(self) -> tuple[Reason, ...]:
         """Why the delegations on the path that ask do so."""
         rulings = self.search.walk.rulings
-        callers = [one.name for one, hop in pairwise(self.path[:-1]) if hop.decision != "allowed"]
+        callers = [caller.name for caller, hop in pairwise(self.path[:-1]) if hop.decision != "allowed"]
         return tuple(dict.fromkeys(reason for name in callers for reason in rulings.gate_reasons(name)))
 
 
@@ -162,11 +162,11 @@ class Walk:
         if toolset is not None:
             offered = {number for number, group in enumerate(self.groups) if group.toolset == toolset}
             first = {number: place for number, place in first.items() if number in offered}
-        found: dict[int, Ruling] = {}
+        by_group: dict[int, Ruling] = {}
         others: list[Ruling] = []
         for number in first:
             for ruling in self.rulings.of(number):
-                known = found.setdefault(ruling.line, ruling)
+                known = by_group.setdefault(ruling.line, ruling)
                 if known is not ruling and (
                     ruling.rank != known.rank
                     or first[known.number] == first[number]
@@ -174,7 +174,7 @@ class Walk:
                 ):
                     others.append(ruling)  # it may be better in some respect, though it is no nearer
         ways = everything.ways
-        best = {line: self._row(ruling, ways[ruling.number]) for line, ruling in found.items()}
+        best = {line: self._row(ruling, ways[ruling.number]) for line, ruling in by_group.items()}
         for ruling in others:
             best[ruling.line] = joined(best[ruling.line], self._row(ruling, ways[ruling.number]))
         return best
@@ -218,13 +218,13 @@ class Walk:
         parent: dict[int, int | None] = {graph.places[name]: None for name in self.starts if name not in cut}
         level = list(parent)
         for _ in range(graph.settings.max_depth):
-            found: list[int] = []
+            places: list[int] = []
             for caller in self._callers(level, free=free):
                 for place in edges[caller]:
                     if place not in parent and place not in out:
                         parent[place] = caller
-                        found.append(place)
-            level = found
+                        places.append(place)
+            level = places
         first: dict[int, int] = {}
         keep = first.setdefault
         for place in parent:

@@ -17,7 +17,7 @@ from llmdo.toolsets.delegate import DelegateToolset
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_USUAL = frozenset(type(one) for one in Agent().root_capability.capabilities)
+_USUAL = frozenset(type(usual) for usual in Agent().root_capability.capabilities)
 """What pydantic-ai itself adds to every agent."""
 
 
@@ -42,12 +42,14 @@ def own_tools(agent: Agent[Any, Any]) -> AbstractToolset[Any]:
 
     Workers are not: it has them as every worker has its delegates, by their names in `[workers.NAME] toolsets`.
     """
-    return CombinedToolset([one for one in agent.toolsets if not isinstance(one, DelegateToolset)])
+    return CombinedToolset(
+        [toolset for toolset in agent.toolsets if not isinstance(toolset, DelegateToolset)]
+    )
 
 
 def workers_of(agent: Agent[Any, Any]) -> frozenset[str]:
     """The names of the workers that an agent has as toolsets."""
-    return frozenset(one.worker for one in agent.toolsets if isinstance(one, DelegateToolset))
+    return frozenset(toolset.worker for toolset in agent.toolsets if isinstance(toolset, DelegateToolset))
 
 
 _BODIES = ("extra_body", "bedrock_additional_model_requests_fields")

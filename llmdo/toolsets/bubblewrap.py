@@ -62,12 +62,12 @@ class Isolation:
     lacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        said = [f"isolation of commands: {self.name}" + (f" ({self.reason})" if self.reason else "")]
+        lines = [f"isolation of commands: {self.name}" + (f" ({self.reason})" if self.reason else "")]
         if self.covers:
-            said.append(f"covers: {', '.join(self.covers)}")
+            lines.append(f"covers: {', '.join(self.covers)}")
         if self.lacks:
-            said.append(f"does not cover: {', '.join(self.lacks)}")
-        return "; ".join(said)
+            lines.append(f"does not cover: {', '.join(self.lacks)}")
+        return "; ".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class Bubblewrap:
             *(() if network else ("--unshare-net",)),
             *("--cap-drop", "ALL"),
             *_system(),
-            *(_read_only(Path(one) for one in _RESOLVERS if network)),
+            *(_read_only(Path(path) for path in _RESOLVERS if network)),
             *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108
             *self._hidden_home(),
             *("--dir", HOME),
@@ -151,24 +151,24 @@ def isolate(
     """
     if mode == "off":
         return Isolation("none", lacks=('the manifest says `isolation = "off"`', *_UNCONTAINED)), None
-    found = _bubblewrap(programs)
-    if found is None:
+    program = _bubblewrap(programs)
+    if program is None:
         reason, hint = "there is no `bwrap` here", "install bubblewrap, such as with `apt install bubblewrap`"
     else:
-        outside = tuple(one for one in programs.folders if not one.resolve().is_relative_to("/usr"))
+        outside = tuple(folder for folder in programs.folders if not folder.resolve().is_relative_to("/usr"))
         home = Path(environ.get("HOME") or "/")
         strict = Bubblewrap(
-            program=found,
+            program=program,
             root=root.resolve(),
             home=home,
-            folders=tuple(one for one in outside if str(one) not in _SYSTEM),
+            folders=tuple(folder for folder in outside if str(folder) not in _SYSTEM),
         )
-        said = ""
+        complaint = ""
         for candidate in (strict, replace(strict, nested=True)):
-            said = _failure(candidate.command([*limited, TRUE], network=False)) or ""
-            if not said:
+            complaint = _failure(candidate.command([*limited, TRUE], network=False)) or ""
+            if not complaint:
                 return _described(candidate), candidate
-        reason, hint = f"`{found}` does not work here: {said}", _advice(said)
+        reason, hint = f"`{program}` does not work here: {complaint}", _advice(complaint)
     if mode == "require":
         raise LlmdoError(f"commands cannot be isolated, which the manifest requires: {reason}", hint=hint)
     return Isolation("none", reason=reason, lacks=_UNCONTAINED), None
@@ -177,7 +177,7 @@ def isolate(
 def _bubblewrap(programs: Programs) -> Path | None:
     usual = Path("/usr/bin/bwrap")
     candidates = (usual, *(folder / "bwrap" for folder in programs.folders))
-    return next((one for one in candidates if os.access(one, os.X_OK)), None)
+    return next((candidate for candidate in candidates if os.access(candidate, os.X_OK)), None)
 
 
 @contextmanager
@@ -210,8 +210,8 @@ def _failure(words: Sequence[str], denied: bytes = b"") -> str | None:
     return None if done.returncode == 0 else (done.stderr.strip() or f"exit code {done.returncode}")
 
 
-def _advice(said: str) -> str:
-    if "uid map" in said or "RTM_NEWADDR" in said or "ermission denied" in said:
+def _advice(complaint: str) -> str:
+    if "uid map" in complaint or "RTM_NEWADDR" in complaint or "ermission denied" in complaint:
         return (
             "this system denies user namespaces; on Ubuntu install the AppArmor profile `bwrap-userns-restrict` "
             "for `/usr/bin/bwrap`, in a container allow user namespaces"
@@ -249,18 +249,18 @@ def seal(
     home: Path,
 ) -> Sealed:
     """How to run `words` in the workspace at `root`: it reads that and `readable`, and writes `scratch` alone."""
-    found = _bubblewrap(programs)
-    if found is None:
+    program = _bubblewrap(programs)
+    if program is None:
         return Sealed([*words], reason="there is no `bwrap` here")
-    strict = Bubblewrap(program=found, root=root.resolve(), home=home, folders=())
+    strict = Bubblewrap(program=program, root=root.resolve(), home=home, folders=())
     denied = without_sockets()
-    said = ""
+    complaint = ""
     for candidate in (strict, replace(strict, nested=True)):
         outer = candidate.command([], also=readable, network=False, scratch=scratch)
-        said = _failure([*outer, TRUE], denied) or ""
-        if not said:
+        complaint = _failure([*outer, TRUE], denied) or ""
+        if not complaint:
             return Sealed([*outer, *words], denied)
-    return Sealed([*words], reason=f"`{found}` does not work here: {said}")
+    return Sealed([*words], reason=f"`{program}` does not work here: {complaint}")
 
 
 _DENY = 0x0005_0000 | errno.EPERM

@@ -231,9 +231,9 @@ class _FolderWalk:
                 reached = glob.step(state, name)
                 path = "/".join((*parts, name))
                 if kind == "file":
-                    if glob.is_match(reached) and any(scope_contains(one, path) for one in self.within):
+                    if glob.is_match(reached) and any(scope_contains(scope, path) for scope in self.within):
                         self._take(path)
-                elif reached and any(scopes_meet(one, f"{path}/**") for one in self.within):
+                elif reached and any(scopes_meet(scope, f"{path}/**") for scope in self.within):
                     if kind != "folder":
                         self.skipped += 1
                     elif self.is_closed(path):
@@ -293,17 +293,17 @@ def _replace(folder: Folder, name: str, content: bytes, mode: int | None) -> Non
         raise
 
 
-def _require_regular(path: str, found: os.stat_result) -> int:
+def _require_regular(path: str, status: os.stat_result) -> int:
     """The permissions of a file that is no more than a file."""
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise PathRefused(path, "is a link", hint="give the path of the file itself")
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise PathRefused(path, "is a folder", hint="give the path of a file")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise PathRefused(path, "is not a regular file", hint="give the path of another file")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise PathRefused(path, "is a hard link, perhaps to a file elsewhere", hint="copy the file instead")
-    return stat.S_IMODE(found.st_mode) & 0o777
+    return stat.S_IMODE(status.st_mode) & 0o777
 
 
 @contextmanager
@@ -313,8 +313,8 @@ def _refusing(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason, hint = _REASONS.get(error.errno or 0, (None, None))
-        told = reason or f"cannot be used: {os.strerror(error.errno or 0).lower()}"
-        raise PathRefused(path, told, hint=hint) from error
+        what = reason or f"cannot be used: {os.strerror(error.errno or 0).lower()}"
+        raise PathRefused(path, what, hint=hint) from error
 
 
 _THROUGH_A_LINK = (

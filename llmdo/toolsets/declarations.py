@@ -45,8 +45,8 @@ def declared(metadata: Mapping[str, object] | None) -> tuple[str, ...] | None:
             f"`capabilities` is of type `{type(written).__name__}`, not a list",
             hint='write it as in metadata={"capabilities": ["x.calc.cpu"]}',
         )
-    for one in written:
-        _require_known(one)
+    for name in written:
+        _require_known(name)
     return tuple(sorted(set(written)))
 
 

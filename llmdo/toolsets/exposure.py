@@ -72,7 +72,7 @@ def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[
     kept = protected | _governed_folders(root, governing)
     mounts = {path: Mount(path, "write") for path in writable}
     for path in kept:
-        above = next((one for one in writable if _lies_in(path, one)), None)
+        above = next((folder for folder in writable if _lies_in(path, folder)), None)
         if above is not None:
             # A folder on the way could be renamed and another one put in its place; a mount point cannot.
             mounts.update({step: Mount(step, "write") for step in _between(above, path) if step not in kept})
@@ -83,12 +83,12 @@ def expose(files: Root, root: Path, scopes: Iterable[str], governing: frozenset[
 
 def set_aside_intruders(root: Path, exposure: Exposure, governing: frozenset[str]) -> tuple[str, ...]:
     """The paths with a protected name that came up since `exposure` was made; they now lie in `.llmdo/removed/`."""
-    found = sorted(set(_protected(root, exposure.writable, governing)) - exposure.protected)
-    for path in found:
+    left = sorted(set(_protected(root, exposure.writable, governing)) - exposure.protected)
+    for path in left:
         aside = root / REMOVED / secrets.token_hex(4)
         aside.mkdir(parents=True)
         (root / path).rename(aside / path.rpartition("/")[2])
-    return tuple(found)
+    return tuple(left)
 
 
 def secrets_in(root: Path, scopes: Iterable[str]) -> Iterator[str]:
@@ -122,12 +122,14 @@ def hide(root: Path, scopes: Iterable[str], shown: Iterable[str]) -> Exposure:
         LlmdoError: As `secrets_in`, or there are too many.
     """
     shown = tuple(shown)
-    found = [path for path in secrets_in(root, scopes) if not any(scope_contains(one, path) for one in shown)]
-    if len(found) > MAX_HIDDEN:
+    hidden = [
+        path for path in secrets_in(root, scopes) if not any(scope_contains(scope, path) for scope in shown)
+    ]
+    if len(hidden) > MAX_HIDDEN:
         raise LlmdoError(
             f"more than {MAX_HIDDEN:,} files there have names of secrets", hint="name a smaller folder"
         )
-    return Exposure(tuple(Mount(path, "empty") for path in dict.fromkeys(found)))
+    return Exposure(tuple(Mount(path, "empty") for path in dict.fromkeys(hidden)))
 
 
 def _existing(files: Root, scope: str) -> Iterator[str]:

@@ -65,7 +65,7 @@ class FilesystemToolset(AbstractToolset[object]):
     def _scopes(self, name: str, capability: str) -> tuple[str, ...]:
         tool = self._offered.get(name)
         declared = tool.capabilities if tool else ()
-        return tuple(one.scope for one in declared if one.name == capability and one.scope)
+        return tuple(each.scope for each in declared if each.name == capability and each.scope)
 
     @property
     def id(self) -> str:
@@ -110,7 +110,7 @@ class FilesystemToolset(AbstractToolset[object]):
         try:
             path = self._paths.resolve(tool_args.get("path", WORKSPACE))
             if name == "list_files":
-                return {one for scope in self._listed(path) for one in _listing(path, scope)}
+                return {listing for scope in self._listed(path) for listing in _listing(path, scope)}
             file_parts(path)
         except PathRefused:
             return {Capability(capability) for capability in capabilities}
@@ -131,7 +131,7 @@ class FilesystemToolset(AbstractToolset[object]):
                 names the dot, as in `.*`.
         """
         folder = self._resolved(path)
-        if not any(scopes_meet(one, _everything_in(folder)) for one in self._read):
+        if not any(scopes_meet(scope, _everything_in(folder)) for scope in self._read):
             raise _outside(path, self._read, "list")
         listing: Listing = await self._in_thread(
             path,
@@ -156,7 +156,7 @@ class FilesystemToolset(AbstractToolset[object]):
             limit: How many lines to read; all where left out.
         """
         real = self._resolved(path)
-        if not any(scope_contains(one, real) for one in self._read):
+        if not any(scope_contains(scope, real) for scope in self._read):
             raise _outside(path, self._read, "read")
         content: bytes = await self._in_thread(path, real, lambda: self._root.read(real, MAX_FILE))
         text = text_of(content)
@@ -175,7 +175,7 @@ class FilesystemToolset(AbstractToolset[object]):
             content: All of its new text.
         """
         real = self._resolved(path)
-        if not any(scope_contains(one, real) for one in self._write):
+        if not any(scope_contains(scope, real) for scope in self._write):
             raise _outside(path, self._write, "write")
         try:
             encoded = content.encode()
@@ -196,7 +196,7 @@ class FilesystemToolset(AbstractToolset[object]):
         """
         real = self._resolved(path)
         for scopes, verb in ((self._read, "read"), (self._write, "write")):
-            if not any(scope_contains(one, real) for one in scopes):
+            if not any(scope_contains(scope, real) for scope in scopes):
                 raise _outside(path, scopes, verb)
         try:
             before, after = old.encode(), new.encode()
@@ -216,8 +216,8 @@ class FilesystemToolset(AbstractToolset[object]):
 
     def _listed(self, folder: str) -> list[str]:
         asked = _everything_in(folder)
-        admitted = [one for one in self._read if scopes_meet(one, asked)]
-        return [one if scope_contains(asked, one) else asked for one in admitted] or [asked]
+        admitted = [scope for scope in self._read if scopes_meet(scope, asked)]
+        return [scope if scope_contains(asked, scope) else asked for scope in admitted] or [asked]
 
     def _answer(self, named: str, folder: str, listing: Listing) -> Iterable[str]:
         start = 0 if folder == WORKSPACE else len(folder) + 1

@@ -48,7 +48,7 @@ class WorkspaceFinder(MetaPathFinder):
         self._imported: dict[str, ModuleType] = {}
         self._thread: int | None = None
         self._inside: dict[str, str | None] = {}
-        self._installed = tuple(one for one in _prefixes() if _lies_in(one, self._real))
+        self._installed = tuple(prefix for prefix in _prefixes() if _lies_in(prefix, self._real))
 
     def open(self) -> None:
         """Lets imports by the workspace's code come here first."""
@@ -113,14 +113,16 @@ class WorkspaceFinder(MetaPathFinder):
         """
         if not self._is_asked(name):
             return None
-        found = self._elsewhere(name, path, target)
-        if found is not None and not _is_namespace(found):
-            return found
+        spec = self._elsewhere(name, path, target)
+        if spec is not None and not _is_namespace(spec):
+            return spec
         searched = [str(self._root), *sys.path] if path is None else path
-        own = self._own(name, [one for one in map(self._relative, searched) if one is not None])
-        if own is None or found is None or not isinstance(own.loader, FolderLoader):
-            return own or found
-        locations = [*(found.submodule_search_locations or ()), *(own.submodule_search_locations or ())]
+        own = self._own(
+            name, [relative for relative in map(self._relative, searched) if relative is not None]
+        )
+        if own is None or spec is None or not isinstance(own.loader, FolderLoader):
+            return own or spec
+        locations = [*(spec.submodule_search_locations or ()), *(own.submodule_search_locations or ())]
         return _folder(name, self, locations)
 
     def remember(self, module: ModuleType) -> None:
@@ -148,7 +150,9 @@ class WorkspaceFinder(MetaPathFinder):
 
     def _set_aside(self) -> dict[str, ModuleType]:
         """Makes way in `sys.modules` for the modules of this workspace; returns those to be put back."""
-        searched = [one for one in map(self._relative, [str(self._root), *sys.path]) if one is not None]
+        searched = [
+            relative for relative in map(self._relative, [str(self._root), *sys.path]) if relative is not None
+        ]
         tops = {_top(path, folder) for path in self._code for folder in searched}
         aside = {}
         for name, module in [*sys.modules.items()]:
@@ -165,7 +169,9 @@ class WorkspaceFinder(MetaPathFinder):
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
         """Where the module is that is installed, or comes with Python."""
-        outside = [one for one in (sys.path if path is None else path) if self._relative(one) is None]
+        outside = [
+            folder for folder in (sys.path if path is None else path) if self._relative(folder) is None
+        ]
         if path is not None and not outside:
             return None
         for finder in sys.meta_path:
@@ -210,7 +216,7 @@ class WorkspaceFinder(MetaPathFinder):
     def _present(self, stem: str) -> str | None:
         """The file of the workspace that Python would import instead."""
         names = [f"{stem}{part}{suffix}" for part in ("/__init__", "") for suffix in all_suffixes()]
-        return next((one for one in names if os.path.lexists(self._root / one)), None)
+        return next((name for name in names if os.path.lexists(self._root / name)), None)
 
     def _relative(self, place: str) -> str | None:
         """A file or folder as a path in the workspace; None where it is outside, or installed."""
@@ -223,7 +229,7 @@ class WorkspaceFinder(MetaPathFinder):
         if real == self._real:
             return ""
         if not _lies_in(real, self._real) or any(
-            real == one or _lies_in(real, one) for one in self._installed
+            real == folder or _lies_in(real, folder) for folder in self._installed
         ):
             return None
         return os.path.relpath(real, self._real).replace(os.sep, "/")
@@ -296,7 +302,7 @@ def _prefixes() -> set[str]:
     """The folders of the interpreter, of what is installed for it, and of llmdo itself."""
     interpreter = (sys.prefix, sys.exec_prefix, sys.base_prefix)
     installed = (*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parents[1]))
-    return {os.path.realpath(one) for one in (*interpreter, *installed)}
+    return {os.path.realpath(folder) for folder in (*interpreter, *installed)}
 
 
 def _unlisted(path: str, name: str | None = None) -> LlmdoError:

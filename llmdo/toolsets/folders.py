@@ -108,8 +108,8 @@ class DescriptorFolder:
 
     def entries(self) -> Iterator[tuple[str, EntryKind]]:
         """What is in this folder, in no order."""
-        with os.scandir(self._descriptor) as found:
-            for entry in found:
+        with os.scandir(self._descriptor) as scanned:
+            for entry in scanned:
                 yield entry.name, _kind(entry)
 
     def close(self) -> None:
@@ -176,8 +176,8 @@ class PathFolder:
 
     def entries(self) -> Iterator[tuple[str, EntryKind]]:
         """What is in this folder, in no order."""
-        with os.scandir(self._path) as found:
-            for entry in found:
+        with os.scandir(self._path) as scanned:
+            for entry in scanned:
                 yield entry.name, "link" if _is_link(Path(entry.path)) else _kind(entry)
 
     def close(self) -> None:
@@ -205,11 +205,11 @@ _MEANS_SOMETHING_ON_WINDOWS = re.compile(
 
 def _is_link(path: Path) -> bool:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return False
     reparse_point = 0x400  # FILE_ATTRIBUTE_REPARSE_POINT: junctions are no symbolic links to Python
-    return stat.S_ISLNK(found.st_mode) or bool(getattr(found, "st_file_attributes", 0) & reparse_point)
+    return stat.S_ISLNK(status.st_mode) or bool(getattr(status, "st_file_attributes", 0) & reparse_point)
 
 
 def _kind(entry: os.DirEntry[str]) -> EntryKind:

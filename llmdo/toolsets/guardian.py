@@ -62,13 +62,13 @@ def main() -> None:
 
 
 def _received(size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        chunk = os.read(0, size - len(found))
+    received = b""
+    while len(received) < size:
+        chunk = os.read(0, size - len(received))
         if not chunk:
             os._exit(1)
-        found += chunk
-    return found
+        received += chunk
+    return received
 
 
 def _noted(commands: bytes) -> int:
@@ -173,10 +173,10 @@ def _descendants() -> list[int]:
             except (OSError, ValueError, IndexError):
                 continue
             children.setdefault(parent, []).append(int(name))
-    found = [os.getpid()]
-    for process in found:
-        found += children.get(process, ())
-    return found[1:]
+    descendants = [os.getpid()]
+    for process in descendants:
+        descendants += children.get(process, ())
+    return descendants[1:]
 
 
 def _prctl(option: int, value: int) -> bool:

@@ -113,8 +113,8 @@ async def _facts(reference: str, value: object) -> ToolsetFacts:
                 digest=tool_digest(definition), capabilities=declared(definition.metadata), hook=hook
             )
         except LlmdoError as error:
-            told = f"tool `{name}` of `{reference}`: {error.message}"
-            problems.append(LlmdoError(told, hint=error.hint, at=_place(reference)))
+            message = f"tool `{name}` of `{reference}`: {error.message}"
+            problems.append(LlmdoError(message, hint=error.hint, at=_place(reference)))
     if problems:
         raise Problems(problems)
     return ToolsetFacts(is_class=is_class, dynamic=definitions is None, tools=tools)

@@ -95,10 +95,10 @@ def inspect_toolsets(
         problems.append(_unfinished(end, events))
     if problems:
         raise Problems(problems)
-    found: dict[str, ToolsetFacts] = {
+    facts: dict[str, ToolsetFacts] = {
         event.reference: event.facts for event in events if isinstance(event, InspectedToolset)
     }
-    return Inspected(dict(sorted(found.items())), sealed.reason)
+    return Inspected(dict(sorted(facts.items())), sealed.reason)
 
 
 def command(request: Path, report: Path) -> list[str]:
@@ -133,7 +133,7 @@ def _installed() -> Iterator[Path]:
         target = program.parent / program.readlink()
         program = Path(os.path.normpath(target))
         yield program.parent.parent
-    yield from (Path(one) for one in (sys.prefix, sys.exec_prefix, sys.base_prefix))
+    yield from (Path(prefix) for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix))
     for entry in dict.fromkeys(sys.path):
         if entry:
             yield Path(entry).absolute()
@@ -145,11 +145,11 @@ def _installed() -> Iterator[Path]:
 def _edited(origin: Path) -> Iterator[Path]:
     """The folder of a package that is installed in place, such as by `pip install -e`."""
     try:
-        told = json.loads(origin.read_text(encoding="utf-8"))
+        origin_data = json.loads(origin.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
-    url = urlsplit(str(told.get("url", "")))
-    if told.get("dir_info", {}).get("editable") and url.scheme == "file":
+    url = urlsplit(str(origin_data.get("url", "")))
+    if origin_data.get("dir_info", {}).get("editable") and url.scheme == "file":
         yield Path(unquote(url.path))
 
 
@@ -157,7 +157,7 @@ def _edited(origin: Path) -> Iterator[Path]:
 class _End:
     """How the child ended."""
 
-    told: str
+    message: str
     """To follow "the process that inspects toolsets"."""
     printed: str
     """The end of what it printed."""
@@ -179,14 +179,14 @@ def _run(
     output = _Tail(cast("BufferedReader", child.stdout))
     output.start()
     try:
-        told = _told(child.wait(timeout_s))
+        report = _told(child.wait(timeout_s))
     except subprocess.TimeoutExpired:
-        told = f"did not end within {timeout_s:g} s"
+        report = f"did not end within {timeout_s:g} s"
     finally:  # Ctrl-C as well; and what the child has started itself must not stay
         _kill(child)
         child.wait()
         output.join(1)
-    return _End(told, output.text)
+    return _End(report, output.text)
 
 
 class _Tail(Thread):
@@ -207,7 +207,10 @@ class _Tail(Thread):
     def text(self) -> str:
         """What was kept, with control characters made visible."""
         text = self._kept.decode("utf-8", "replace").strip()
-        return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+        return "".join(
+            character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
+            for character in text
+        )
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
@@ -258,6 +261,6 @@ def _unfinished(end: _End, events: Sequence[Event]) -> LlmdoError:
     begun = [event.work for event in events if isinstance(event, Begun)]
     work = begun[-1] if begun else "starting"
     return LlmdoError(
-        f"the process that inspects toolsets {end.told} while {work}",
+        f"the process that inspects toolsets {end.message} while {work}",
         hint=f"it printed:\n{end.printed}" if end.printed else None,
     )

@@ -51,9 +51,9 @@ class Launch:
 
     def reason(self) -> str:
         """Why the connection ended, to follow the server's name; empty where that is not known."""
-        said = _last_words(self.errors)
-        printed = shown(str(said.get("printed", "")).strip().replace("\n", " | "))
-        reason = str(said.get("reason", ""))
+        last = _last_words(self.errors)
+        printed = shown(str(last.get("printed", "")).strip().replace("\n", " | "))
+        reason = str(last.get("reason", ""))
         return f"{reason}; it printed: {printed}" if reason and printed else reason
 
 
@@ -61,10 +61,10 @@ def _last_words(errors: TextIO) -> Mapping[str, object]:
     errors.seek(0)
     lines = errors.read().splitlines()
     try:
-        said = json.loads(lines[-1]) if lines else {}
+        answer = json.loads(lines[-1]) if lines else {}
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return answer if isinstance(answer, dict) else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class Launcher:
     def _request(self, toolset: Toolset, server: Server, home: Path) -> tuple[dict[str, object], Exposure]:
         programs = Programs.of(self.environ.get("PATH", os.defpath), self.root)
         program = self._program(toolset, server, programs)
-        words = [str(program), *(expand(one, self.environ, toolset) for one in server.args)]
+        words = [str(program), *(expand(arg, self.environ, toolset) for arg in server.args)]
         cwd = self.root.resolve() / (server.cwd or "")
         _, sandbox = bubblewrap.isolate(toolset.isolation, self.root, programs, [], self.environ)
         exposure = Exposure()
@@ -150,7 +150,7 @@ class Launcher:
     def _environment(
         self, toolset: Toolset, server: Server, programs: Programs, home: Path, sandbox: Bubblewrap | None
     ) -> dict[str, str]:
-        names = [one for one in server.env if "=" not in one]
+        names = [passed for passed in server.env if "=" not in passed]
         built = environment(programs, str(home) if sandbox is None else bubblewrap.HOME, names, self.environ)
         if sandbox is None:
             built["TMPDIR"] = str(home)
@@ -168,8 +168,8 @@ def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
         LlmdoError: A variable is not set, and nothing is said for that case.
     """
 
-    def value(found: re.Match[str]) -> str:
-        name, otherwise = found.groups()
+    def value(reference: re.Match[str]) -> str:
+        name, otherwise = reference.groups()
         if name in environ:
             return environ[name]
         if otherwise is None:
@@ -185,9 +185,11 @@ def expand(text: str, environ: Mapping[str, str], toolset: Toolset) -> str:
 
 def grants(toolset: Toolset) -> tuple[bool, tuple[str, ...]]:
     """Whether an isolated server has the network, and the scopes that it can write: what its tools declare."""
-    declared = [one for tool in toolset.tools.values() for one in tool.capabilities]
-    network = any(one.covers_name(NETWORK) for one in declared)
-    scopes = sorted({one.scope or "**" for one in declared if one.covers_name(WRITE.name)})
+    declared = [capability for tool in toolset.tools.values() for capability in tool.capabilities]
+    network = any(capability.covers_name(NETWORK) for capability in declared)
+    scopes = sorted(
+        {capability.scope or "**" for capability in declared if capability.covers_name(WRITE.name)}
+    )
     return network, tuple(scopes)
 
 
@@ -197,7 +199,9 @@ def _installed(program: Path, home: str) -> Iterator[Path]:
     for path in (program, program.resolve()):
         prefix = path.parent.parent
         interpreter = prefix / "bin" / "python"
-        for one in (prefix, interpreter.resolve().parent.parent if interpreter.is_symlink() else prefix):
+        for folder in (prefix, interpreter.resolve().parent.parent if interpreter.is_symlink() else prefix):
             # `~/.local` holds more than programs.
-            if not (people.is_relative_to(one) or one == people / ".local" or one.is_relative_to("/usr")):
-                yield one
+            if not (
+                people.is_relative_to(folder) or folder == people / ".local" or folder.is_relative_to("/usr")
+            ):
+                yield folder

@@ -68,8 +68,13 @@ def _is_allowed(capability: Capability, authority: Authority) -> bool:
 def _scopes(authority: Authority) -> list[str]:
     """The scopes within which nothing that somebody wrote decides differently about a write."""
     named = {rule.capability for rule in (*authority.base, *authority.layers)}
-    named.update(one for ceiling in authority.ceilings for one in ceiling.capabilities)
-    return sorted({"**", *(one.scope for one in named if one.scope and one.covers_name(WRITE))})
+    named.update(capability for ceiling in authority.ceilings for capability in ceiling.capabilities)
+    return sorted(
+        {
+            "**",
+            *(capability.scope for capability in named if capability.scope and capability.covers_name(WRITE)),
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +114,10 @@ class Machine:
                 "the toolset `shell` does not work on this system", hint="use WSL or a container"
             )
         environ = os.environ if environ is None else environ
-        found = programs.Programs.of(environ.get("PATH", os.defpath), root)
-        limits, prlimit = settings.limits, _prlimit(found)
+        available = programs.Programs.of(environ.get("PATH", os.defpath), root)
+        limits, prlimit = settings.limits, _prlimit(available)
         prefix = [] if prlimit is None else processes.limited([], limits, prlimit, limits.processes)
-        isolation, sandbox = bubblewrap.isolate(settings.isolation, root, found, prefix, environ)
+        isolation, sandbox = bubblewrap.isolate(settings.isolation, root, available, prefix, environ)
         if commands is not None:
             forget(commands)
         return cls(
@@ -120,7 +125,7 @@ class Machine:
             files=files,
             settings=settings,
             governing=frozenset(governing),
-            programs=found,
+            programs=available,
             isolation=isolation,
             sandbox=sandbox,
             environ=environ,
@@ -212,8 +217,8 @@ class Machine:
         return self.sandbox.command(words, mounts=exposure.mounts, network=network, also=also)
 
 
-def _prlimit(found: Programs) -> Path | None:
+def _prlimit(available: Programs) -> Path | None:
     try:
-        return found.find("prlimit")
+        return available.find("prlimit")
     except CommandRefused:
         return None

@@ -163,14 +163,14 @@ class Connection:
     async def identity(self) -> Identity:
         """What the server says of itself."""
         client = self._client_of()
-        said, instructions = client.server_info, client.instructions
+        info, instructions = client.server_info, client.instructions
         if len(instructions or "") > MAX_DEFINITION:
             raise self._wrong(
                 f"says more than {MAX_DEFINITION:,} characters about its use", "use another server"
             )
         return Identity(
-            name=said.name if said else "",
-            version=(said.version or None) if said else None,
+            name=info.name if info else "",
+            version=(info.version or None) if info else None,
             instructions=instructions or None,
         )
 
@@ -188,23 +188,23 @@ class Connection:
         except Exception as error:  # of three libraries and a server
             raise await self._died(error) from error
         wanted = [
-            one
-            for one in listed
-            if self._toolset.server and servers.is_wanted(self._toolset.server, one.name)
+            remote
+            for remote in listed
+            if self._toolset.server and servers.is_wanted(self._toolset.server, remote.name)
         ]
         if len(wanted) > MAX_TOOLS:
             raise self._wrong(f"has {len(wanted):,} tools, and {MAX_TOOLS:,} are the most", "`include` fewer")
-        found: dict[str, Definition] = {}
+        by_name: dict[str, Definition] = {}
         for tool in wanted:
             if not _TOOL.fullmatch(tool.name):
                 raise self._wrong(
                     f"has a tool `{excerpt(tool.name)}`, which models cannot call by that name",
                     "`exclude` it: names have up to 64 letters, digits, `_` and `-`",
                 )
-            if tool.name in found:
+            if tool.name in by_name:
                 raise self._wrong(f"has two tools `{tool.name}`", "`exclude` them")
-            found[tool.name] = self._definition(tool.model_dump(mode="json", by_alias=True))
-        return found
+            by_name[tool.name] = self._definition(tool.model_dump(mode="json", by_alias=True))
+        return by_name
 
     def _definition(self, wire: Mapping[str, Any]) -> Definition:
         hints = wire.get("annotations") or {}
@@ -220,21 +220,21 @@ class Connection:
             )
         except (ValueError, RecursionError) as error:
             raise self._wrong(f"describes `{wire['name']}` by what is no JSON", "`exclude` it") from error
-        said = (
+        texts = (
             definition.title,
             definition.description,
             definition.input,
             definition.output,
             *definition.hints,
         )
-        if sum(len(one or "") for one in said) > MAX_DEFINITION:
+        if sum(len(text or "") for text in texts) > MAX_DEFINITION:
             raise self._wrong(
                 f"says more than {MAX_DEFINITION:,} characters about `{wire['name']}`", "`exclude` that tool"
             )
         return definition
 
-    def _wrong(self, told: str, hint: str) -> LlmdoError:
-        return LlmdoError(f"the MCP server `{self.name}` {told}", hint=hint, at=self._toolset.at.location)
+    def _wrong(self, message: str, hint: str) -> LlmdoError:
+        return LlmdoError(f"the MCP server `{self.name}` {message}", hint=hint, at=self._toolset.at.location)
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         """What the tool returns, as pydantic-ai hands results to models.
@@ -260,8 +260,8 @@ class Connection:
             raise ToolFailed(self.epitaph) from error
 
     async def _late(self, tool: str) -> str:
-        told = f"`{tool}` did not answer within {self.timeout_s:g} seconds"
-        return told if await self._is_alive() else f"{told}; {self.epitaph}"
+        message = f"`{tool}` did not answer within {self.timeout_s:g} seconds"
+        return message if await self._is_alive() else f"{message}; {self.epitaph}"
 
     async def _is_alive(self) -> bool:
         """Whether the server still answers anything; where it does not, it is dead from now on."""
@@ -329,9 +329,9 @@ def _reason(error: BaseException | None) -> str:
     chain = list(_chain(error))
     if not chain:
         return "it does not answer"
-    if any(isinstance(one, TimeoutError) for one in chain):
+    if any(isinstance(link, TimeoutError) for link in chain):
         return "it did not answer in time"
-    if any(isinstance(one, ValidationError) for one in chain):
+    if any(isinstance(link, ValidationError) for link in chain):
         return "it sent an answer that is not of the protocol"
     return shown(sentence_of(chain[-1]))
 
@@ -397,8 +397,10 @@ async def facts_of(toolset: Toolset, launcher: Launcher) -> ToolsetFacts:
     finally:
         await connection.close()
     tools = {
-        name: ToolFacts(digest=servers.digest_of(name, said), capabilities=None, hook=False, definition=said)
-        for name, said in sorted(definitions.items())
+        name: ToolFacts(
+            digest=servers.digest_of(name, definition), capabilities=None, hook=False, definition=definition
+        )
+        for name, definition in sorted(definitions.items())
     }
     return ToolsetFacts(is_class=False, dynamic=False, tools=tools, identity=identity)
 
@@ -406,18 +408,18 @@ async def facts_of(toolset: Toolset, launcher: Launcher) -> ToolsetFacts:
 async def _all_facts(toolsets: Sequence[Toolset], launcher: Launcher) -> list[ToolsetFacts | BaseException]:
     slots = asyncio.Semaphore(AT_ONCE)
 
-    async def one(toolset: Toolset) -> ToolsetFacts:
+    async def facts_within_slots(toolset: Toolset) -> ToolsetFacts:
         async with slots:
             return await facts_of(toolset, launcher)
 
-    return await asyncio.gather(*map(one, toolsets), return_exceptions=True)
+    return await asyncio.gather(*map(facts_within_slots, toolsets), return_exceptions=True)
 
 
 def list_servers(toolsets: Sequence[Toolset], launcher: Launcher) -> dict[str, ToolsetFacts | LlmdoError]:
     """What each server says, or why it could not be asked, by the name of its toolset."""
-    found: dict[str, ToolsetFacts | LlmdoError] = {}
+    outcomes: dict[str, ToolsetFacts | LlmdoError] = {}
     for toolset, facts in zip(toolsets, asyncio.run(_all_facts(toolsets, launcher)), strict=True):
         if isinstance(facts, BaseException) and not isinstance(facts, LlmdoError):
             raise facts
-        found[toolset.name] = facts
-    return found
+        outcomes[toolset.name] = facts
+    return outcomes

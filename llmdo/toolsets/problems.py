@@ -20,8 +20,8 @@ class Problems(LlmdoError):  # noqa: N818  # named by what it holds
         if len(self.problems) == 1:
             super().__init__(first.message, hint=first.hint, at=first.at)
         else:
-            told = (f"\n  - {_sentence(problem)}" for problem in self.problems)
-            super().__init__(f"{len(self.problems)} things are wrong with the toolsets:" + "".join(told))
+            lines = (f"\n  - {_sentence(problem)}" for problem in self.problems)
+            super().__init__(f"{len(self.problems)} things are wrong with the toolsets:" + "".join(lines))
 
 
 def _sentence(problem: LlmdoError) -> str:

@@ -170,12 +170,12 @@ def limited(words: Sequence[str], limits: ShellLimits, prlimit: Path | None, pro
 def processes_of_user() -> int:
     """How many processes this user has now; none where the system does not list them."""
     user = os.geteuid()
-    found = 0
+    count = 0
     with suppress(OSError), os.scandir("/proc") as entries:
         for entry in entries:
             with suppress(OSError):
-                found += entry.name.isdigit() and entry.stat().st_uid == user
-    return found
+                count += entry.name.isdigit() and entry.stat().st_uid == user
+    return count
 
 
 def hide_from_children() -> None:

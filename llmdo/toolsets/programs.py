@@ -51,9 +51,11 @@ class Programs:
     @classmethod
     def of(cls, path: str, root: Path) -> Programs:
         """Those of a `PATH`, without what others could put a program into: relative, inside `root`, writable by all."""
-        folders = dict.fromkeys(Path(one) for one in path.split(os.pathsep) if one)
+        folders = dict.fromkeys(Path(folder) for folder in path.split(os.pathsep) if folder)
         real = root.resolve()
-        return cls(tuple(one for one in folders if one.is_absolute() and _is_safe(one, real)), real)
+        return cls(
+            tuple(folder for folder in folders if folder.is_absolute() and _is_safe(folder, real)), real
+        )
 
     def find(self, name: str) -> Path:
         """The absolute path of the program of that name.
@@ -62,13 +64,15 @@ class Programs:
             CommandRefused: There is none in these folders.
         """
         if name not in self._found:
-            self._found[name] = next(filter(self._is_program, (one / name for one in self.folders)), None)
-        found = self._found[name]
-        if found is None:
+            self._found[name] = next(
+                filter(self._is_program, (folder / name for folder in self.folders)), None
+            )
+        program = self._found[name]
+        if program is None:
             raise CommandRefused(
                 f"there is no program `{name}` here", hint="use another one, or another tool"
             )
-        return found
+        return program
 
     def _is_program(self, path: Path) -> bool:
         try:

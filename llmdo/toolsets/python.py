@@ -120,10 +120,10 @@ def is_toolset_class(value: object) -> TypeIs[type[AbstractToolset[Any]]]:
 
 def sentence_of(error: BaseException) -> str:
     """The type of an exception and what it says, on one line."""
-    said = " ".join(str(error).split())
-    if len(said) > MAX_SHOWN:
-        said = said[:MAX_SHOWN] + "..."
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    words = " ".join(str(error).split())
+    if len(words) > MAX_SHOWN:
+        words = words[:MAX_SHOWN] + "..."
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def _defined_in(value: object, module: ModuleType) -> bool:

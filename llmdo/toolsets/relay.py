@@ -162,7 +162,7 @@ class Relay:
         deadline = time.monotonic() + DRAIN_S
         while any(self._is_open.values()) and time.monotonic() < deadline:
             ready, _, _ = select.select(
-                [one for one, is_open in self._is_open.items() if is_open], [], [], 0.05
+                [descriptor for descriptor, is_open in self._is_open.items() if is_open], [], [], 0.05
             )
             for number in ready:
                 self._take(number)
@@ -258,15 +258,15 @@ def _end_children() -> None:
 
 
 def _children() -> list[int]:
-    found = []
+    ready = []
     me = os.getpid()
     with suppress(OSError), os.scandir("/proc") as entries:
         for entry in entries:
             if entry.name.isdigit():
                 with suppress(OSError, ValueError, IndexError), open(f"{entry.path}/stat", "rb") as file:  # noqa: PTH123
                     if int(file.read().rpartition(b")")[2].split()[1]) == me:
-                        found.append(int(entry.name))
-    return found
+                        ready.append(int(entry.name))
+    return ready
 
 
 def _stop(*_: object) -> None:
@@ -293,9 +293,9 @@ def main() -> int:
 
 
 def _tell(reason: str, printed: bytes) -> None:
-    said = {"reason": reason, "printed": printed.decode("utf-8", "replace")}
+    answer = {"reason": reason, "printed": printed.decode("utf-8", "replace")}
     with suppress(OSError):
-        os.write(2, json.dumps(said).encode() + b"\n")
+        os.write(2, json.dumps(answer).encode() + b"\n")
 
 
 if __name__ == "__main__":

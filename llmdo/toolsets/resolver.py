@@ -102,11 +102,11 @@ class ToolsetResolver:
             return make(self, use, authority)
         if self._is_server(use) and self._servers is not None:
             return self._servers.toolset(use.name)
-        found = self._python(use)
-        if isinstance(found, AbstractToolset):
-            return found
+        loaded = self._python(use)
+        if isinstance(loaded, AbstractToolset):
+            return loaded
         try:
-            return found(**{key: deepcopy(value) for key, value in use.config.items()})
+            return loaded(**{key: deepcopy(value) for key, value in use.config.items()})
         except Exception as error:
             raise LlmdoError(
                 f"making the toolset `{use.name}` raised {sentence_of(error)}", at=use.at.location
@@ -131,26 +131,26 @@ class ToolsetResolver:
             raise LlmdoError(f"there is no toolset `{use.name}`", at=use.at.location)
         if toolset.python is None:
             raise LlmdoError(f"`{use.name}` is an MCP server, not a Python toolset", at=use.at.location)
-        found = self._modules.load(toolset.python)
-        if isinstance(found, Agent):
-            return own_tools(adopted(toolset.python, found))
-        if isinstance(found, AbstractToolset):
+        loaded = self._modules.load(toolset.python)
+        if isinstance(loaded, Agent):
+            return own_tools(adopted(toolset.python, loaded))
+        if isinstance(loaded, AbstractToolset):
             if use.config:
                 raise LlmdoError(
                     f"`{use.name}` is one instance that all workers share, so it takes no configuration",
                     hint="leave the configuration out, or let the module offer a class",
                     at=use.at.location,
                 )
-            return found
-        if not is_toolset_class(found):
+            return loaded
+        if not is_toolset_class(loaded):
             raise LlmdoError(f"`{toolset.python}` is not a toolset", at=toolset.at.location)
         try:
-            signature(found).bind(**use.config)
+            signature(loaded).bind(**use.config)
         except TypeError as error:
             raise LlmdoError(
                 f"the configuration of `{use.name}` does not fit its class: {error}", at=use.at.location
             ) from error
-        return found
+        return loaded
 
     def filesystem(self, use: Use, _authority: Authority) -> AbstractToolset[Any]:
         """The built-in tools for files."""

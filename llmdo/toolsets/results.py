@@ -18,16 +18,16 @@ def capped(result: object) -> object:
     """`result` as far as a model is given it; what is left out is said in its place."""
     if isinstance(result, str | BinaryContent):
         return _part(result, MAX_TEXT)
-    if not isinstance(result, list) or not any(isinstance(one, BinaryContent) for one in result):
+    if not isinstance(result, list) or not any(isinstance(item, BinaryContent) for item in result):
         return _data(result, MAX_TEXT)
     parts: list[object] = []
     left, files = MAX_TEXT, 0
-    for one in result:
-        files += isinstance(one, BinaryContent)
+    for item in result:
+        files += isinstance(item, BinaryContent)
         if left <= 0 or files > MAX_FILES:
             parts.append(f"[{len(result) - len(parts)} more parts were left out]")
             break
-        part = _part(one, left)
+        part = _part(item, left)
         left -= len(part) if isinstance(part, str) else 1
         parts.append(part)
     return parts
@@ -40,10 +40,10 @@ def _part(part: object, most: int) -> Any:
 
 
 def _file(content: BinaryContent) -> BinaryContent | str:
-    said = f"{len(content.data):,} bytes"
+    size = f"{len(content.data):,} bytes"
     if content.media_type not in MEDIA_TYPES:
-        return f"[a file of {said} was left out: its type is none that models take]"
-    return content if len(content.data) <= MAX_FILE else f"[a file of {said} was left out: it is too large]"
+        return f"[a file of {size} was left out: its type is none that models take]"
+    return content if len(content.data) <= MAX_FILE else f"[a file of {size} was left out: it is too large]"
 
 
 def _data(value: object, most: int) -> object:

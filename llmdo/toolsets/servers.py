@@ -60,13 +60,13 @@ class Servers:
         Raises:
             LlmdoError: One of them cannot be started, or is not what was locked; all of it is told at once.
         """
-        told: list[str] = []
+        lines: list[str] = []
         for running in await asyncio.gather(*map(self._started, names), return_exceptions=True):
             if isinstance(running, BaseException) and not isinstance(running, LlmdoError):
                 raise running
-            told.extend([str(running)] if isinstance(running, LlmdoError) else running.drift.values())
-        if told:
-            raise LlmdoError("; ".join(told), hint="`llmdo lock` shows and records what changed: review it")
+            lines.extend([str(running)] if isinstance(running, LlmdoError) else running.drift.values())
+        if lines:
+            raise LlmdoError("; ".join(lines), hint="`llmdo lock` shows and records what changed: review it")
 
     async def call(self, name: str, tool: str, arguments: dict[str, Any]) -> object:
         """What a tool returns.
@@ -92,7 +92,7 @@ class Servers:
         for task in self._running.values():
             task.cancel()
         ended = await asyncio.gather(*self._running.values(), return_exceptions=True)
-        await asyncio.gather(*(one.connection.close() for one in ended if isinstance(one, _Running)))
+        await asyncio.gather(*(server.connection.close() for server in ended if isinstance(server, _Running)))
 
     async def _started(self, name: str) -> _Running:
         """The server of that name, started once: where that failed, it stays failed.
@@ -115,12 +115,12 @@ def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: No
         LlmdoError: A server was never locked, or is given what it cannot take; all of it is told at once.
     """
     problems: dict[str, LlmdoError] = {}
-    found = False
+    has_changed = False
     for use in uses:
         toolset = graph.toolsets.get(use.name)
         if toolset is None or toolset.kind != "mcp":
             continue
-        found = True
+        has_changed = True
         if use.config:
             problems[f"{use.name} config"] = LlmdoError(
                 f"`{use.name}` is an MCP server that all workers share, so it takes no configuration",
@@ -135,7 +135,7 @@ def servers_of(graph: Graph, uses: Iterable[Use], launcher: Launcher, notice: No
             )
     if problems:
         raise Problems(problems.values())
-    return Servers(graph, launcher, notice) if found else None
+    return Servers(graph, launcher, notice) if has_changed else None
 
 
 def require_client() -> None:
@@ -182,15 +182,15 @@ class _Running:
             LlmdoError: The server does not say.
         """
         live = await self.connection.tools()
-        found = {
+        outcomes = {
             tool: f"`{tool}` of the MCP server `{self._toolset.name}` is not what was locked: {why}; it is used by "
             f"{self._users}"
             for tool, why in _differences(self._toolset, live)
             if tool not in self.drift
         }
-        for told in found.values():
-            self._notice(self._toolset.name, told)
-        self.drift = {**self.drift, **found}
+        for outcome in outcomes.values():
+            self._notice(self._toolset.name, outcome)
+        self.drift = {**self.drift, **outcomes}
 
     def tell_of_death(self) -> None:
         """Says once that the server is dead, where it is."""

@@ -108,8 +108,8 @@ class ShellToolset(AbstractToolset[object]):
 
     def _judged(self, arguments: Mapping[str, Any]) -> tuple[tuple[str, ...], Raised]:
         """The command, and what it raises."""
-        said = arguments["command"]
-        command = words(said) if isinstance(said, str) else tuple(said)
+        asked = arguments["command"]
+        command = words(asked) if isinstance(asked, str) else tuple(asked)
         program = program_of(command)
         raised = self._vouching.raised(command, self._scope_of, isolated=self._machine.isolated)
         if UNLISTED not in raised:
@@ -117,8 +117,10 @@ class ShellToolset(AbstractToolset[object]):
         if not self._machine.isolated:
             raised = raised.union(self._unhidden(program, raised))
         governing = self._machine.governing
-        written = (one.scope or EVERYWHERE for one in raised if one.name == "fs.write")
-        protected = (Capability("fs.write.protected", one) for one in written if _governs(one, governing))
+        written = (capability.scope or EVERYWHERE for capability in raised if capability.name == "fs.write")
+        protected = (
+            Capability("fs.write.protected", scope) for scope in written if _governs(scope, governing)
+        )
         return command, raised.union(protected)
 
     def _scope_of(self, word: str) -> str | None:
@@ -164,9 +166,13 @@ class ShellToolset(AbstractToolset[object]):
     def _granted(self, program: str, decided: Raised) -> Grants:
         """What this command may do when isolated: one that only reads, nothing; else what it was let do as well."""
         if EXEC_READ in decided:
-            secrets = tuple(one.scope or EVERYWHERE for one in decided if one.name == PROTECTED_READ)
+            secrets = tuple(
+                capability.scope or EVERYWHERE for capability in decided if capability.name == PROTECTED_READ
+            )
             return Grants(search=_searched(program, decided), secrets=secrets)
-        written = tuple(one.scope or EVERYWHERE for one in decided if one.name == "fs.write")
+        written = tuple(
+            capability.scope or EVERYWHERE for capability in decided if capability.name == "fs.write"
+        )
         return replace(self._grants, write=(*self._grants.write, *written))
 
     def _told(self, finished: Finished, removed: Iterable[str], seconds: float) -> Iterator[str]:
@@ -196,7 +202,7 @@ def _searched(program: str, raised: Raised) -> tuple[str, ...]:
     """The folders whose files a command reads; git reads what it keeps of them, whatever lies there."""
     if program in SHOWS_NAMES or program in NEEDS_ISOLATION:
         return ()
-    read = (one.scope or EVERYWHERE for one in raised if one.name == "fs.read")
+    read = (capability.scope or EVERYWHERE for capability in raised if capability.name == "fs.read")
     return tuple(sorted(scope for scope in read if scope.endswith("**")))
 
 
@@ -205,7 +211,7 @@ def _governs(scope: str, governing: Iterable[str]) -> bool:
     if scope == EVERYWHERE:
         return True
     path = scope.removesuffix("/**")
-    return is_protected(path, governing) or any(one.startswith(f"{path}/") for one in governing)
+    return is_protected(path, governing) or any(file.startswith(f"{path}/") for file in governing)
 
 
 def _output(name: str, captured: Captured) -> Iterator[str]:

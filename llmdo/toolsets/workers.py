@@ -41,12 +41,12 @@ class PythonWorker:
 
     def header(self) -> dict[str, Any]:
         """What the header of a worker file would say."""
-        found: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value is not None and one.name != "instructions":
-                found[one.name] = _plain(value)
-        return found
+        arguments: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and field.name != "instructions":
+                arguments[field.name] = _plain(value)
+        return arguments
 
     def as_toolset(self) -> AbstractToolset[Any]:
         """The worker as one tool of its name, for code that runs inside a run: an adopted agent, an agent in a tool.
