@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
 from llmdo.base.values import dataclass, field, replace
@@ -133,7 +133,7 @@ class _ClaudeReader:
         documents = []
         for path in SETTINGS:
             document = self.json(path)
-            table: Any = document.data.get("permissions") if document else None
+            table: object = document.data.get("permissions") if document else None
             if document is None or not isinstance(table, dict):
                 continue
             documents.append(document)
@@ -171,7 +171,7 @@ class _AgentReader:
     name: str
 
     @property
-    def header(self) -> Mapping[str, Any]:
+    def header(self) -> Mapping[str, object]:
         return self.text.document.data
 
     def agent(self) -> Agent:
@@ -261,7 +261,7 @@ class _AgentReader:
     def _items(self, key: str) -> Iterator[tuple[str, str | None, Place]]:
         """The tools of a list or of a text with commas, each with what stands in its parentheses."""
         value = self.header.get(key)
-        items: list[Any] = value if isinstance(value, list) else []
+        items: list[object] = value if isinstance(value, list) else []
         if isinstance(value, str):
             items = _ITEM.findall(value)
         document = reading.with_items(self.text.document, key, _ITEM)

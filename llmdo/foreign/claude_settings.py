@@ -122,7 +122,7 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
     return ClaudeSettings(tuple(rules), mode)
 
 
-def _rules(document: Document, table: Mapping[str, Any]) -> Iterator[ClaudeRule]:
+def _rules(document: Document, table: Mapping[str, object]) -> Iterator[ClaudeRule]:
     for key, decision in _DECISIONS.items():
         listed = table.get(key)
         for number, text in enumerate(listed if isinstance(listed, list) else ()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
 from llmdo.base.values import dataclass, replace
@@ -81,7 +81,7 @@ class _FileReader:
     """What stands before the names of its agents."""
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return self.document.data
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
@@ -118,10 +118,10 @@ class _FileReader:
                 is_entry=is_root or bool(calls[name] and names[name] not in called),
             )
 
-    def _tables(self) -> list[tuple[str, dict[str, Any], tuple[str | int, ...]]]:
+    def _tables(self) -> list[tuple[str, dict[str, object], tuple[str | int, ...]]]:
         """Name, table and route of each agent; it is a table of them, in some versions a list."""
         agents = self.data.get("agents")
-        listed: list[tuple[str, Any, tuple[str | int, ...]]] = []
+        listed: list[tuple[str, object, tuple[str | int, ...]]] = []
         if isinstance(agents, dict):
             listed = [(name, table, ("agents", name)) for name, table in agents.items()]
         elif isinstance(agents, list):
@@ -132,7 +132,7 @@ class _FileReader:
             ]
         return [(name, table if isinstance(table, dict) else {}, route) for name, table, route in listed]
 
-    def _judge_keys(self, table: Mapping[str, Any], route: tuple[str | int, ...]) -> None:
+    def _judge_keys(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> None:
         for key in table:
             if key == "permissions":
                 message = "docker-agent knows `permissions` only beside `agents`, so these do nothing"
@@ -143,7 +143,7 @@ class _FileReader:
                 self.problems.append(finding("LDO151", self.document.key(*route, key), message, hint=hint))
 
     def _calls(
-        self, table: Mapping[str, Any], route: tuple[str | int, ...], names: Mapping[str, str]
+        self, table: Mapping[str, object], route: tuple[str | int, ...], names: Mapping[str, str]
     ) -> Iterator[AgentCall]:
         for key, number, name in _named(table):
             if name in names:
@@ -151,7 +151,7 @@ class _FileReader:
 
     def _external(
         self,
-        table: Mapping[str, Any],
+        table: Mapping[str, object],
         route: tuple[str | int, ...],
         names: Mapping[str, str],
         permissions: Permissions,
@@ -184,14 +184,14 @@ class _FileReader:
 
     def _grants(
         self,
-        table: Mapping[str, Any],
+        table: Mapping[str, object],
         route: tuple[str | int, ...],
         permissions: Permissions,
         servers: Mapping[str, tuple[Server, Place]],
     ) -> Iterator[Grant]:
         toolsets = table.get("toolsets")
         for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
-            written: Any = {"type": toolset} if isinstance(toolset, str) else toolset
+            written: object = {"type": toolset} if isinstance(toolset, str) else toolset
             if isinstance(written, dict):
                 place = self._place(*route, "toolsets", number, "type")
                 yield from self._of_toolset(written, place, permissions, servers)
@@ -200,7 +200,7 @@ class _FileReader:
 
     def _of_toolset(
         self,
-        toolset: Mapping[str, Any],
+        toolset: Mapping[str, object],
         place: Place,
         permissions: Permissions,
         servers: Mapping[str, tuple[Server, Place]],
@@ -231,7 +231,7 @@ class _FileReader:
 
     def _of_server(
         self,
-        toolset: Mapping[str, Any],
+        toolset: Mapping[str, object],
         place: Place,
         permissions: Permissions,
         servers: Mapping[str, tuple[Server, Place]],
@@ -250,7 +250,7 @@ class _FileReader:
             yield replace(grant, server=server)
 
 
-def _named(table: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+def _named(table: Mapping[str, object]) -> Iterator[tuple[str, int, str]]:
     """Key, number and name of each agent that one names as its own."""
     for key in ("sub_agents", "handoffs"):
         listed = table.get(key)
@@ -259,13 +259,13 @@ def _named(table: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
                 yield key, number, name
 
 
-def _own_name(toolset: Mapping[str, Any]) -> str | None:
+def _own_name(toolset: Mapping[str, object]) -> str | None:
     """What a file calls the one tool of a toolset."""
     config = toolset.get("api_config")
     return _text(toolset.get("name")) or (_text(config.get("name")) if isinstance(config, dict) else None)
 
 
-def _server(table: Any) -> Server:
+def _server(table: object) -> Server:
     """How a server is reached: a command, an address, or a container by its name."""
     remote = table.get("remote") if isinstance(table, dict) else None
     if isinstance(remote, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import dataclass
@@ -99,7 +99,7 @@ class Permissions:
 
 def permissions_of(document: Document, problems: list[Diagnostic]) -> Permissions:
     """The permissions of a file; what is odd about them is added to `problems`."""
-    table: Any = document.data.get("permissions")
+    table: object = document.data.get("permissions")
     patterns = tuple(_patterns(document, table)) if isinstance(table, dict) else ()
     for key in table if isinstance(table, dict) else ():
         if key not in _DECISIONS:
@@ -121,7 +121,7 @@ def permissions_of(document: Document, problems: list[Diagnostic]) -> Permission
     return Permissions(patterns, mode, mode_at)
 
 
-def _patterns(document: Document, table: dict[str, Any]) -> Iterator[PermissionLine]:
+def _patterns(document: Document, table: dict[str, object]) -> Iterator[PermissionLine]:
     for key, decision in _DECISIONS.items():
         listed = table.get(key)
         for number, text in enumerate(listed if isinstance(listed, list) else ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass
@@ -141,7 +141,7 @@ class _WorkflowReader:
                 self.problems.append(finding("LDO151", self._place(key).location, message, hint=hint))
 
     def _tools(self) -> Iterator[Grant]:
-        tools: Any = self.document.data.get("tools")
+        tools: object = self.document.data.get("tools")
         for name, table in tools.items() if isinstance(tools, dict) else ():
             place = self._place("tools", name)
             if name == "bash":
@@ -156,7 +156,7 @@ class _WorkflowReader:
             yield servers.grant(name, server, place, "allowed", "gh-aw")
 
     def _outputs(self) -> Iterator[Grant]:
-        outputs: Any = self.document.data.get("safe-outputs")
+        outputs: object = self.document.data.get("safe-outputs")
         line = _LINES["safe-outputs.OUTPUT"]
         for name in outputs if isinstance(outputs, dict) else ():
             yield from _grants(line, f"safe-outputs.{name}", self._place("safe-outputs", name))

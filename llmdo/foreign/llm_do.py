@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
 from llmdo.base.values import dataclass, field
@@ -61,9 +61,7 @@ def read(tree: Tree) -> Team:
     problems_so_far = list(problems)
     known = {} if tree.only else manifests(tree, problems_so_far)
     modules = () if tree.only else tree.find(MODULES)[0]
-    owners = {
-        path: folder for folder, shown_folder in known.items() for path, _ in shown_folder.files(*AGENT_FILES)
-    }
+    owners = {path: folder for folder, manifest in known.items() for path, _ in manifest.files(*AGENT_FILES)}
     folders: dict[str, list[tuple[str, reading.Text]]] = {folder: [] for folder in known}
     for path in paths:
         source, unread = tree.read(path) or (None, ())
@@ -87,9 +85,7 @@ def read(tree: Tree) -> Team:
     return Team(
         format="llm-do",
         agents=tuple(agents),
-        files=tuple(
-            sorted({*paths, *(shown_folder.document.source.path for shown_folder in known.values())})
-        ),
+        files=tuple(sorted({*paths, *(manifest.document.source.path for manifest in known.values())})),
         problems=tuple(problems_so_far),
         remarks=tuple(remarks),
         code=tuple(code for project in projects for code in project.copied.values()),
@@ -255,7 +251,7 @@ class _LlmDoProject:
         path: str,
         text: reading.Text,
         asks: Decision,
-        entry: Mapping[str, Any],
+        entry: Mapping[str, object],
         given: str | None,
     ) -> Agent:
         document = text.document
@@ -308,7 +304,7 @@ class _LlmDoProject:
             is_entry=is_entry,
         )
 
-    def _ours(self, path: str, header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    def _ours(self, path: str, header: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         """What of a header means the same in one of ours."""
         model = header.get("model")
         if isinstance(model, str) and _is_hosted(model):

@@ -55,7 +55,7 @@ class LlmDoManifest:
         """What starts a run."""
         return self._table("entry")
 
-    def _table(self, key: str) -> Mapping[str, Any]:
+    def _table(self, key: str) -> Mapping[str, object]:
         table = self.document.data.get(key)
         return table if isinstance(table, dict) else {}
 

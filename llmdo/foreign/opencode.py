@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
 from llmdo.base.values import dataclass, replace
@@ -73,7 +73,7 @@ class _Said:
 
     document: Document
     route: Route
-    table: Mapping[str, Any]
+    table: Mapping[str, object]
     prompt: str
 
     def place(self, *route: str | int, of_key: bool = False) -> Place:
@@ -132,16 +132,16 @@ class _OpencodeReader:
         self.problems.extend(text.document.problems)
         return text
 
-    def rules(self, description: _Said, table: Mapping[str, Any]) -> Iterator[_Rule]:
+    def rules(self, description: _Said, table: Mapping[str, object]) -> Iterator[_Rule]:
         """The rules of one `permission`, and of the older `tools`, in their order."""
-        tools: Any = table.get("tools")
+        tools: object = table.get("tools")
         for name, given in tools.items() if isinstance(tools, dict) else ():
             if isinstance(given, bool):
                 decision: Decision = "allowed" if given else "blocked"
                 yield _Rule(
                     _OLD_NAMES.get(str(name), str(name)), "*", decision, description.place("tools", name)
                 )
-        permission: Any = table.get("permission")
+        permission: object = table.get("permission")
         if isinstance(permission, str):
             yield from self._rule(description, "*", "*", permission, "permission")
             return

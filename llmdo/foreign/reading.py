@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding, nearest
 from llmdo.base.source import Source, Span
@@ -141,7 +141,7 @@ def _by_chunks(
     """The header read key by key: each as YAML, and as plain text where it is none."""
     from llmdo.syntax import header as in_yaml
 
-    data: dict[str, Any] = {}
+    data: dict[str, object] = {}
     spans: list[Callable[[], Spans]] = []
     for line, lines in _chunks(header.split("\n"), keys):
         chunk = "\n".join(lines)

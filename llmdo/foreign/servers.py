@@ -20,7 +20,7 @@ CONNECTS = Capability("net.connect")
 
 def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place]]:
     """The servers that the table at `route` declares, each with its place."""
-    table: Any = document.data
+    table: object = document.data
     for step in route:
         table = table.get(step) if isinstance(table, dict) else None
     if not isinstance(table, dict):
@@ -32,12 +32,12 @@ def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place
     }
 
 
-def server_of(table: Any) -> Server:
+def server_of(table: object) -> Server:
     """How a server is reached; of what is no table, an unknown one."""
     if not isinstance(table, dict):
         return Server()
     command: Any = table.get("command")
-    args: Any = table.get("args")
+    args: object = table.get("args")
     if isinstance(command, list) and command:  # program and arguments in one
         command, args = command[0], command[1:]
     env = table.get("env", table.get("environment"))

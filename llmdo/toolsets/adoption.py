@@ -21,7 +21,7 @@ _USUAL = frozenset(type(usual) for usual in Agent().root_capability.capabilities
 """What pydantic-ai itself adds to every agent."""
 
 
-def adopted(reference: str, value: object) -> Agent[Any, Any]:
+def adopted(reference: str, value: object) -> Agent[object, object]:
     """The agent that `reference`, FILE.py:NAME, names.
 
     Raises:
@@ -37,7 +37,7 @@ def adopted(reference: str, value: object) -> Agent[Any, Any]:
     return value
 
 
-def own_tools(agent: Agent[Any, Any]) -> AbstractToolset[Any]:
+def own_tools(agent: Agent[object, object]) -> AbstractToolset[object]:
     """The tools that an agent brings along, those of its toolsets among them.
 
     Workers are not: it has them as every worker has its delegates, by their names in `[workers.NAME] toolsets`.
@@ -47,7 +47,7 @@ def own_tools(agent: Agent[Any, Any]) -> AbstractToolset[Any]:
     )
 
 
-def workers_of(agent: Agent[Any, Any]) -> frozenset[str]:
+def workers_of(agent: Agent[object, object]) -> frozenset[str]:
     """The names of the workers that an agent has as toolsets."""
     return frozenset(toolset.worker for toolset in agent.toolsets if isinstance(toolset, DelegateToolset))
 
@@ -74,7 +74,7 @@ def tools_in(settings: Any) -> Iterator[str]:
             yield from (f"{key}.{name}" for name in value if _OF_TOOLS.search(str(name)))
 
 
-def _problems(agent: Agent[Any, Any]) -> Iterator[str]:
+def _problems(agent: Agent[object, object]) -> Iterator[str]:
     if agent.deps_type not in (object, type(None)):
         yield f"it needs dependencies of type `{_named(agent.deps_type)}`, and what a run gives is its own"
     if not isinstance(agent.output_type, type):
@@ -92,7 +92,7 @@ def _problems(agent: Agent[Any, Any]) -> Iterator[str]:
     else:
         for key in tools_in(agent.model_settings):
             yield f"its model settings hold tools in `{key}`"
-    leaves: list[AbstractToolset[Any]] = []
+    leaves: list[AbstractToolset[object]] = []
     for toolset in agent.toolsets:
         toolset.apply(leaves.append)
     for leaf in leaves:

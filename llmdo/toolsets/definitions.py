@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.tools import Tool
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class Definitions:
     """The tools that a class of toolsets offers."""
 
-    tools: Mapping[str, Tool[Any]]
+    tools: Mapping[str, Tool[object]]
 
     def bound(
-        self, toolset: AbstractToolset[Any], ctx: RunContext[Any], names: Iterable[str] | None = None
-    ) -> dict[str, ToolsetTool[Any]]:
+        self, toolset: AbstractToolset[object], ctx: RunContext[object], names: Iterable[str] | None = None
+    ) -> dict[str, ToolsetTool[object]]:
         """The tools of one toolset of that class: those of these names, or all."""
         return {
             name: ToolsetTool(
@@ -37,7 +37,7 @@ class Definitions:
 
 
 @cache
-def definitions_of(kind: type[AbstractToolset[Any]], names: tuple[str, ...]) -> Definitions:
+def definitions_of(kind: type[AbstractToolset[object]], names: tuple[str, ...]) -> Definitions:
     """The definitions of the methods of `kind` with these names: what they say of themselves is what models see."""
     instance = object.__new__(kind)  # a method without `self`; it is never called
     return Definitions({name: Tool(getattr(instance, name), takes_ctx=False) for name in names})

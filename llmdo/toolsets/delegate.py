@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic_ai import RunContext  # noqa: TC002  # pydantic-ai reads the annotation
 from pydantic_ai.toolsets import FunctionToolset
 
 from llmdo.base.diagnostic import LlmdoError
 
 
-class DelegateToolset(FunctionToolset[Any]):
+class DelegateToolset(FunctionToolset[object]):
     """A worker as one tool of its name. What the call does is decided on where the worker is called, not here."""
 
     def __init__(self, worker: str, description: str | None) -> None:
@@ -24,7 +22,7 @@ class DelegateToolset(FunctionToolset[Any]):
             metadata={"capabilities": []},
         )
 
-    async def _call(self, ctx: RunContext[Any], input: str) -> str:  # noqa: A002  # what models see
+    async def _call(self, ctx: RunContext[object], input: str) -> str:  # noqa: A002  # what models see
         if not hasattr(ctx.deps, "call_agent"):
             raise LlmdoError(f"the worker `{self.worker}` was called outside of a run of llmdo")
         output: str = await ctx.deps.call_agent(self.worker, input, ctx)

@@ -79,7 +79,7 @@ class FilesystemToolset(AbstractToolset[object]):
     async def call_tool(
         self,
         name: str,
-        tool_args: dict[str, Any],
+        tool_args: dict[str, object],
         ctx: RunContext[object],  # noqa: ARG002  # pydantic-ai's signature
         tool: ToolsetTool[object],  # noqa: ARG002
     ) -> object:

@@ -11,7 +11,7 @@ import os
 import sys
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai import Agent, RunContext, models
 from pydantic_ai.models.test import TestModel
@@ -120,7 +120,7 @@ async def _facts(reference: str, value: object) -> ToolsetFacts:
     return ToolsetFacts(is_class=is_class, dynamic=definitions is None, tools=tools)
 
 
-def _made(reference: str, made_of: type[AbstractToolset[Any]]) -> AbstractToolset[Any] | None:
+def _made(reference: str, made_of: type[AbstractToolset[object]]) -> AbstractToolset[object] | None:
     """A toolset of a class without configuration; None where it cannot do without."""
     try:
         signature(made_of).bind()
@@ -136,10 +136,10 @@ def _made(reference: str, made_of: type[AbstractToolset[Any]]) -> AbstractToolse
         ) from error
 
 
-async def _definitions(reference: str, toolset: AbstractToolset[Any]) -> ToolDefinitions | None:
+async def _definitions(reference: str, toolset: AbstractToolset[object]) -> ToolDefinitions | None:
     """The tools that a toolset has outside of any run; None where they depend on one."""
     context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
-    leaves: list[AbstractToolset[Any]] = []
+    leaves: list[AbstractToolset[object]] = []
     try:
         toolset.apply(leaves.append)
         if any(isinstance(leaf, DynamicToolset) for leaf in leaves):

@@ -78,7 +78,7 @@ class Connection:
         self._stack = AsyncExitStack()
         self._launch: Launch | None = None
         self._client: Client[Any] | None = None
-        self._asked: MCPToolset[Any] | None = None
+        self._asked: MCPToolset[object] | None = None
         self._dead: str | None = None
         self._excess = ""
 
@@ -119,7 +119,7 @@ class Connection:
             raise await self._died(error) from error
         self._client = client
 
-    def _transport(self) -> Any:
+    def _transport(self) -> object:
         server = self._toolset.server
         if server is None:
             raise LlmdoError(f"`{self.name}` is no MCP server", at=self._toolset.at.location)
@@ -236,7 +236,7 @@ class Connection:
     def _wrong(self, message: str, hint: str) -> LlmdoError:
         return LlmdoError(f"the MCP server `{self.name}` {message}", hint=hint, at=self._toolset.at.location)
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
+    async def call(self, tool: str, arguments: dict[str, object]) -> object:
         """What the tool returns, as pydantic-ai hands results to models.
 
         Raises:
@@ -303,12 +303,12 @@ class Connection:
             raise LlmdoError(self.epitaph, at=self._toolset.at.location)
         return self._client
 
-    async def _hear(self, message: Any) -> None:
+    async def _hear(self, message: object) -> None:
         if getattr(getattr(message, "root", message), "method", None) == _CHANGED and self.on_change:
             self.on_change()
 
 
-async def _ignore(message: Any) -> None:
+async def _ignore(message: object) -> None:
     """What a server logs is nobody's business here."""
 
 

@@ -13,18 +13,22 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
 
 
-def under(prefix: str, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+def under(prefix: str, toolset: AbstractToolset[object]) -> AbstractToolset[object]:
     """`toolset` with the names of its tools prefixed; its `get_capabilities`, where it has one, is asked as before."""
     kind = _Hooked if callable(getattr(toolset, "get_capabilities", None)) else PrefixedToolset
     return kind(toolset, prefix)
 
 
 @dataclass
-class _Hooked(PrefixedToolset[Any]):
+class _Hooked(PrefixedToolset[object]):
     """pydantic-ai passes on what it knows of a toolset, and the hook is ours."""
 
     def get_capabilities(
-        self, name: str, tool_args: Mapping[str, Any], ctx: RunContext[Any], config: Mapping[str, object]
+        self,
+        name: str,
+        tool_args: Mapping[str, object],
+        ctx: RunContext[object],
+        config: Mapping[str, object],
     ) -> object:
         """What the wrapped toolset says, asked about the tool by its own name."""
         own = name.removeprefix(f"{self.prefix}_")

@@ -9,7 +9,7 @@ import traceback
 from hashlib import sha256
 from pathlib import PurePosixPath
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic_ai.toolsets import AbstractToolset
 
@@ -113,7 +113,7 @@ def toolsets_in(module: ModuleType) -> dict[str, object]:
     }
 
 
-def is_toolset_class(value: object) -> TypeIs[type[AbstractToolset[Any]]]:
+def is_toolset_class(value: object) -> TypeIs[type[AbstractToolset[object]]]:
     """Whether `value` is a class of toolsets that can be made."""
     return isinstance(value, type) and issubclass(value, AbstractToolset) and not inspect.isabstract(value)
 

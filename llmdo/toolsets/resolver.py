@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai import Agent
 from pydantic_ai.toolsets import AbstractToolset
@@ -85,7 +85,7 @@ class ToolsetResolver:
         if problems:
             raise Problems(problems.values())
 
-    def make(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
+    def make(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         """The toolset that `use` names: an instance of the workspace is shared, all others are made anew.
 
         `authority` is what has a say over the worker that uses it, where it is called.
@@ -97,7 +97,7 @@ class ToolsetResolver:
         toolset = self._graph.toolsets.get(use.name)
         return under(toolset.prefix, made) if toolset and toolset.prefix else made
 
-    def _made(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
+    def _made(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         if make := MAKERS.get(use.name):
             return make(self, use, authority)
         if self._is_server(use) and self._servers is not None:
@@ -124,7 +124,7 @@ class ToolsetResolver:
             )
         return self._machine
 
-    def _python(self, use: Use) -> AbstractToolset[Any] | type[AbstractToolset[Any]]:
+    def _python(self, use: Use) -> AbstractToolset[object] | type[AbstractToolset[object]]:
         """The instance or the class, which takes the configuration of `use`."""
         toolset = self._graph.toolsets.get(use.name)
         if toolset is None:
@@ -152,16 +152,16 @@ class ToolsetResolver:
             ) from error
         return loaded
 
-    def filesystem(self, use: Use, _authority: Authority) -> AbstractToolset[Any]:
+    def filesystem(self, use: Use, _authority: Authority) -> AbstractToolset[object]:
         """The built-in tools for files."""
         return FilesystemToolset(self._files, use.config, self._paths, self._protected)
 
-    def shell(self, use: Use, authority: Authority) -> AbstractToolset[Any]:
+    def shell(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         """The built-in tool for commands."""
         return ShellToolset(self._prepared(), use.config, authority)
 
 
-MAKERS: Mapping[str, Callable[[ToolsetResolver, Use, Authority], AbstractToolset[Any]]] = {
+MAKERS: Mapping[str, Callable[[ToolsetResolver, Use, Authority], AbstractToolset[object]]] = {
     "filesystem": ToolsetResolver.filesystem,
     "shell": ToolsetResolver.shell,
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic_ai.messages import BinaryContent
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -33,7 +31,7 @@ def capped(result: object) -> object:
     return parts
 
 
-def _part(part: object, most: int) -> Any:
+def _part(part: object, most: int) -> object:
     if isinstance(part, BinaryContent):
         return _file(part)
     return _cut(part, most) if isinstance(part, str) else _data(part, most)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from pydantic_ai.exceptions import ToolFailed
@@ -50,7 +50,7 @@ class Servers:
         self._notice = notice
         self._running: dict[str, asyncio.Task[_Running]] = {}
 
-    def toolset(self, name: str) -> AbstractToolset[Any]:
+    def toolset(self, name: str) -> AbstractToolset[object]:
         """The tools of one server as they were locked; nothing is started before one of them is called."""
         return ServerToolset(self._graph.toolsets[name], self)
 
@@ -68,7 +68,7 @@ class Servers:
         if lines:
             raise LlmdoError("; ".join(lines), hint="`llmdo lock` shows and records what changed: review it")
 
-    async def call(self, name: str, tool: str, arguments: dict[str, Any]) -> object:
+    async def call(self, name: str, tool: str, arguments: dict[str, object]) -> object:
         """What a tool returns.
 
         Raises:
@@ -236,7 +236,7 @@ def _users(graph: Graph, name: str) -> str:
     return ", ".join(f"`{worker}`" for worker in workers) or "no worker"
 
 
-class ServerToolset(AbstractToolset[Any]):
+class ServerToolset(AbstractToolset[object]):
     """The tools of an MCP server as they were locked: no other word of the server reaches a model unasked."""
 
     def __init__(self, toolset: Toolset, of: Servers) -> None:
@@ -248,12 +248,12 @@ class ServerToolset(AbstractToolset[Any]):
         """The toolset's name."""
         return self._toolset.name
 
-    async def get_instructions(self, ctx: RunContext[Any]) -> str | None:  # noqa: ARG002  # pydantic-ai's signature
+    async def get_instructions(self, ctx: RunContext[object]) -> str | None:  # noqa: ARG002  # pydantic-ai's signature
         """What the server said about its use when it was locked, where the manifest asks for that."""
         identity = self._toolset.identity
         return identity.instructions if identity and self._toolset.instructions else None
 
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """Every tool that was locked."""
         return {
             name: ToolsetTool(
@@ -273,9 +273,9 @@ class ServerToolset(AbstractToolset[Any]):
     async def call_tool(
         self,
         name: str,
-        tool_args: dict[str, Any],
-        ctx: RunContext[Any],  # noqa: ARG002
-        tool: ToolsetTool[Any],  # noqa: ARG002
-    ) -> Any:
+        tool_args: dict[str, object],
+        ctx: RunContext[object],  # noqa: ARG002
+        tool: ToolsetTool[object],  # noqa: ARG002
+    ) -> object:
         """What the server returns."""
         return await self._servers.call(self._toolset.name, name, tool_args)

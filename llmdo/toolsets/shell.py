@@ -81,7 +81,7 @@ class ShellToolset(AbstractToolset[object]):
     def get_capabilities(
         self,
         name: str,
-        tool_args: Mapping[str, Any],
+        tool_args: Mapping[str, object],
         ctx: RunContext[object],
         config: Mapping[str, object],  # noqa: ARG002  # the hook of every toolset is called alike
     ) -> Raised:

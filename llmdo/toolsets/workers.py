@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ class PythonWorker:
     model: str | None = None
     compatible_models: Sequence[str] | None = None
     model_settings: ModelSettings | None = None
-    toolsets: Sequence[str | PythonWorker] | Mapping[str, Mapping[str, Any]] | None = None
-    native_tools: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None
+    toolsets: Sequence[str | PythonWorker] | Mapping[str, Mapping[str, object]] | None = None
+    native_tools: Sequence[str] | Mapping[str, Mapping[str, object]] | None = None
     may: Sequence[str] | None = None
     approvals: Mapping[str, Decision] | None = None
     schema_in_ref: str | None = None
@@ -39,16 +39,16 @@ class PythonWorker:
     recursive: bool | None = None
     attachments: AttachmentLimits | None = None
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> dict[str, object]:
         """What the header of a worker file would say."""
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, object] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and field.name != "instructions":
                 arguments[field.name] = _plain(value)
         return arguments
 
-    def as_toolset(self) -> AbstractToolset[Any]:
+    def as_toolset(self) -> AbstractToolset[object]:
         """The worker as one tool of its name, for code that runs inside a run: an adopted agent, an agent in a tool.
 
         The call is one of the worker in whose call that code runs, which has to name this one as its delegate.
@@ -67,7 +67,7 @@ def workers_in(module: ModuleType) -> dict[str, PythonWorker]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, PythonWorker):
         return value.name
     if isinstance(value, list | tuple):
