@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from llmdo.base import topology
-from llmdo.cli.app import app
+from llmdo.cli.app import command_line
 
 PACKAGE = Path(__file__).parent.parent / "llmdo"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -203,7 +203,7 @@ def commands(app: typer.Typer) -> Iterator[Callable[..., object]]:
         yield from commands(group) if group else ()
 
 
-@pytest.mark.parametrize("command", list(commands(app)), ids=lambda command: command.__name__)
+@pytest.mark.parametrize("command", list(commands(command_line())), ids=lambda command: command.__name__)
 def test_the_body_of_a_command_is_short(command: Callable[..., object]) -> None:
     source = textwrap.dedent(inspect.getsource(command))
     function = ast.parse(source).body[0]

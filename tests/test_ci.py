@@ -14,7 +14,7 @@ import pytest
 import typer
 import yaml
 
-from llmdo.cli.app import app
+from llmdo.cli.app import command_line
 from tests.cli.conftest import Llmdo
 from tests.cli.conftest import llmdo as llmdo
 from tests.cli.test_diff import commit, git, let_triage_publish
@@ -44,7 +44,7 @@ ALL = [*commands(SCRIPTS), *commands(blocks(PAGE)), *(shlex.split(hook["entry"])
 @pytest.mark.parametrize("words", ALL, ids=" ".join)
 def test_every_command_is_one_that_the_parser_accepts(words: list[str]) -> None:
     words = [{"$FAIL_ON": "widened"}.get(word, word) for word in words]
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(command_line())
     group.commands[words[1]].make_context(words[1], words[2:])
 
 

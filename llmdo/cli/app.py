@@ -14,6 +14,7 @@ import typer.core
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import commands
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put
+from llmdo.cli.tables import COMMANDS
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.version import __version__
 
@@ -41,27 +42,30 @@ class _Command(Protocol):
         """Makes its commands known."""
 
 
-def _modules() -> list[_Command]:
-    """The modules of `commands`, in the order in which `--help` lists them."""
-    modules = (
-        import_module(f"{commands.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(commands.__path__)
-    )
-    return sorted((cast("_Command", module) for module in modules), key=lambda module: module.PLACE)
+def _modules(word: str) -> list[_Command]:
+    """The module of `commands` that `word` names; where there is none, all in the order in which help lists them."""
+    names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
+    if word in names:
+        names = [word]
+    modules = (cast("_Command", import_module(f"{commands.__name__}.{name}")) for name in names)
+    return sorted(modules, key=lambda module: module.PLACE)
 
 
-class _Commands(typer.core.TyperGroup):
-    """The commands in their order, each with its whole first sentence."""
+def _group(order: Sequence[str]) -> type[typer.core.TyperGroup]:
+    """A group that lists its commands in this order, each with its whole first sentence."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        return sorted(super().list_commands(ctx), key=ORDER.index)
+    class Commands(typer.core.TyperGroup):
+        def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+            return sorted(super().list_commands(ctx), key=order.index)
 
-    def format_commands(self, ctx: typer.Context, formatter: _Formatter) -> None:  # type: ignore[override]
-        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, _first_sentence(command.help or "")) for name, command in commands if command]
-            )
+        def format_commands(self, ctx: typer.Context, formatter: _Formatter) -> None:  # type: ignore[override]
+            listed = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+            with formatter.section("Commands"):
+                formatter.write_dl(
+                    [(name, _first_sentence(command.help or "")) for name, command in listed if command]
+                )
+
+    return Commands
 
 
 def _first_sentence(text: str) -> str:
@@ -69,37 +73,32 @@ def _first_sentence(text: str) -> str:
     return sentence + stop.strip()
 
 
-app = typer.Typer(
-    name="llmdo",
-    cls=_Commands,
-    help="A compiler, lockfile and runner for teams of LLM agents.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _add_all() -> tuple[str, ...]:
-    """The names of all commands, which are known now, in their order."""
-    names: list[str] = []
-    for module in _modules():
+def command_line(word: str = "") -> typer.Typer:
+    """All commands, or what the one needs whose module `word` names: others are not imported for it."""
+    order: list[str] = []
+    app = typer.Typer(
+        name="llmdo",
+        cls=_group(order),
+        callback=main,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for module in _modules(word):
         module.add_to(app)
         added = {group.name or "" for group in app.registered_groups}
         for command in app.registered_commands:
             added.add(command.name or str(getattr(command.callback, "__name__", "")))
-        names += sorted(added.difference(names))
-    return tuple(names)
-
-
-ORDER = _add_all()
-"""The commands as `--help` lists them: from the first file to the last run."""
+        order += sorted(added.difference(order))
+    return app
 
 
 def run(words: Sequence[str]) -> int:
     """Runs the command in `words` and returns its exit code; a usage error is 2."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # nothing but ours stands above a question
     try:
+        app = command_line(words[0] if words else "")
         code = app(args=list(words) or ["--help"], prog_name="llmdo", standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
@@ -118,7 +117,8 @@ def run(words: Sequence[str]) -> int:
 
 
 def _command(words: Sequence[str]) -> str:
-    return f"{words[0]} " if words and words[0] in ORDER else ""
+    known = {name.split(" ")[0] for name in COMMANDS}
+    return f"{words[0]} " if words and words[0] in known else ""
 
 
 def _version(value: bool) -> None:  # typer calls it so
@@ -127,7 +127,6 @@ def _version(value: bool) -> None:  # typer calls it so
         raise typer.Exit
 
 
-@app.callback()
 def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from llmdo.cli.app import app
+from llmdo.cli.app import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def tables() -> str:
     """The text of the module."""
     options: dict[str, dict[str, tuple[str, ...] | None]] = {}
     arguments: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for name, command in _commands(typer.main.get_command(app), ()):
+    for name, command in _commands(typer.main.get_command(command_line()), ()):
         options[name] = {}
         positions = []
         for parameter in command.params:

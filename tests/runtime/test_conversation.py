@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests import forking
 from tests.locks import locked
 
 from .building import go, graph, script, toolset, use, worker
-from .ptys import PROMPT, Person, Reaction, wait_for
+from .ptys import PATIENCE, PROMPT, Person, Reaction, wait_for
 from .test_drawing import HIDING, sections
 
 TOOLS = """
@@ -166,7 +167,13 @@ def test_ending_the_run_ends_every_delegate_and_leaves_the_caller_alone(tmp_path
         task = asyncio.current_task()
         return outcome.status, task.cancelling() if task else -1
 
-    with Person("once\n", "stop\n") as person:
+    def stop_after_the_first(person: Person) -> None:
+        until = time.monotonic() + PATIENCE
+        while not done(tmp_path) and time.monotonic() < until:
+            time.sleep(0.01)
+        person.type("stop\n")
+
+    with Person("once\n", stop_after_the_first) as person:
         assert asyncio.run(scenario(person)) == ("interrupted", 0)
     assert len(person.prompts) == 2
     assert done(tmp_path).count(";") == 1
