@@ -45,15 +45,16 @@ if TYPE_CHECKING:
     from llmdo.checks import check
     from llmdo.graph.resolved import Limits
     from llmdo.policy.authority import Capability
-    from llmdo.services.embedding import build_entry, run, run_async
+    from llmdo.services.embedding import TeamEntry, build_entry, open_entry, run, run_async
     from llmdo.services.invalid import InvalidTeamError
     from llmdo.services.past import approve, replay, resume, resume_async
     from llmdo.toolsets.workers import PythonWorker as Worker
     from llmdo.workspace.project import Project, read
 
 __all__ = [
-    "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "Worker", "__version__",
-    "approve", "build_entry", "check", "read", "replay", "resume", "resume_async", "run", "run_async",
+    "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "TeamEntry", "Worker",
+    "__version__", "approve", "build_entry", "check", "open_entry", "read", "replay", "resume", "resume_async", "run",
+    "run_async",
 ]  # fmt: skip
 
 _HOMES = {
@@ -64,7 +65,9 @@ _HOMES = {
     "Limits": "llmdo.graph.resolved",
     "Worker": "llmdo.toolsets.workers:PythonWorker",
     "approve": "llmdo.services.past",
+    "TeamEntry": "llmdo.services.embedding",
     "build_entry": "llmdo.services.embedding",
+    "open_entry": "llmdo.services.embedding",
     "Project": "llmdo.workspace.project",
     "check": "llmdo.checks",
     "read": "llmdo.workspace.project",

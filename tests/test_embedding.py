@@ -219,6 +219,33 @@ def test_the_model_of_a_built_entry_is_its_own_alone(team: Path) -> None:
     assert answer(function, "go") == "code: given: []"
 
 
+def test_each_worker_of_a_built_entry_can_have_a_model(team: Path) -> None:
+    boss = "toolsets: [helper]\nmodel: python:models.py:rules\n"
+    (team / "main.worker").write_text(WORKER.format(name="main", more=boss), encoding="utf-8")
+    nameless = WORKER.format(name="helper", more="")
+    (team / "helper.worker").write_text(nameless, encoding="utf-8")
+    script(team, rules=[[("helper", {"input": "x"})], "{results}"])
+    built = build("team/main.worker", "team/helper.worker", models={"helper": FunctionModel(echoing)})
+    assert answer(built, "go") == "[success: given: []]"
+    with pytest.raises(llmdo.InvalidTeamError, match="`helpr`, which is not a worker"):
+        build("team/main.worker", "team/helper.worker", models={"helpr": "python:models.py:rules"})
+
+
+def test_an_entry_that_is_open_is_what_the_files_said_then(team: Path) -> None:
+    entry = llmdo.open_entry("team", "main")
+    first = asyncio.run(entry.run("Greet Ada."))
+    (team / "helper.worker").write_text("broken", encoding="utf-8")
+    again = asyncio.run(entry.run("Greet Ada."))
+    assert (first.status, again.status, again.output) == ("completed", "completed", first.output)
+
+
+def test_a_missing_entry_lists_those_there_are(team: Path) -> None:
+    with pytest.raises(llmdo.InvalidTeamError) as missing:
+        llmdo.open_entry("team", "something else entirely")
+    assert missing.value.hint is not None
+    assert "`main`" in missing.value.hint
+
+
 @pytest.mark.parametrize(
     ("files", "entry", "said"),
     [

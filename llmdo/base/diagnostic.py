@@ -182,6 +182,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean `{match}`?" if match else None
 
 
+LISTED = 10  # names in a hint
+
+
+def near_or_all(name: str, known: Iterable[str], of_what: str) -> str:
+    """A hint that names the known name nearest to `name`, or where none is near enough those there are."""
+    names = sorted(known)
+    if hint := did_you_mean(name, names):
+        return hint
+    if not names:
+        return f"there is no {of_what} at all"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(f'`{each}`' for each in names[:LISTED])}{more}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, ties by alphabet; None where nothing is near enough."""
     return next(iter(_near(name, frozenset(known))), None)

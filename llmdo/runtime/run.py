@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 
 from llmdo.base.backtrace import frames_of
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.runtime.approvals.approver import GoneError
 from llmdo.runtime.calls import (
     AgentRuntime,
@@ -276,7 +276,7 @@ async def _call_function(function: EntryFunction, text: str, start: AgentRuntime
 
 def _entry(graph: Graph, name: str) -> Entry:
     if name not in graph.entries:
-        raise LlmdoError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
+        raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     entry = graph.entries[name]
     for start in entry.starts:
         if start.name not in graph.workers:

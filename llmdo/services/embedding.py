@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.base.values import fields, replace
 from llmdo.graph import inventory
 from llmdo.graph.keys import Reference
@@ -255,21 +255,24 @@ async def build_entry(
     python_files: Iterable[Files] = (),
     model: str | Model | None = None,
     entry_name: str = "main",
+    *,
+    models: Mapping[str, str | Model] | None = None,
 ) -> BuiltEntry:
     """The entry of that name among some files: a worker, an async function, or the tool of a toolset.
 
     The folder that holds all of them is the workspace, whose manifest says nothing but which they are. A function or
     a tool may call every worker among them. `model` is that of the entry alone, not of those that it delegates to: of
-    the worker, or of the workers that a function calls and that name none.
+    the worker, or of the workers that a function calls and that name none; `models` are those of workers by name.
 
     Raises:
         InvalidTeamError: There is no such entry or more than one, or `check` finds errors: two workers of one name, a
             name that is neither a toolset nor a worker, and so on.
     """
-    return await asyncio.to_thread(_build, [*worker_files, *python_files], model, entry_name)
+    by_worker = choice_of(dict(models or {}))
+    return await asyncio.to_thread(_build, [*worker_files, *python_files], model, by_worker, entry_name)
 
 
-def _build(files: Sequence[Files], model: str | Model | None, name: str) -> BuiltEntry:
+def _build(files: Sequence[Files], model: str | Model | None, models: ModelChoice, name: str) -> BuiltEntry:
     root, paths = _placed(files)
     manifest = manifest_of(paths)
     project = projects.read(root, manifest)
@@ -285,6 +288,9 @@ def _build(files: Sequence[Files], model: str | Model | None, name: str) -> Buil
         entry = replace(entry, model=Reference(made.default, entry.at))
         graph = replace(graph, entries={**graph.entries, name: entry})
         made = dataclasses.replace(made, default=None)
+    made = dataclasses.replace(
+        made, by_worker={**made.by_worker, **models.by_worker}, made={**made.made, **models.made}
+    )
     built = _entry_of(graph, root, project.prompts, name, made)
     if built.kind == "worker":
         return BuiltEntry(built, (), ())
@@ -323,7 +329,7 @@ def _only(graph: Graph) -> str:
 
 def _known(graph: Graph, name: str) -> str:
     if name not in graph.entries:
-        raise InvalidTeamError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
+        raise InvalidTeamError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     return name
 
 

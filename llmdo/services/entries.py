@@ -6,7 +6,7 @@ import ast
 import json
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean
+from llmdo.base.diagnostic import near_or_all
 from llmdo.base.source import Source
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.workspace import project as projects
@@ -49,7 +49,7 @@ def _start_of(project: Project, name: str) -> str | None:
     starts += [f'tool = "{toolset}.{name}"\n' for toolset in tools]
     if not starts:
         known = {*graph.workers, *(tool for toolset in graph.toolsets.values() for tool in toolset.tools)}
-        raise InvalidTeamError(f"there is no entry `{name}`", hint=did_you_mean(name, known))
+        raise InvalidTeamError(f"there is no entry `{name}`", hint=near_or_all(name, known, "worker or tool"))
     if len(starts) > 1:
         meanings = " and ".join(start.strip().replace(" = ", " ").replace('"', "`") for start in starts)
         raise InvalidTeamError(f"the entry `{name}` could be {meanings}", hint="rename one of them")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo import checks
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.base.values import dataclass, replace
 from llmdo.diff import revision
 from llmdo.foreign import Foreign
@@ -199,7 +199,7 @@ def _chosen(read: Opened, request: ReachRequest) -> list[Entry]:
     """The entries that are asked about."""
     graph = read.graph
     if request.entry is not None and request.entry not in graph.entries:
-        hint = did_you_mean(request.entry, graph.entries)
+        hint = near_or_all(request.entry, graph.entries, "entry")
         raise LlmdoError(f"there is no entry `{request.entry}`", hint=hint)
     names = set(graph.entries) if request.entry is None else {request.entry}
     if request.select:

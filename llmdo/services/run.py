@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.graph import inventory
 from llmdo.graph.models import near_provider, problem_of
 from llmdo.services.basis import Basis
@@ -200,11 +200,7 @@ def _entry(graph: Graph, opened: _Opened, named: str | None, request: EntryReque
     comes_first = bool(rest) and (rest[0] in graph.entries or opened.manifest is None)
     name = named or (rest.pop(0) if comes_first else _only_entry(graph, of_files=opened.manifest is not None))
     if name not in graph.entries:
-        known = ", ".join(f"`{entry}`" for entry in graph.entries) or "none"
-        raise LlmdoError(
-            f"there is no entry `{name}`",
-            hint=did_you_mean(name, graph.entries) or f"the entries of this workspace are {known}",
-        )
+        raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     if len(rest) > 1 or (rest and request.input is not None):
         raise LlmdoError("there is more than one input", hint="put it in quotes")
     text = rest[0] if rest else request.input

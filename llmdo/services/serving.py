@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.runtime import Answer, ModelChoice, RunOptions, new_run, run
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.recording.keeping import keeping
@@ -303,7 +303,7 @@ def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, Offer
     chosen = tuple(names) or tuple(graph.entries)
     for name in chosen:
         if name not in graph.entries:
-            raise LlmdoError(f"there is no entry `{name}`", hint=did_you_mean(name, graph.entries))
+            raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     offers: dict[str, OfferedEntry] = {}
     with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
         for name in sorted(chosen):
