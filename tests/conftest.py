@@ -71,7 +71,7 @@ def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _unsealed(words: Sequence[str], **_: Any) -> bubblewrap.Sealed:
-    return bubblewrap.Sealed([*words])
+    return bubblewrap.Sealed((*words,))
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from llmdo.workspace.lock import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from llmdo.diff.difference import Effect
     from llmdo.graph.resolved import Graph
@@ -177,11 +178,11 @@ def _says_less(change: Change) -> bool:
 class _Users:
     """Who has to do with what, in either of two graphs."""
 
-    entries: Mapping[str, set[str]]
+    entries: Mapping[str, AbstractSet[str]]
     """Worker to the entries that reach it."""
-    workers: Mapping[tuple[str, str], set[str]]
+    workers: Mapping[tuple[str, str], AbstractSet[str]]
     """Table and item of the lock to the workers that use it."""
-    themselves: Mapping[tuple[str, str], set[str]]
+    themselves: Mapping[tuple[str, str], AbstractSet[str]]
     """Table and item of the lock to the entries that use it themselves."""
 
     def concerned(self, change: Change) -> Change:

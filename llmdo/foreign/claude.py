@@ -89,7 +89,7 @@ class _ClaudeProject:
     servers: Mapping[str, tuple[Server, Place]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _ClaudeReader:
     """One reading of a project: collects its problems."""
 

@@ -71,7 +71,7 @@ def _stem(path: str) -> str:
     return path.rpartition(".")[0] + "/"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _FileReader:
     """The reading of one file."""
 
@@ -81,7 +81,7 @@ class _FileReader:
     """What stands before the names of its agents."""
 
     @property
-    def data(self) -> dict[str, object]:
+    def data(self) -> Mapping[str, object]:
         return self.document.data
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:

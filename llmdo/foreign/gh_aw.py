@@ -95,7 +95,7 @@ def _imported(tree: Tree, document: Document, problems: list[Diagnostic]) -> Ite
             yield text.document
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _WorkflowReader:
     """The reading of one workflow."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Read
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Commit:
     """A folder as a git revision has it, read from git's objects alone."""
 

@@ -93,7 +93,7 @@ def read(tree: Tree) -> Team:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _LlmDoProject:
     """The reading of one folder."""
 

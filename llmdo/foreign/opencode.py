@@ -99,7 +99,7 @@ class _Rule:
         return matches(self.tool, tool)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _OpencodeReader:
     """One reading of a project: collects its problems."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.reach.rows import Row
 
 
-@dataclass(frozen=True)
+@dataclass
 class Analysis(Premises):
     """A graph prepared for questions about reach; what several entries need is worked out once."""
 

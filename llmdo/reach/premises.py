@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Authority, Capability, Ceiling, Rule, Verdict
 
 
-@dataclass(frozen=True)
+@dataclass
 class Premises:
     """A graph with a person's rules; what is decided about a call, whatever path leads to it, is worked out once."""
 

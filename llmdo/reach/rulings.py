@@ -34,7 +34,7 @@ class Ruling(NamedTuple):
     """Of calls with equal ones that is best which is nearest. One of its own where paths have to go around workers."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rulings:
     """What is decided in every tree with these rules and this ceiling."""
 

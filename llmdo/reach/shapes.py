@@ -71,7 +71,7 @@ class _Reading(NamedTuple):
     """What a line says, to the calls that it offers, whatever the rules of the worker."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shapes:
     """The calls of a graph, those of all its workers at once."""
 

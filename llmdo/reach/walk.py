@@ -27,7 +27,7 @@ _CUT_OFF = Verdict("blocked", ())
 """About a call that ceilings cut off on every path, whichever they are."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Search:
     """The workers that a breadth-first search found, from where, and the first one of every group."""
 
@@ -125,7 +125,7 @@ class _Found(NamedTuple):
         return tuple(dict.fromkeys(reason for name in callers for reason in rulings.gate_reasons(name)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Walk:
     """One tree of calls: where it starts, and what has a say over all of it."""
 

@@ -15,7 +15,7 @@ from llmdo.reach.selectors import callers, closure
 from llmdo.render.reach import call_data, capability
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.policy.authority import Decision
@@ -57,7 +57,7 @@ class Drawing:
 
     entries: tuple[tuple[Entry, tuple[Edge, ...]], ...]
     """Each with what it starts, and with the toolset of which it calls one tool itself."""
-    workers: dict[str, tuple[Edge, ...]]
+    workers: Mapping[str, tuple[Edge, ...]]
     """Sorted, each with its edges: delegates first, then toolsets."""
     read_from: str | None = None
     """The format of a foreign project."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RETRIES = 3  # corrections of one tool's arguments, of its name, or of an output, before the worker fails
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Agents:
     """The agents of one run by worker, built on first use. Toolsets are no part of them: each call has its own."""
 

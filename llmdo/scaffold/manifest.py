@@ -14,7 +14,7 @@ from llmdo.syntax import toml
 from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from llmdo.base.source import Location
@@ -59,7 +59,7 @@ class Manifest:
         """What the text says."""
         return toml.parse(Source(MANIFEST, self.text.replace("\r\n", "\n")))
 
-    def table(self, *route: str) -> dict[str, Any]:
+    def table(self, *route: str) -> Mapping[str, Any]:
         """The table at `route`; an empty one where there is none."""
         table = self.document.data
         for name in route:

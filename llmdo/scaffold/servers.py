@@ -127,7 +127,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     raise refusal(f"`{path.name}` has no `mcpServers`")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Taker:
     """Takes one server over, with the name of a variable in place of each secret."""
 

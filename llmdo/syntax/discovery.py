@@ -169,7 +169,7 @@ def leaves(pattern: str) -> bool:
     return pattern.startswith(("/", "~")) or "\\" in pattern or ".." in pattern.split("/") or "\0" in pattern
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GlobMatches:
     """What a glob names."""
 

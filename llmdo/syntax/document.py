@@ -28,7 +28,7 @@ class Document:
     """A file's data as the format's parser read it, before anything judged it."""
 
     source: Source
-    data: dict[str, Any]
+    data: Mapping[str, Any]
     """What the file says; what could be read of it where `problems` is not empty."""
     index: Callable[[], Mapping[Route, tuple[Span, Span]]] = field(compare=False, repr=False)
     """Finds the places, on first use: a clean document never pays for them."""

@@ -232,7 +232,7 @@ def _described(bubblewrap: Bubblewrap) -> Isolation:
 class Sealed:
     """How a program is started that must reach nothing: neither a socket nor the home folder, and write nothing."""
 
-    words: list[str]
+    words: tuple[str, ...]
     filter: bytes = b""
     """The system calls that bubblewrap is to deny; empty where nothing isolates the program."""
     reason: str = ""
@@ -251,7 +251,7 @@ def seal(
     """How to run `words` in the workspace at `root`: it reads that and `readable`, and writes `scratch` alone."""
     program = _bubblewrap(programs)
     if program is None:
-        return Sealed([*words], reason="there is no `bwrap` here")
+        return Sealed((*words,), reason="there is no `bwrap` here")
     strict = Bubblewrap(program=program, root=root.resolve(), home=home, folders=())
     denied = without_sockets()
     complaint = ""
@@ -259,8 +259,8 @@ def seal(
         outer = candidate.command([], also=readable, network=False, scratch=scratch)
         complaint = _failure([*outer, TRUE], denied) or ""
         if not complaint:
-            return Sealed([*outer, *words], denied)
-    return Sealed([*words], reason=f"`{program}` does not work here: {complaint}")
+            return Sealed((*outer, *words), denied)
+    return Sealed((*words,), reason=f"`{program}` does not work here: {complaint}")
 
 
 _DENY = 0x0005_0000 | errno.EPERM

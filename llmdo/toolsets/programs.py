@@ -40,7 +40,7 @@ _GIT_PLAIN = frozenset({"diff", "log", "show"})
 """The subcommands that run programs of a repository to show a difference, unless they are told not to."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Programs:
     """The folders in which a run finds programs, and what it found: each name is looked up once."""
 

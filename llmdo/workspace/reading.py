@@ -158,7 +158,7 @@ def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tupl
     return None if problems else source, problems
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _WorkspaceReader:
     """One reading of a workspace: collects its problems, and every file is read once."""
 

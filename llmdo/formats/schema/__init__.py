@@ -32,7 +32,7 @@ __all__ = ["Format", "Judged", "accepts", "accepts_part", "judge"]
 class Judged:
     """What was found about a document, and what of it can stand."""
 
-    data: dict[str, Any] | None
+    data: Mapping[str, Any] | None
     """The data without the faulty parts, which its format accepts; None where the whole cannot stand."""
     problems: tuple[Diagnostic, ...]
     """Every fault, in no order; empty exactly where the format accepts the document as it is."""

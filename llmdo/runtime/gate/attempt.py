@@ -39,7 +39,7 @@ class Attempt:
     """The tool as the graph has it; None where it does not."""
     ctx: RunContext[Any]
 
-    def draft(self, arguments: dict[str, Any]) -> Call:
+    def draft(self, arguments: Mapping[str, Any]) -> Call:
         """The call with these arguments, as if it raised all that is declared."""
         declared = self.declared.capabilities if self.declared else ()
         return Call(
@@ -107,7 +107,7 @@ class Attempt:
         return None
 
     async def _narrowed(
-        self, hook: Callable[..., object], arguments: dict[str, Any]
+        self, hook: Callable[..., object], arguments: Mapping[str, Any]
     ) -> tuple[tuple[Capability, ...], str | None]:
         """What this one call raises, as the toolset says, or what is wrong with its answer."""
         try:

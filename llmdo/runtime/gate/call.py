@@ -22,8 +22,8 @@ class Call:
     path: str
     toolset: str
     tool: str
-    arguments: dict[str, Any]
-    """Frozen: what is decided on, shown and executed is this one object."""
+    arguments: Mapping[str, Any]
+    """What is decided on, shown and executed; the tool is handed the same values in a dict of its own."""
     raised: tuple[Capability, ...]
     declared: tuple[Capability, ...]
     config: Mapping[str, object] = field(default_factory=dict)

@@ -202,7 +202,7 @@ class Gate(WrapperToolset[Any]):
         async def work() -> Any:
             try:
                 with calling(self.frame, call.path, again=again):
-                    return await self.wrapped.call_tool(name, arguments, ctx, tool)
+                    return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
             except (*_ENDINGS, ApprovalRequired, CallDeferred):
@@ -236,7 +236,7 @@ class Gate(WrapperToolset[Any]):
         )
         return await recorder.execution(execution, work, self.config.ledger)
 
-    async def _judged(self, attempt: Attempt, arguments: dict[str, Any], *, asks: bool) -> Permit:
+    async def _judged(self, attempt: Attempt, arguments: Mapping[str, Any], *, asks: bool) -> Permit:
         call = replace(attempt.draft(arguments), asks=ASKS_ITSELF if asks else None)
         return await judge(self.config, self.frame, call, attempt.ctx, attempt, self._ends)
 

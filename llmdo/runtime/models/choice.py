@@ -57,7 +57,7 @@ def choose(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice) -> str
     return next((candidate for candidate in candidates if candidate), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ModelSource:
     """Makes models. Kept for one run: two workers with the same reference share the model."""
 

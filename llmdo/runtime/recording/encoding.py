@@ -20,7 +20,7 @@ from llmdo.journal.secrets import Secrets
 from llmdo.journal.spans import without_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -48,7 +48,7 @@ class Packed:
     """A value as JSON, with the binary contents that it names by their digests."""
 
     body: bytes
-    contents: dict[str, bytes] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Encoding:
