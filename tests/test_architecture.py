@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -140,6 +141,93 @@ def test_the_journal_alone_names_the_store_behind_its_ports() -> None:
         if any(module.startswith("llmdo.journal.sqlite") for module in imports(path, types=True))
     }
     assert {name for name in store if not name.startswith("llmdo.journal.sqlite")} == {"llmdo.journal"}
+
+
+MUTABLE = {
+    *("list", "dict", "set", "bytearray", "deque", "defaultdict", "Counter", "OrderedDict"),
+    *("MutableMapping", "MutableSequence", "MutableSet", "List", "Dict", "DefaultDict"),
+}
+
+
+def is_frozen(definition: ast.ClassDef) -> bool:
+    return any(
+        isinstance(decorator, ast.Call)
+        and ast.unparse(decorator.func).rpartition(".")[2] == "dataclass"
+        and any(
+            keyword.arg == "frozen" and ast.unparse(keyword.value) == "True" for keyword in decorator.keywords
+        )
+        for decorator in definition.decorator_list
+    )
+
+
+def names_of_types(annotation: ast.AST) -> Iterator[str]:
+    """The types that an annotation names, quoted ones too; not those that a callable takes and returns."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="Callable" | "ClassVar" | "Literal")):
+            return
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[annotated, *_])):
+            yield from names_of_types(annotated)
+            return
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+        case ast.Constant(value=str(quoted)):
+            with suppress(SyntaxError):  # then it is text, and names no type
+                yield from names_of_types(ast.parse(quoted, mode="eval").body)
+    for child in ast.iter_child_nodes(annotation):
+        yield from names_of_types(child)
+
+
+def mutable_aliases(tree: ast.Module) -> set[str]:
+    """The names that a module gives to types of which something can be changed."""
+    return {
+        node.targets[0].id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Subscript | ast.BinOp)
+        and MUTABLE.intersection(names_of_types(node.value))
+    }
+
+
+def mutable_fields(tree: ast.Module, aliases: set[str]) -> list[str]:
+    """The fields of frozen dataclasses whose values can be changed."""
+    return [
+        f"{definition.name}.{ast.unparse(line.target)}"
+        for definition in ast.walk(tree)
+        if isinstance(definition, ast.ClassDef) and is_frozen(definition)
+        for line in definition.body
+        if isinstance(line, ast.AnnAssign)
+        and (MUTABLE | aliases).intersection(names_of_types(line.annotation))
+    ]
+
+
+def test_what_is_frozen_is_frozen_all_the_way_down() -> None:
+    aliases = {alias for path in FILES for alias in mutable_aliases(parsed(path))}
+    fields = {module_of(path): mutable_fields(parsed(path), aliases) for path in FILES}
+    assert {module: names for module, names in fields.items() if names} == {}
+
+
+def test_a_mutable_field_is_seen_wherever_its_type_stands() -> None:
+    seen = """
+Table = dict[str, int]
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    plain: list[str]
+    nested: tuple[tuple[str, set[int]], ...] | None
+    quoted: "Mapping[str, 'dict[str, int]']" = field(default_factory=dict)
+    aliased: Table | None = None
+    function: Callable[[list[str]], dict[str, int]] = len
+    shared: ClassVar[list[str]] = []
+    frozen: Mapping[str, tuple[frozenset[str], ...]] = field(default_factory=dict)
+
+@dataclass(slots=True)
+class Reader:
+    problems: list[str]
+"""
+    tree = ast.parse(seen)
+    names = ["Value.plain", "Value.nested", "Value.quoted", "Value.aliased"]
+    assert mutable_fields(tree, mutable_aliases(tree)) == names
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
