@@ -78,10 +78,10 @@ def _dispatch(words: Sequence[str]) -> int:
         from llmdo.base.colour import has_colour
         from llmdo.cli import quick
 
-        found = quick.options(words[1:])
-        if found is not None:
+        quick_options = quick.options(words[1:])
+        if quick_options is not None:
             colour = has_colour(sys.stdout, os.environ)
-            if known := quick.remembered(found, os.environ, colour=colour):
+            if known := quick.remembered(quick_options, os.environ, colour=colour):
                 sys.stdout.write(known[1])
                 return known[0]
         from llmdo.cli import check

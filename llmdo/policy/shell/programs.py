@@ -168,15 +168,17 @@ def leaves_program_open(words: Sequence[str], *, are_paths: bool) -> bool:
 def _command_of(words: tuple[str, ...]) -> tuple[str, ...]:
     """The program that begins `words`, with the longest of its commands that they go on with."""
     known = [tuple(command.split()) for command in _COMMANDS.get(words[0], ())]
-    most = max((len(one) for one in known if words[1 : len(one) + 1] == one), default=0)
+    most = max((len(command) for command in known if words[1 : len(command) + 1] == command), default=0)
     return words[: most + 1]
 
 
 def runs_programs(words: Sequence[str], flags: Iterable[str]) -> bool:
     """Whether one of these options of `words` says what it runs, also where it is cut short (`--exec-b`)."""
-    known = [one for length in (1, 2) for one in _PROGRAM_OPTIONS.get(" ".join(words[:length]), ())]
+    known = [option for length in (1, 2) for option in _PROGRAM_OPTIONS.get(" ".join(words[:length]), ())]
     for name in (flag.rstrip("=") for flag in flags):
-        if name in known or (len(name) > 2 and any(one.startswith(name) for one in known if one[:2] == "--")):
+        if name in known or (
+            len(name) > 2 and any(option.startswith(name) for option in known if option[:2] == "--")
+        ):
             return True
     return False
 

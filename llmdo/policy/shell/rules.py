@@ -61,8 +61,8 @@ class ShellRule:
         left, _, reads = left.rpartition(" ")
         left, _, positional = left.rpartition(" ")
         run, _, flags = left.rstrip("]").rpartition(" [")
-        found: Any = {"run": run.split(" "), "flags": flags.split(), "positional": positional}
-        return parse_rule({**found, "reads": reads, "capability": capability})
+        fields: Any = {"run": run.split(" "), "flags": flags.split(), "positional": positional}
+        return parse_rule({**fields, "reads": reads, "capability": capability})
 
     def __str__(self) -> str:
         return f"{' '.join(self.run)} [{' '.join(self.flags)}] {self.positional} {self.reads} -> {self.capability}"
@@ -99,12 +99,12 @@ class ShellRule:
         arguments = self._arguments(command)
         if arguments is None or self.is_open_launcher:
             return None
-        found = tuple(self._others(arguments))
-        if any(word.startswith("-") for word in found):
+        positionals = tuple(self._others(arguments))
+        if any(word.startswith("-") for word in positionals):
             return None
-        if is_launcher(self.program) and any("=" in word for word in found):
+        if is_launcher(self.program) and any("=" in word for word in positionals):
             return None
-        return None if found and self.positional == "none" else found
+        return None if positionals and self.positional == "none" else positionals
 
     def _arguments(self, command: Sequence[str]) -> Sequence[str] | None:
         """The words of `command` beside this rule's own, which come first; None where they do not.
@@ -128,12 +128,12 @@ class ShellRule:
 
         `scope_of` gives the scope that a word means as a path; None where that is not inside the workspace.
         """
-        found = self.positionals(command)
-        if found is None:
+        words = self.positionals(command)
+        if words is None:
             return None
         scopes: set[str] = set()
         if self.positional == "paths":
-            for word in found:
+            for word in words:
                 for path in (word, *_values(word)):
                     scope = scope_of(path)
                     if scope is None:
@@ -239,7 +239,7 @@ def parse_rules(table: Mapping[str, Any]) -> tuple[ShellRule, ...]:
         from llmdo.policy.shell.presets import PRESETS  # data that few workspaces need
 
         tables.extend(rule for name in presets for rule in PRESETS[name])
-    return tuple(sorted({parse_rule(one) for one in tables}, key=str))
+    return tuple(sorted({parse_rule(rule) for rule in tables}, key=str))
 
 
 def parse_rule(table: Mapping[str, Any]) -> ShellRule:
@@ -271,7 +271,7 @@ class Vouching:
         self, command: Sequence[str], scope_of: Callable[[str], str | None], *, isolated: bool
     ) -> frozenset[Capability]:
         """What `command` raises: all that any rule which vouches for it says, so that the strictest holds."""
-        found: set[Capability] = set()
+        capabilities: set[Capability] = set()
         for layer in self.layers:
             known = [rule for rule in layer if rule.program == command[0]]
             if not known:
@@ -279,28 +279,28 @@ class Vouching:
             vouched = [rule.raised(command, scope_of, isolated=isolated) for rule in known]
             sets = [raised for raised in vouched if raised is not None]
             if not sets:
-                found.add(UNVOUCHED)
-            found.update(*sets)
-        return frozenset({UNVOUCHED}) if UNVOUCHED in found else frozenset(found)
+                capabilities.add(UNVOUCHED)
+            capabilities.update(*sets)
+        return frozenset({UNVOUCHED}) if UNVOUCHED in capabilities else frozenset(capabilities)
 
     def declared(self, isolation: IsolationMode) -> frozenset[Capability]:
         """What commands may raise: an over-approximation of `raised` on any machine."""
         own, *narrower = self.layers
-        found: set[Capability] = {UNLISTED}
+        capabilities: set[Capability] = {UNLISTED}
         for rule in own:
             met = [other for layer in narrower for other in layer if _meet(rule.run, other.run)]
             if not narrower or met:
-                for one in (rule, *met):
-                    found.update(one.declared(isolation))
+                for matching in (rule, *met):
+                    capabilities.update(matching.declared(isolation))
             if not narrower or any(other.program == rule.program for layer in narrower for other in layer):
-                found.add(UNVOUCHED)
-        return frozenset(found)
+                capabilities.add(UNVOUCHED)
+        return frozenset(capabilities)
 
 
-def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _meet(run: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether a command can begin with both."""
-    length = min(len(one), len(other))
-    return one[:length] == other[:length]
+    length = min(len(run), len(other))
+    return run[:length] == other[:length]
 
 
 def _values(word: str) -> Iterator[str]:

@@ -72,7 +72,7 @@ def words(line: str) -> tuple[str, ...]:
         if character not in " \t" and unicodedata.category(character) in _INVISIBLE:
             hint = "make one call for each command" if character in "\r\n" else "leave it out"
             raise CommandRefused(f"the command has a `{shown(character) or ascii(character)}`", hint=hint)
-    found: list[str] = []
+    result: list[str] = []
     word: str | None = None
     at = 0
     while at < len(line):
@@ -82,14 +82,14 @@ def words(line: str) -> tuple[str, ...]:
         kind, text = piece.lastgroup, piece[piece.lastgroup]
         if kind == "gap":
             if word is not None:
-                found.append(word)
+                result.append(word)
             word = None
         else:
             if kind == "plain" and _is_special(text, word):
                 raise _syntax(line, at)
             word = (word or "") + (re.sub(r'\\(["\\$`])', r"\1", text) if kind == "double" else text)
         at = piece.end()
-    return tuple(found if word is None else [*found, word])
+    return tuple(result if word is None else [*result, word])
 
 
 def _is_special(text: str, word: str | None) -> bool:

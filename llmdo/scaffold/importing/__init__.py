@@ -63,20 +63,22 @@ def import_project(original: Foreign, target: Path) -> Imported:
         files.write(target, "llmdo.toml", (plan.files["llmdo.toml"] + accepted).encode())
     read = projects.read(target)
     wider, narrower = _differences(original, read, plan)
-    found = tuple(_findings(read, plan))
-    return Imported(tuple(sorted(plan.files)), plan.remarks, found, wider, narrower)
+    findings = tuple(_findings(read, plan))
+    return Imported(tuple(sorted(plan.files)), plan.remarks, findings, wider, narrower)
 
 
 def _findings(read: Project, plan: Plan) -> Iterator[Diagnostic]:
     """What `check` says, but for what is so only because there is no lock yet."""
     unlocked = {"LDO402", "LDO503"} if plan.pending else {"LDO402"}
-    return (one for one in checks.check(read) if one.code not in unlocked)
+    return (finding for finding in checks.check(read) if finding.code not in unlocked)
 
 
 def _acceptances(findings: Iterable[Diagnostic]) -> str:
     """What is as it was in the original, and so is nothing that the import has to answer for."""
     reason = json.dumps("it is so in the original that this was imported from")
-    pairs = sorted({(one.code, one.subject or "") for one in findings if one.code in ACCEPTABLE})
+    pairs = sorted(
+        {(finding.code, finding.subject or "") for finding in findings if finding.code in ACCEPTABLE}
+    )
     whole = {code for code, entry in pairs if not entry}
     tables = []
     for code, entry in pairs:
@@ -93,19 +95,21 @@ def reached(analysis: Analysis) -> Reached:
 
 
 def _telling(rows: Iterable[Row]) -> dict[Capability, str]:
-    found: dict[Capability, str] = {}
+    decisions: dict[Capability, str] = {}
     for row in rows:
         if row.decision != "blocked":
             scope = None if row.capability.scope == "**" else row.capability.scope
-            one = Capability(row.capability.name, scope)
-            found[one] = max(found.get(one, "blocked"), row.decision, key=_mildness)
+            capability = Capability(row.capability.name, scope)
+            decisions[capability] = max(decisions.get(capability, "blocked"), row.decision, key=_mildness)
     return {
-        one: decision
-        for one, decision in found.items()
-        if one.name in ONLY_BY_FULL_NAME
+        capability: decision
+        for capability, decision in decisions.items()
+        if capability.name in ONLY_BY_FULL_NAME
         or not any(
-            other != one and other.contains(one) and _mildness(said) >= _mildness(decision)
-            for other, said in found.items()
+            other != capability
+            and other.contains(capability)
+            and _mildness(other_decision) >= _mildness(decision)
+            for other, other_decision in decisions.items()
         )
     }
 
@@ -117,19 +121,19 @@ def _differences(original: Foreign, read: Project, plan: Plan) -> tuple[tuple[st
     for agent, rows in before.items():
         name = plan.names[agent]
         old = {
-            Capability(plan.capabilities.get(one.name, one.name), one.scope): decision
-            for one, decision in rows.items()
-            if one.name not in plan.ungoverned
+            Capability(plan.capabilities.get(capability.name, capability.name), capability.scope): decision
+            for capability, decision in rows.items()
+            if capability.name not in plan.ungoverned
         }
         new = after.get(name, {})
-        for one in sorted({*old, *new}, key=str):
-            if old.get(one) == new.get(one):
+        for capability in sorted({*old, *new}, key=str):
+            if old.get(capability) == new.get(capability):
                 continue
-            if one.name in plan.pending and one not in new:
+            if capability.name in plan.pending and capability not in new:
                 continue
-            was, now = old.get(one, "not reached"), new.get(one, "not reached")
-            told = f"`{name}`: `{one}` is {now}, it was {was}"
-            (wider if _mildness(now) > _mildness(was) else narrower).append(told)
+            was, now = old.get(capability, "not reached"), new.get(capability, "not reached")
+            sentence = f"`{name}`: `{capability}` is {now}, it was {was}"
+            (wider if _mildness(now) > _mildness(was) else narrower).append(sentence)
     return tuple(wider), tuple(narrower)
 
 

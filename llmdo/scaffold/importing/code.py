@@ -52,13 +52,13 @@ def copies(
 ) -> dict[str, str]:
     """Path to text of the copies, and of what they import. `names` is each agent's identity to its worker's name."""
     files = {}
-    for one in code:
-        own = {name: offer for name, offer in offered.items() if offer.path == one.source.path}
-        tail = "".join(_tail(one, own, names))
-        files[one.source.path] = one.source.text.rstrip("\n") + "\n" + tail if tail else one.source.text
+    for file in code:
+        own = {name: offer for name, offer in offered.items() if offer.path == file.source.path}
+        tail = "".join(_tail(file, own, names))
+        files[file.source.path] = file.source.text.rstrip("\n") + "\n" + tail if tail else file.source.text
         if tail:
             files.update(_adapters())
-        elif any(name.partition(".")[0] == _PACKAGE for name in outline(one.source).imports):
+        elif any(name.partition(".")[0] == _PACKAGE for name in outline(file.source).imports):
             files.update(_adapters(_PACKAGE))
     return files
 

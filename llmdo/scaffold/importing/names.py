@@ -17,7 +17,7 @@ class Names:
     """Gives each thing a name of its own, as near to what it was called as the rules for names allow."""
 
     def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = {one.lower() for one in taken}
+        self._taken = {name.lower() for name in taken}
         self._given: dict[tuple[str, str, object], str] = {}
 
     def of(self, kind: str, called: str, key: object = None) -> str:

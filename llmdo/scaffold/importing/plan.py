@@ -81,8 +81,8 @@ def plan_of(project: Foreign) -> Plan:
     graph = project.graph
     names = {name: planner.names.of("agent", name) for name in graph.workers}
     files = {
-        f"{WORKERS}/{names[name]}.worker": planner.worker(one)
-        for name, one in graph.workers.items()
+        f"{WORKERS}/{names[name]}.worker": planner.worker(worker)
+        for name, worker in graph.workers.items()
         if name not in planner.functions
     }
     files["llmdo.toml"] = planner.manifest()
@@ -117,11 +117,11 @@ class _Planner:
         self._kept: set[Capability] = set()
         """What some worker can still raise."""
         self._agents = named(project.team.agents)
-        self.code = {one.source.path: one for one in project.team.code if self._can_be_copied(one)}
+        self.code = {code.source.path: code for code in project.team.code if self._can_be_copied(code)}
         self.functions = {
-            name: one.function
-            for name, one in self._agents.items()
-            if one.function and one.function.rpartition(":")[0] in self.code
+            name: agent.function
+            for name, agent in self._agents.items()
+            if agent.function and agent.function.rpartition(":")[0] in self.code
         }
         """The agents that are functions of the project's own Python."""
         components = topology.strongly_connected_components(project.graph.edges)
@@ -150,10 +150,10 @@ class _Planner:
         agent = self._agents[worker.name]
         at = worker.at.location
         if len(worker.description or "") > MAX_DESCRIPTION:
-            told = (
+            sentence = (
                 f"of the description of `{worker.name}` only {MAX_DESCRIPTION:,} characters are carried over"
             )
-            self.remarks.append(Remark(at, told))
+            self.remarks.append(Remark(at, sentence))
         if name != worker.name:
             self.remarks.append(Remark(at, f"`{worker.name}` is called `{name}`"))
         if worker.name in self._circling:
@@ -177,10 +177,10 @@ class _Planner:
     def ungoverned(self) -> frozenset[str]:
         """What stands for the code of functions that start a run: with us it stands before no gate."""
         return frozenset(
-            one.name
+            capability.name
             for name in self.functions
             for grant in self._agents[name].grants
-            for one in grant.capabilities
+            for capability in grant.capabilities
         )
 
     def _can_be_copied(self, code: Code) -> bool:
@@ -205,8 +205,8 @@ class _Planner:
     def _native_tools(self, worker: Worker) -> Iterator[str]:
         native = {
             name: options
-            for grant, one in self._counterparts(worker).values()
-            for name, options in one.native.items()
+            for grant, counterpart in self._counterparts(worker).values()
+            for name, options in counterpart.native.items()
             if grant.decision != "blocked"
         }
         if native:
@@ -214,19 +214,19 @@ class _Planner:
 
     def _toolsets(self, worker: Worker) -> Iterator[str]:
         workers = self.project.graph.workers
-        found: dict[str, Mapping[str, object]] = {
+        toolsets: dict[str, Mapping[str, object]] = {
             self.names.of("agent", use.name): {} for use in worker.uses if use.name in workers
         }
-        found.update(self._tools(worker))
-        if found:
+        toolsets.update(self._tools(worker))
+        if toolsets:
             yield "toolsets:"
-            yield from (f"  {name}: {json.dumps(config)}" for name, config in sorted(found.items()))
+            yield from (f"  {name}: {json.dumps(config)}" for name, config in sorted(toolsets.items()))
 
     def _tools(self, worker: Worker) -> dict[str, Mapping[str, object]]:
         """What stands for the tools of a worker, without what is blocked for it."""
         graph = self.project.graph
         counterparts = self._counterparts(worker)
-        found = self._carried(grant for grant, _ in counterparts.values())
+        toolsets = self._carried(grant for grant, _ in counterparts.values())
         tools: list[tuple[str, tuple[Capability, ...], Location]] = []
         for use in worker.uses:
             toolset = graph.toolsets.get(use.name)
@@ -234,7 +234,7 @@ class _Planner:
                 continue
             if toolset.server and _is_reachable(toolset.server):
                 if any(self._open(worker, tool) for tool in toolset.tools.values()):
-                    found[self._server(toolset, toolset.server)] = {}
+                    toolsets[self._server(toolset, toolset.server)] = {}
                 continue
             for tool in tools_of(graph, worker, use).values():
                 if tool.name in counterparts:
@@ -243,34 +243,34 @@ class _Planner:
                 called = f"{use.name}_start" if tool.name == "(start)" else tool.name
                 capabilities = self._open(worker, tool)
                 # Parts that are decided apart are tools apart: without its own code nobody can tell the calls.
-                parts = [(one,) for one in capabilities] if tool.hook else [capabilities]
+                parts = [(capability,) for capability in capabilities] if tool.hook else [capabilities]
                 tools += [(called, part, use.at.location) for part in parts]
-        files = {each for _, one, _ in tools for each in one if each.name in _READS | _WRITES}
+        files = {each for _, raised, _ in tools for each in raised if each.name in _READS | _WRITES}
         if config := _filesystem(files):
-            found["filesystem"] = config
+            toolsets["filesystem"] = config
         for called, capabilities, at in tools:
             left = tuple(sorted({*capabilities} - (files if config else set()), key=str))
             if frozenset(left) == _SHELL:
-                found["shell"] = {}
+                toolsets["shell"] = {}
             elif left:
-                found[self._stand_in(called, left, at)] = {}
-        return found
+                toolsets[self._stand_in(called, left, at)] = {}
+        return toolsets
 
     def _carried(self, grants: Iterable[Grant]) -> dict[str, Mapping[str, object]]:
         """The toolsets that are counterparts of what a worker is granted."""
-        found: dict[str, Mapping[str, object]] = {}
+        toolsets: dict[str, Mapping[str, object]] = {}
         shell: dict[str, list[object]] = {}
         for grant in grants:
-            one = grant.counterpart
-            if one is None or grant.decision == "blocked":
+            counterpart = grant.counterpart
+            if counterpart is None or grant.decision == "blocked":
                 continue
-            for key, items in one.commands.items():
+            for key, items in counterpart.commands.items():
                 for lines in (shell, self.shell):
                     held = lines.setdefault(key, [])
                     held += [item for item in cast("list[object]", items) if item not in held]
-            if one.code:
-                found[self._offer(grant, one.code)] = {}
-        return {**found, "shell": shell} if shell else found
+            if counterpart.code:
+                toolsets[self._offer(grant, counterpart.code)] = {}
+        return {**toolsets, "shell": shell} if shell else toolsets
 
     def _offer(self, grant: Grant, path: str) -> str:
         """The name of the toolset that a copied Python file has."""
@@ -278,37 +278,37 @@ class _Planner:
         name = self.names.of("tool", grant.toolset, path)
         self.own.setdefault(capability.name, f"x.{name}.any")
         expression = self.code[path].toolsets[grant.toolset]
-        told = f"`{grant.toolset}` is copied with `{path}`, unexecuted: `llmdo lock` says whether it loads"
-        self.remarks.append(Remark(grant.at.location, told))
+        text = f"`{grant.toolset}` is copied with `{path}`, unexecuted: `llmdo lock` says whether it loads"
+        self.remarks.append(Remark(grant.at.location, text))
         self.offered[name] = CopiedToolset(path, expression, self._renamed(capability))
         return name
 
     def _open(self, worker: Worker, tool: Tool) -> tuple[Capability, ...]:
         """What of a tool is not blocked for a worker: all or nothing where a call raises all of it."""
         blocked = [rule.capability for rule in worker.approvals if rule.decision == "blocked"]
-        kept = tuple(one for one in tool.capabilities if not any(each.contains(one) for each in blocked))
+        kept = tuple(part for part in tool.capabilities if not any(each.contains(part) for each in blocked))
         kept = kept if tool.hook or kept == tool.capabilities else ()
         self._kept.update(kept)
         return kept
 
     def _server(self, toolset: Toolset, server: Server) -> str:
         name = self.names.of("server", toolset.name)
-        declared = {one for tool in toolset.tools.values() for one in tool.capabilities}
+        declared = {capability for tool in toolset.tools.values() for capability in tool.capabilities}
         if name not in self.servers:
             self.servers[name] = (server, tuple(sorted(declared, key=str)))
             self._kept.add(Capability("mcp.start"))
             if server.env:
-                told = ", ".join(f"`{one}`" for one in server.env)
+                names = ", ".join(f"`{variable}`" for variable in server.env)
                 at = toolset.at.location
                 self.remarks.append(
-                    Remark(at, f"of the environment of `{toolset.name}` only names are carried over: {told}")
+                    Remark(at, f"of the environment of `{toolset.name}` only names are carried over: {names}")
                 )
         return name
 
     def _stand_in(self, called: str, capabilities: tuple[Capability, ...], at: Location) -> str:
         key = (called, capabilities)
         if key not in self.stubs:
-            own = next((one.name for one in capabilities if one.name.startswith("x.")), None)
+            own = next((part.name for part in capabilities if part.name.startswith("x.")), None)
             name = self.names.of("tool", own.split(".")[1] if own else called, None if own else key)
             if own:
                 self.own[own] = f"x.{name}.any"
@@ -320,16 +320,18 @@ class _Planner:
         return Capability(self.own.get(capability.name, capability.name), capability.scope)
 
     def _approvals(self, worker: Worker) -> Iterator[str]:
-        said: dict[str, Decision] = {
+        decisions: dict[str, Decision] = {
             str(self._renamed(rule.capability)): rule.decision
             for rule in worker.approvals
             if rule.decision != "blocked"
         }
         agent = self._agents.get(worker.name)
-        said |= {str(one): decision for one, decision in (agent.tightened if agent else {}).items()}
-        if said:
+        decisions |= {
+            str(raised): decision for raised, decision in (agent.tightened if agent else {}).items()
+        }
+        if decisions:
             yield "approvals:"
-            yield from (f"  {json.dumps(name)}: {decision}" for name, decision in sorted(said.items()))
+            yield from (f"  {json.dumps(name)}: {decision}" for name, decision in sorted(decisions.items()))
 
     def manifest(self) -> str:
         """The manifest, once every worker was said."""
@@ -359,7 +361,7 @@ class _Planner:
         lines += [
             f'{_text(str(self._renamed(rule.capability)))} = "{rule.decision}"'
             for rule in graph.rules
-            if any(rule.capability.touches(one) or one.touches(rule.capability) for one in self._kept)
+            if any(rule.capability.touches(kept) or kept.touches(rule.capability) for kept in self._kept)
         ]
         for entry in graph.entries.values():
             lines += ["", *self._entry(entry)]
@@ -372,7 +374,7 @@ class _Planner:
         if function := self.functions.get(entry.name):
             called = [call.name for call in self._agents[entry.name].calls if call.name in self._agents]
             yield f"function = {_text(started_by(function))}"
-            yield f"calls = {_list(self.names.of('agent', one) for one in called)}"
+            yield f"calls = {_list(self.names.of('agent', worker) for worker in called)}"
             self.remarks.append(Remark(entry.at.location, f"`{entry.name}` is called `{name}`"))
         else:
             yield f'worker = "{name}"'
@@ -395,7 +397,7 @@ def _is_reachable(server: Server) -> bool:
 
 def _filesystem(files: set[Capability]) -> dict[str, list[str]] | None:
     """The configuration of `filesystem` that does just this; None where it would do more or less."""
-    whole = {one.name for one in files if one.scope is None}
+    whole = {capability.name for capability in files if capability.scope is None}
     if (
         whole & _READS not in (frozenset(), _READS)
         or whole & _WRITES not in (frozenset(), _WRITES)
@@ -416,13 +418,13 @@ def _launch(server: Server) -> str:
 def _quoted(value: object) -> str:
     """A value as YAML has it: JSON, and whatever is no plain character spelled out."""
     plain = json.dumps(value, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in plain)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in plain)
 
 
 def _toml(value: object) -> str:
     """A value as TOML has it: what is a table stands on one line."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(one)}' for key, one in value.items())} }}"
+        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return _text(str(value))

@@ -33,20 +33,20 @@ class StandIn:
 
 def module(stubs: Iterable[StandIn]) -> str:
     """The Python module that holds them."""
-    return _HEAD + "".join(map(_tool, sorted(stubs, key=lambda one: one.name)))
+    return _HEAD + "".join(map(_tool, sorted(stubs, key=lambda stub: stub.name)))
 
 
-def _tool(one: StandIn) -> str:
-    declared = json.dumps([str(each) for each in one.capabilities])
+def _tool(stub: StandIn) -> str:
+    declared = json.dumps([str(each) for each in stub.capabilities])
     # The tool's name is no Python name of its own, so that it cannot hide the toolset.
     return f"""
-{one.name} = FunctionToolset()
+{stub.name} = FunctionToolset()
 
 
-@{one.name}.tool_plain(name={json.dumps(one.name)}, metadata={{"capabilities": {declared}}})
-def _{one.name}(request: str) -> str:
-    \"\"\"Stands for the tool {_quoted(one.called)} of the original.\"\"\"
-    raise NotImplementedError({json.dumps(f"{one.called} is still to be written")})
+@{stub.name}.tool_plain(name={json.dumps(stub.name)}, metadata={{"capabilities": {declared}}})
+def _{stub.name}(request: str) -> str:
+    \"\"\"Stands for the tool {_quoted(stub.called)} of the original.\"\"\"
+    raise NotImplementedError({json.dumps(f"{stub.called} is still to be written")})
 
 """
 
