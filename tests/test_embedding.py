@@ -398,7 +398,7 @@ def test_a_run_keeps_a_journal_where_it_is_asked_for(
     assert outcome.status == "waiting"
     assert Runs(team).names() == [outcome.run]
     with Runs(team).read(outcome.run) as journal:
-        assert [one.said["tool"] for one in waiting(journal).values()] == ["write_file"]
+        assert [one.record["tool"] for one in waiting(journal).values()] == ["write_file"]
         assert "AskLater, from Python" in "".join(journal.lines())
     # The command line goes on with it.
     monkeypatch.chdir(team)

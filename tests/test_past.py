@@ -91,7 +91,7 @@ def test_a_run_waits_is_answered_and_goes_on(team: Path) -> None:
     assert waiting.status == "waiting"
     assert llmdo.replay(team) == waiting
     (question,) = llmdo.approve(team)
-    assert (question.path, question.said["tool"]) == ("main/pay#1", "pay")
+    assert (question.path, question.record["tool"]) == ("main/pay#1", "pay")
     assert llmdo.resume(team).status == "waiting", "without an approver it waits on"
     assert llmdo.approve(team, yes="main/pay#1", by="ada") == ()
     done = llmdo.resume(team)

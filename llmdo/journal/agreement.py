@@ -22,7 +22,9 @@ def disagreements(journal: JournalStore, records: Iterable[Mapping[str, Any]]) -
     A refusal may be in the audit alone: that of a person who ended the run stands for nobody who goes on with it.
     """
     entered, recorded = Counter(_entered(journal)), Counter(_recorded(records))
-    returned = Counter((one.path, _RESULT) for one in journal.entries("return") if one.outcome == "success")
+    returned = Counter(
+        (entry.path, _RESULT) for entry in journal.entries("return") if entry.outcome == "success"
+    )
     for path, what in sorted(entered - recorded):
         yield f"{path}: the audit does not hold {what}, which the journal does"
     for path, what in sorted(recorded - entered - returned):

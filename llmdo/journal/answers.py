@@ -46,8 +46,8 @@ class Answers:
         Raises:
             LlmdoError: One is for no question that waits, or for another one than was asked, or two are for one.
         """
-        found = [
-            (_find(path, questions), self.one({"allowed": allowed}))
+        given = [
+            (_find(path, questions), self.as_kept({"allowed": allowed}))
             for allowed, paths in ((True, self.yes), (False, self.no))
             for path in paths
         ]
@@ -58,13 +58,13 @@ class Answers:
                     f"{question.path}: the answer is for another question than the one that waits",
                     hint="`--format json` prints the `digest` that an answer has to repeat",
                 )
-            found.append((question, self.one(record)))
-        numbers = Counter(question.path for question, _ in found)
+            given.append((question, self.as_kept(record)))
+        numbers = Counter(question.path for question, _ in given)
         if twice := next((path for path, number in numbers.items() if number > 1), None):
             raise LlmdoError(f"`{twice}` is answered twice", hint="a question takes one answer")
-        return found
+        return given
 
-    def one(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def as_kept(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """An answer as it is kept.
 
         Raises:
@@ -75,12 +75,12 @@ class Answers:
             raise LlmdoError("`allowed` of an answer is true or false")
         hours = record.get("hours", self.hours)
         require_hours(hours)
-        told = str(record.get("reason", self.reason))
+        reason = str(record.get("reason", self.reason))
         return {
             "allowed": allowed,
             "by": str(record.get("by") or self.by or _user()),
-            "reason": "" if allowed else "the answer was no" + (f": {told}" if told else ""),
-            "told": "" if allowed else told,
+            "reason": "" if allowed else "the answer was no" + (f": {reason}" if reason else ""),
+            "told": "" if allowed else reason,
             "expires": time.time() + hours * 3600,
         }
 
@@ -123,8 +123,8 @@ def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[st
     if end is not None and end.outcome == "completed":
         raise LlmdoError(f"run `{journal.run}` is complete: nothing in it waits for an answer")
     given = answers.to(waiting(journal))
-    for question, said in given:
-        add_answer(journal, question, said, at_terminal=False)
+    for question, answer in given:
+        add_answer(journal, question, answer, at_terminal=False)
     return given
 
 

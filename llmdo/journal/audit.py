@@ -70,9 +70,9 @@ class Audit:
 def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:
     """The line that adds `record` to the chain that ends with `last`, and where it is then."""
     number = last.number + 1
-    said = _text({"n": number, **record, "prev": last.head})
-    head = sha256(said.encode("ascii")).hexdigest()
-    return f'{said[:-1]},"hash":"{head}"}}', Link(number, head)
+    text = _text({"n": number, **record, "prev": last.head})
+    head = sha256(text.encode("ascii")).hexdigest()
+    return f'{text[:-1]},"hash":"{head}"}}', Link(number, head)
 
 
 def read(lines: Iterable[str], head: str | None = None) -> Audit:
@@ -100,8 +100,8 @@ def read(lines: Iterable[str], head: str | None = None) -> Audit:
 
 
 def _breaks(record: Mapping[str, Any], line: str, last: Link) -> Iterator[str]:
-    said = {name: value for name, value in record.items() if name != "hash"}
-    if _hash(said) != record["hash"] or _text(record) != line:
+    content = {name: value for name, value in record.items() if name != "hash"}
+    if _hash(content) != record["hash"] or _text(record) != line:
         yield "this record was changed"
     if record["n"] != last.number + 1:
         yield f"record {record['n']} follows record {last.number}: some are missing, or out of order"
@@ -111,13 +111,15 @@ def _breaks(record: Mapping[str, Any], line: str, last: Link) -> Iterator[str]:
 
 def _record(line: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not found.keys() >= _ADDED:
+    if not isinstance(record, dict) or not record.keys() >= _ADDED:
         return None
-    is_whole = type(found["n"]) is int and isinstance(found["prev"], str) and isinstance(found["hash"], str)
-    return found if is_whole else None
+    is_whole = (
+        type(record["n"]) is int and isinstance(record["prev"], str) and isinstance(record["hash"], str)
+    )
+    return record if is_whole else None
 
 
 def _hash(record: Mapping[str, object]) -> str:

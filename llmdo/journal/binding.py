@@ -72,10 +72,10 @@ class Binding:
         locked = lock.read(Source(LOCK, data["lock"]))
         if locked.graph is None:
             raise JournalError(f"the lock in the journal cannot be read: {locked.problems[0].message}")
-        said = {key: data[key] for key in _KINDS if key != "lock"}
-        if said["entry"] not in locked.graph.entries:
-            raise JournalError(f"the lock in the journal has no entry `{said['entry']}`")
-        return cls(graph=locked.graph, **said)
+        values = {key: data[key] for key in _KINDS if key != "lock"}
+        if values["entry"] not in locked.graph.entries:
+            raise JournalError(f"the lock in the journal has no entry `{values['entry']}`")
+        return cls(graph=locked.graph, **values)
 
     def drift(self, graph: Graph) -> tuple[Drift, ...]:
         """What of all that runs differs in `graph`."""
@@ -99,8 +99,8 @@ def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
         if reference
     }
     used = {name: graph.models[name] for name in sorted({*models.values()} & {*graph.models})}
-    references = {*models.values(), *(one for chain in used.values() for one in chain)}
-    files = {reference for one in references if (reference := python_reference(one))} | references
+    references = {*models.values(), *(model for chain in used.values() for model in chain)}
+    files = {reference for name in references if (reference := python_reference(name))} | references
     return replace(
         graph,
         models=used,

@@ -106,14 +106,14 @@ def _examined(journal: JournalStore) -> Taken:
         unfinished(journal)
         tree(journal)
         sessions = list(journal.entries("session"))
-        versions = {str(name): str(said) for name, said in sessions[-1].data.items() if name != "run"}
+        versions = {str(name): str(version) for name, version in sessions[-1].data.items() if name != "run"}
         first = next(journal.entries("run"), None)
         if first is None or first.is_redacted:
             return Taken(run=run, binding=None, sources=None, versions=versions)
         binding = binding_of(journal)
-        found = sources_of(journal, binding)
+        sources = sources_of(journal, binding)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise JournalError(
             f"`{journal.path}` is not what llmdo writes: {type(error).__name__}: {error}"
         ) from error
-    return Taken(run=run, binding=binding, sources=found, versions=versions)
+    return Taken(run=run, binding=binding, sources=sources, versions=versions)

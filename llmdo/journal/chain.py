@@ -43,7 +43,7 @@ class ChainedRow:
 def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
     """Where the chain that is at `last` is with `entry`, whose body has that digest."""
     number = last.number + 1
-    said = [
+    parts = [
         last.head,
         number,
         entry.path,
@@ -54,7 +54,7 @@ def linked(entry: JournalEntry, body_digest: str, last: Link) -> Link:
         entry.at,
         body_digest,
     ]
-    return Link(number, sha256(json.dumps(said).encode("ascii")).hexdigest())
+    return Link(number, sha256(json.dumps(parts).encode("ascii")).hexdigest())
 
 
 def digest_of_body(body: bytes, spans: str = "", salt: bytes = b"") -> str:

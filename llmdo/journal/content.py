@@ -31,7 +31,9 @@ def packed(spans: Sequence[SecretSpan]) -> str:
     """Spans as the file has them; the journal knows which variable a secret is of."""
     if not spans:
         return ""
-    return json.dumps([[one.at, one.length, one.secret, one.form] for one in spans], separators=(",", ":"))
+    return json.dumps(
+        [[span.at, span.length, span.secret, span.form] for span in spans], separators=(",", ":")
+    )
 
 
 def digest_of(content: bytes) -> str:

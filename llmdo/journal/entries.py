@@ -74,12 +74,12 @@ class JournalEntry:
             JournalError: It cannot, or it is no object.
         """
         try:
-            found = read(self.body)
+            data = read(self.body)
         except (ValueError, RecursionError) as error:
             raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(data, dict):
             raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged")
-        return found
+        return data
 
 
 def pack(data: object) -> bytes:

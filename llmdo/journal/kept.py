@@ -107,13 +107,13 @@ class Kept:
         listed = self._list(name)
         if listed is None:
             return None
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for path, named in listed.items():
             content = self._read(named)
             if content is None:
                 raise self._damaged(f"`{path}` is missing in `{self.folder}`")
-            found[path] = content.decode()
-        return found
+            texts[path] = content.decode()
+        return texts
 
     def sweep(self, names: Iterable[str]) -> None:
         """Removes all that is in none of the lists of these digests, and the folder where nothing is left.
@@ -143,7 +143,7 @@ class Kept:
             listed = json.loads(content)
         except (ValueError, RecursionError):
             listed = None
-        if not isinstance(listed, dict) or not all(isinstance(one, str) for one in listed.values()):
+        if not isinstance(listed, dict) or not all(isinstance(named, str) for named in listed.values()):
             raise self._damaged(f"`{self._path(name)}` is no list of files")
         return listed
 
@@ -198,10 +198,10 @@ def _file(named: str) -> str:
     Raises:
         JournalError: It is no digest: a journal may come from anybody.
     """
-    found = _DIGEST.fullmatch(named)
-    if found is None:
+    match = _DIGEST.fullmatch(named)
+    if match is None:
         raise JournalError(f"{named!a} is not the digest of a file")
-    return found[1]
+    return match[1]
 
 
 def kept_entry(path: str, name: str) -> JournalEntry:
@@ -211,8 +211,8 @@ def kept_entry(path: str, name: str) -> JournalEntry:
 
 def named_by(journal: JournalStore) -> str | None:
     """The digest of the list of files that the run of `journal` began with; None where it names none."""
-    found = next(journal.entries("kept"), None)
-    return found.digest if found is not None else None
+    entry = next(journal.entries("kept"), None)
+    return entry.digest if entry is not None else None
 
 
 def sweep(runs: RunIndex) -> None:

@@ -122,8 +122,8 @@ class JournalStore(Protocol):
         """The body of `entry` with the secrets that were cut out of it, for what goes on with the run."""
         ...
 
-    def said(self, entry: JournalEntry) -> dict[str, Any]:
-        """The same for what is to be said.
+    def for_output(self, entry: JournalEntry) -> dict[str, Any]:
+        """The same for what is shown to somebody.
 
         Raises:
             LlmdoError: There was a secret in it that its variable has not any more.
@@ -229,8 +229,8 @@ class RunIndex(Protocol):
         """Puts the run of that id at the end of the runs."""
         ...
 
-    def find(self, said: str) -> str:
-        """The id that `said` is, ends with or begins, where only one does; `last` is the last run that began.
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
 
         Raises:
             LlmdoError: None is, or several are.

@@ -30,13 +30,13 @@ class Waiting:
     path: str
     key: str
     """The digest of the call that it is about, with the files that a command names, for this run alone."""
-    said: Mapping[str, Any]
+    record: Mapping[str, Any]
     """The question as it was asked."""
 
     @property
     def terminal_only(self) -> bool:
         """Whether only a person at a terminal may say yes."""
-        return bool(self.said["terminal_only"])
+        return bool(self.record["terminal_only"])
 
 
 def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[str, Waiting]:
@@ -47,16 +47,16 @@ def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[st
     if next(journal.entries("asked"), None) is None:
         return {}  # the decisions of a long run are many
     now, foreign = ended.at if ended else time.time(), foreign_answers(journal)
-    found: dict[str, Waiting] = {}
+    questions: dict[str, Waiting] = {}
     for entry in journal.entries("asked", "answered", "decision", *(("end",) if ended else ())):
         if entry.kind == "end":
             if ended and entry.step == ended.step:
                 break
         elif entry.kind == "asked":
-            found[entry.path] = Waiting(path=entry.path, key=entry.digest, said=entry.data)
+            questions[entry.path] = Waiting(path=entry.path, key=entry.digest, record=entry.data)
         elif entry.kind == "decision" or _still_counts(entry, now, foreign):
-            found.pop(entry.path, None)
-    return dict(sorted(found.items(), key=lambda item: _position(item[0])))
+            questions.pop(entry.path, None)
+    return dict(sorted(questions.items(), key=lambda item: _position(item[0])))
 
 
 def _position(path: str) -> list[tuple[str, int]]:
@@ -65,13 +65,13 @@ def _position(path: str) -> list[tuple[str, int]]:
 
 
 def _still_counts(answer: JournalEntry, now: float, foreign: frozenset[tuple[str, int]]) -> bool:
-    said = answer.data
-    return is_valid(said, now) and counts(answer, said, foreign)
+    record = answer.data
+    return is_valid(record, now) and counts(answer, record, foreign)
 
 
-def is_valid(said: Mapping[str, Any], now: float) -> bool:
+def is_valid(record: Mapping[str, Any], now: float) -> bool:
     """Whether an answer, by the body of its entry, still counts at the time `now`."""
-    expires = said["expires"]
+    expires = record["expires"]
     return expires is None or bool(expires > now)
 
 
@@ -82,17 +82,17 @@ def foreign_answers(journal: JournalStore) -> frozenset[tuple[str, int]]:
     )
 
 
-def counts(answer: JournalEntry, said: Mapping[str, Any], foreign: frozenset[tuple[str, int]]) -> bool:
-    """Whether an answer, whose body is `said`, was given here, or is a no."""
-    return (answer.path, answer.step) not in foreign or not said["allowed"]
+def counts(answer: JournalEntry, record: Mapping[str, Any], foreign: frozenset[tuple[str, int]]) -> bool:
+    """Whether an answer, whose body is `record`, was given here, or is a no."""
+    return (answer.path, answer.step) not in foreign or not record["allowed"]
 
 
 def imported(journal: JournalStore) -> JournalEntry:
     """The entry which says that the run of `journal` comes from a file."""
     first = next(journal.entries("session"))
-    said = {"answered": [[entry.path, entry.step] for entry in journal.entries("answered")]}
+    content = {"answered": [[entry.path, entry.step] for entry in journal.entries("answered")]}
     step = 1 + sum(1 for _ in journal.entries("imported"))
-    return JournalEntry(path=first.path, kind="imported", step=step, body=pack(said))
+    return JournalEntry(path=first.path, kind="imported", step=step, body=pack(content))
 
 
 def digest_of(question: Mapping[str, Any]) -> str:
@@ -101,29 +101,29 @@ def digest_of(question: Mapping[str, Any]) -> str:
 
 
 def add_answer(
-    journal: JournalStore, question: Waiting, said: Mapping[str, Any], *, at_terminal: bool
+    journal: JournalStore, question: Waiting, answer: Mapping[str, Any], *, at_terminal: bool
 ) -> None:
-    """Keeps an answer for whoever goes on with the run; `said` has `allowed`, `by`, `reason`, `told`, `expires`.
+    """Keeps an answer for whoever goes on with the run; `answer` has `allowed`, `by`, `reason`, `told`, `expires`.
 
     Raises:
         LlmdoError: Only a person at a terminal may give it.
     """
-    if question.terminal_only and said["allowed"] and not at_terminal:
+    if question.terminal_only and answer["allowed"] and not at_terminal:
         raise LlmdoError(
             f"{question.path}: only a person at a terminal may say yes to this",
             hint=f"`llmdo approve {journal.run}` at a terminal",
         )
     body = pack(
         {
-            **said,
+            **answer,
             "key": question.key,
-            "question": digest_of(question.said),
-            "by_tool": question.said["by_tool"],
+            "question": digest_of(question.record),
+            "by_tool": question.record["by_tool"],
             "at_terminal": at_terminal,
         }
     )
     step = 1 + journal.count(question.path, "answered")
-    outcome = "allowed" if said["allowed"] else "denied"
+    outcome = "allowed" if answer["allowed"] else "denied"
     journal.add(
         JournalEntry(
             path=question.path, kind="answered", step=step, outcome=outcome, digest=question.key, body=body

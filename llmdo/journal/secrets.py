@@ -111,7 +111,7 @@ def _nested(secret: str, steps: str) -> list[list[str]]:
     """`steps`, and what makes a text of JSON of that, and of that again: each level as the steps that differ."""
     levels = [[steps]]
     for _ in range(_NESTED):
-        differing = {formed(secret, more): more for one in levels[-1] for more in (f"{one}a", f"{one}j")}
+        differing = {formed(secret, more): more for base in levels[-1] for more in (f"{base}a", f"{base}j")}
         levels.append(list(differing.values()))
     return levels
 
@@ -228,10 +228,10 @@ class Secrets:
     def _value(self, number: int) -> str | None:
         """The secret of that number, where its variable still has it."""
         if number not in self._values:
-            one = self.registered[number - 1]
-            values = self.known.values.get(one.variable, ())
+            registered = self.registered[number - 1]
+            values = self.known.values.get(registered.variable, ())
             self._values[number] = next(
-                (value for value in values if compare_digest(self._digest(value), one.digest)),
+                (value for value in values if compare_digest(self._digest(value), registered.digest)),
                 None,
             )
         return self._values[number]
@@ -242,7 +242,9 @@ class Secrets:
         if key not in self._numbers:
             digest = self._digest(secret)
             same = (
-                one.number for one in self.registered if one.variable == variable and one.digest == digest
+                registered.number
+                for registered in self.registered
+                if registered.variable == variable and registered.digest == digest
             )
             if (number := next(same, None)) is None:
                 number = len(self.registered) + 1
@@ -267,11 +269,11 @@ def _without(
     if not there:
         return text, []
     pattern = re.compile(b"|".join(map(re.escape, sorted(there, key=len, reverse=True))))
-    found = _in_json(text, pattern) if is_json else ((one, b"\0") for one in pattern.finditer(text))
+    matches = _in_json(text, pattern) if is_json else ((match, b"\0") for match in pattern.finditer(text))
     pieces: list[bytes] = []
     places: list[tuple[int, int, Form]] = []
     end = length = 0
-    for match, instead in found:
+    for match, instead in matches:
         form = forms[match[0]]
         if is_json and instead != _FILL:
             form = form._replace(steps="")
@@ -288,9 +290,9 @@ def _in_json(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.Match
     for token in _TOKENS.finditer(text):
         start, end = token.span()
         if token[0][:1] != b'"':
-            found = [one for one in pattern.finditer(text, start, end) if _NUMBER.fullmatch(one[0])]
-            digits = _digits(text[start:end], pattern) if found else b""
-            yield from ((one, digits) for one in found)
+            matches = [match for match in pattern.finditer(text, start, end) if _NUMBER.fullmatch(match[0])]
+            digits = _digits(text[start:end], pattern) if matches else b""
+            yield from ((match, digits) for match in matches)
             continue
         at = start + 1
         while match := pattern.search(text, at, end - 1):
@@ -305,7 +307,7 @@ def _digits(number: bytes, pattern: re.Pattern[bytes]) -> bytes:
     """What can stand in a number for what `pattern` finds, so that it finds nothing any more."""
     return next(
         digits
-        for digits in (b"%d" % one for one in count(1))
+        for digits in (b"%d" % candidate for candidate in count(1))
         if not pattern.search(pattern.sub(digits, number))
     )
 
@@ -329,9 +331,9 @@ def _holds(value: object, token: bytes) -> bool:
         case bytes():
             return token in value
         case dict():
-            return any(_holds(key, token) or _holds(one, token) for key, one in value.items())
+            return any(_holds(key, token) or _holds(item, token) for key, item in value.items())
         case list() | tuple() | set() | frozenset():
-            return any(_holds(one, token) for one in value)
+            return any(_holds(item, token) for item in value)
     kind = type(value)
     names: Iterable[str] = getattr(kind, "__dataclass_fields__", getattr(kind, "__pydantic_fields__", ()))
     return any(_holds(getattr(value, name, None), token) for name in names)

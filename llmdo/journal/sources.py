@@ -88,14 +88,14 @@ def sources_in(modules: Mapping[str, Module], binding: Binding) -> Sources:
             f"`{unlocked[0]}` was named on the command line alone, so nothing says what was in its file"
         )
     digests = source_digests(modules)
-    needed = {one.places: one for one in _needed(binding)}.values()
-    found = {one: next((path for path in one.places if path in modules), one.places[0]) for one in needed}
-    if changed := sorted({path for one, path in found.items() if digests.get(path) != one.digest}):
+    needed = {need.places: need for need in _needed(binding)}.values()
+    paths = {need: next((path for path in need.places if path in modules), need.places[0]) for need in needed}
+    if changed := sorted({path for need, path in paths.items() if digests.get(path) != need.digest}):
         raise JournalError(
             f"the sources are not those that the run began with: {', '.join(f'`{path}`' for path in changed)}"
         )
     imports = imports_of(modules)
-    reached = dict.fromkeys(found.values())
+    reached = dict.fromkeys(paths.values())
     waiting = list(reached)
     while waiting:
         new = [path for path in imports[waiting.pop()] if path not in reached]
@@ -117,14 +117,14 @@ def sources_of(journal: JournalStore, binding: Binding) -> Sources | None:
     if entry is None:
         return _kept(journal, binding)
     files = entry.data.get("files")
-    if not isinstance(files, dict) or not all(isinstance(one, str) for one in files.values()):
+    if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
         raise JournalError(f"`{journal.path}` is damaged: what it says of its sources cannot be read")
     _require_paths(files)
     read = dict(_read(journal, files))
-    found = sources_in(_modules(read, binding), binding)
-    if beside := sorted(read.keys() - found.texts.keys()):
+    sources = sources_in(_modules(read, binding), binding)
+    if beside := sorted(read.keys() - sources.texts.keys()):
         raise JournalError(f"`{journal.path}` brings `{beside[0]}`, which is no part of what its run loads")
-    return found
+    return sources
 
 
 def _kept(journal: JournalStore, binding: Binding) -> Sources | None:
@@ -146,7 +146,7 @@ def _modules(read: Mapping[str, Source], binding: Binding) -> dict[str, Module]:
         if toolset.sources and toolset.python
         for path in module_files(toolset.python)
     }
-    return {path: Module(one, outline(one), beyond.get(path, ())) for path, one in read.items()}
+    return {path: Module(source, outline(source), beyond.get(path, ())) for path, source in read.items()}
 
 
 def unpack(sources: Sources, folder: Path) -> None:
@@ -194,13 +194,13 @@ def _needed(binding: Binding) -> Iterator[_Needed]:
 
 def _played(binding: Binding) -> list[str]:
     """The models of the run that play a recording."""
-    chains = (binding.graph.models.get(one, (one,)) for one in binding.models.values())
-    return sorted({one for chain in chains for one in chain if recording_file(one)})
+    chains = (binding.graph.models.get(model, (model,)) for model in binding.models.values())
+    return sorted({model for chain in chains for model in chain if recording_file(model)})
 
 
 def _unlocked(binding: Binding) -> list[str]:
     """The models of Python that the files do not name, so that the lock holds no digest of them."""
-    given = {one for one in binding.models.values() if python_reference(one)}
+    given = {model for model in binding.models.values() if python_reference(model)}
     return sorted(given - binding.graph.python_models.keys())
 
 

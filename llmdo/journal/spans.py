@@ -90,10 +90,10 @@ def without_tokens(data: Any, instead: str = "[redacted]") -> Any:
         case str():
             return credentials.without_tokens(data, instead)
         case list():
-            return [without_tokens(one, instead) for one in data]
+            return [without_tokens(item, instead) for item in data]
         case dict():
             return {
-                credentials.without_tokens(key, instead): without_tokens(one, instead)
-                for key, one in data.items()
+                credentials.without_tokens(key, instead): without_tokens(item, instead)
+                for key, item in data.items()
             }
     return data

@@ -65,7 +65,7 @@ class Node:
     input: str = ""
     outcome: str = ""
     """Empty where it did not end."""
-    told: str = ""
+    answer: str = ""
     """What its caller was told, in one text."""
     frames: tuple[Frame, ...] = ()
     """Where code of the workspace failed."""
@@ -100,8 +100,8 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
     last = next((entry for entry in reversed(begun) if entry.kind == "end"), None)
     is_over = last is not None and last.step >= len(sessions)
     status = "running" if is_running else last.outcome if last is not None and is_over else "stopped"
-    said: dict[str, Any] = last.data if last is not None and is_over else {}
-    used = said.get("usage") or _used(journal)
+    closing: dict[str, Any] = last.data if last is not None and is_over else {}
+    used = closing.get("usage") or _used(journal)
     cost = used["cost_usd"]
     return Summary(
         run=journal.run,
@@ -109,15 +109,15 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         status=status,
         began=first.at,
         ended=last.at if last is not None and is_over and not is_running else None,
-        error=said.get("error"),
-        hint=said.get("hint"),
-        frames=_frames(said),
+        error=closing.get("error"),
+        hint=closing.get("hint"),
+        frames=_frames(closing),
         requests=used["requests"],
         tool_calls=used["tool_calls"],
         input_tokens=used["input_tokens"],
         output_tokens=used["output_tokens"],
         cost_usd=None if cost is None else Decimal(str(cost)),
-        denied=len(said.get("denied") or ()),
+        denied=len(closing.get("denied") or ()),
         questions=len(waiting(journal)),
     )
 
@@ -127,12 +127,12 @@ def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[
     for name in reversed(runs.names()):
         try:
             with runs.read(name) as journal:
-                found = summary(journal, is_running=runs.is_claimed(name))
+                line = summary(journal, is_running=runs.is_claimed(name))
         except JournalError as error:
             tell(error)
             continue
-        if found is not None:
-            yield found
+        if line is not None:
+            yield line
 
 
 def _used(journal: JournalStore) -> dict[str, Any]:
@@ -174,36 +174,36 @@ def tree(journal: JournalStore) -> dict[str, Node]:
 
 
 def _take(node: Node, entry: JournalEntry) -> None:
-    said = entry.data
+    data = entry.data
     match entry.kind:
         case "call":
-            node.worker, node.input = said["worker"], said["input"]
+            node.worker, node.input = data["worker"], data["input"]
         case "request":
-            _take_request(node, said)
+            _take_request(node, data)
         case "attempt":
-            node.attempts.append({**said, "error": entry.outcome})
+            node.attempts.append({**data, "error": entry.outcome})
         case "decision":
-            call = decided_in(entry.path, said, {})
+            call = decided_in(entry.path, data, {})
             node.decisions.append(call)
             if not call.allowed:
-                node.outcome, node.told = "denied", call.refusal or ""
+                node.outcome, node.answer = "denied", call.refusal or ""
         case "finished" | "invalid":
             node.outcome = entry.outcome
-            node.told = _text(said)
-            node.frames = _frames(said)
+            node.answer = _text(data)
+            node.frames = _frames(data)
         case "return":
             node.outcome = entry.outcome
-            node.told = said["output"] if said["error"] is None else said["error"]
-            node.frames = _frames(said)
+            node.answer = data["output"] if data["error"] is None else data["error"]
+            node.frames = _frames(data)
 
 
-def _take_request(node: Node, said: Mapping[str, Any]) -> None:
-    usage = said["response"]["usage"]
+def _take_request(node: Node, data: Mapping[str, Any]) -> None:
+    usage = data["response"]["usage"]
     node.requests += 1
     node.input_tokens, node.output_tokens = _with(usage, node.input_tokens, node.output_tokens)
     if usage.get("cost") is not None:
         node.cost_usd = (node.cost_usd or Decimal(0)) + Decimal(usage["cost"])
-    model = said["asked"]["model"]
+    model = data["asked"]["model"]
     if model not in node.models:
         node.models.append(model)
 
@@ -215,15 +215,15 @@ def _with(usage: Mapping[str, Any], sent: int | None, received: int | None) -> t
     return (None, None) if usage.get("unmeasured_requests") and not sent + received else (sent, received)
 
 
-def _frames(said: Mapping[str, Any]) -> tuple[Frame, ...]:
-    return tuple(Frame(**one) for one in said.get("frames") or ())
+def _frames(data: Mapping[str, Any]) -> tuple[Frame, ...]:
+    return tuple(Frame(**frame) for frame in data.get("frames") or ())
 
 
-def _text(said: Mapping[str, Any]) -> str:
+def _text(data: Mapping[str, Any]) -> str:
     """What a tool gave, as text."""
     for key in ("message", "content", "return_value", "errors"):
-        if key in said:
-            return said[key] if isinstance(said[key], str) else repr(said[key])
+        if key in data:
+            return data[key] if isinstance(data[key], str) else repr(data[key])
     return ""
 
 
@@ -245,8 +245,8 @@ def require_place(journal: JournalStore, until: str) -> None:
     if not number and (journal.get(path, "started") or journal.get(path, "finished")):
         return
     places = [
-        f"{one.path}@{one.step}" if one.kind == "request" else one.path
-        for one in journal.entries("request", "finished")
+        f"{entry.path}@{entry.step}" if entry.kind == "request" else entry.path
+        for entry in journal.entries("request", "finished")
     ]
     raise LlmdoError(
         f"the run has no place `{until}`",
@@ -257,11 +257,11 @@ def require_place(journal: JournalStore, until: str) -> None:
 def failed(journal: JournalStore) -> dict[str, str]:
     """The tools that ended with an error of which no caller was told, by call path: it ended the run."""
     last = {entry.path: entry.outcome for entry in journal.entries("finished")}
-    told = {entry.path for entry in journal.entries("return")}
+    returned = {entry.path for entry in journal.entries("return")}
     return {
         path: _tool(path)
         for path, outcome in sorted(last.items())
-        if outcome == "error" and told.isdisjoint(lineage(path))
+        if outcome == "error" and returned.isdisjoint(lineage(path))
     }
 
 

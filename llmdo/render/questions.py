@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def described(question: Waiting) -> str:
     """A question in a line, for a list of those that wait."""
-    record = question.said
+    record = question.record
     arguments = json.dumps(record["arguments"], ensure_ascii=True)
     only = ", at a terminal only" if question.terminal_only else ""
     return shown(f"{question.path}: {record['tool']} {arguments}: {'; '.join(record['reasons'])}{only}")
@@ -29,4 +29,4 @@ def to_json(outcome: ApproveOutcome) -> str:
 
 def question_record(question: Waiting) -> dict[str, Json]:
     """A question as JSON data, with the digest that an answer to it has to repeat."""
-    return {"path": question.path, "digest": question.key, **question.said}
+    return {"path": question.path, "digest": question.key, **question.record}

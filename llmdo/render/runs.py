@@ -126,7 +126,7 @@ def _plain(frame: Frame) -> dict[str, Any]:
 def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
     """The lines of a call."""
     margin = "  " * (depth + 1)
-    answer = f": {_quoted(node.told)}" if node.told else ""
+    answer = f": {_quoted(node.answer)}" if node.answer else ""
     took = _took(node, run)
     facts = [
         f"+{_since(run.began, node.began):.2f} s",

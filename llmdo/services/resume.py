@@ -93,7 +93,7 @@ def completed(journal: JournalStore, request: ResumeRequest) -> RunOutcome | Non
     from llmdo.runtime.recording.keeping import outcome_in  # which takes a second
 
     journal.know(Known.of(request.environ))
-    return outcome_in(last, journal.said(last))
+    return outcome_in(last, journal.for_output(last))
 
 
 def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> ResumedRun:

@@ -97,7 +97,7 @@ def test_a_secret_is_not_in_what_is_kept_and_comes_back_to_whoever_knows_it(runs
         assert entry is not None
         assert "correct" not in str(entry.data)
         journal.know(known)
-        assert journal.whole(entry) == journal.said(entry) == {"input": "correct-horse-battery"}
+        assert journal.whole(entry) == journal.for_output(entry) == {"input": "correct-horse-battery"}
 
 
 def test_all_that_is_written_can_be_kept_better(runs: RunIndex) -> None:

@@ -218,7 +218,7 @@ def test_a_run_that_waited_goes_on_with_the_very_same_text(root: Path, environ: 
     require_clean(root)
     with Runs(root).read("r") as journal:
         [question] = waiting(journal).values()
-    assert json.loads(json.dumps(question.said["arguments"])) == {
+    assert json.loads(json.dumps(question.record["arguments"])) == {
         "text": "[redacted ACME_API_KEY] [redacted] ordinary",
         "more": {"[redacted ACME_API_KEY]": "[redacted]"},
     }

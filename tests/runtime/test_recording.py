@@ -613,7 +613,7 @@ def test_a_question_about_typed_arguments_is_answered_later(root: Path) -> None:
     assert start(made, root, approver=AskLater()).status == "waiting"
     with Runs(root).open("r") as journal:
         [question] = waiting(journal).values()
-        assert question.said["arguments"]["order"] == {"on": "2026-03-01", "amount": "12.50"}
+        assert question.record["arguments"]["order"] == {"on": "2026-03-01", "amount": "12.50"}
         said = {"allowed": True, "by": "ada", "reason": "", "told": None, "expires": None}
         add_answer(journal, question, said, at_terminal=False)
     assert go_on(made, root, approver=AskLater()).output == "[success: paid]"

@@ -70,7 +70,7 @@ def _asker() -> Asker | None:
     from llmdo.runtime.approvals.terminal import AskOnTerminal
 
     terminal = AskOnTerminal(sys.stdin, sys.stderr, os.environ)
-    return lambda question: asyncio.run(terminal.ask(question_in(question.path, question.said)))
+    return lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record)))
 
 
 def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:

@@ -109,18 +109,18 @@ def _read(journal: Path) -> tuple[int, Heads]:
 
 
 def _slot(number: int, heads: Heads) -> bytes:
-    said = {"n": number, "entries": _plain(heads.entries), "records": _plain(heads.records)}
-    text = json.dumps({**said, "sha256": _sum(said)}).encode("ascii")
+    content = {"n": number, "entries": _plain(heads.entries), "records": _plain(heads.records)}
+    text = json.dumps({**content, "sha256": _sum(content)}).encode("ascii")
     return text.ljust(_SLOT - 1) + b"\n"
 
 
 def _understood(slot: bytes) -> tuple[int, Heads] | None:
     try:
-        said = json.loads(slot)
-        noted = said.pop("sha256")
-        if noted != _sum(said):
+        content = json.loads(slot)
+        noted = content.pop("sha256")
+        if noted != _sum(content):
             return None
-        return said["n"], Heads(Link(*said["entries"]), Link(*said["records"]))
+        return content["n"], Heads(Link(*content["entries"]), Link(*content["records"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -129,5 +129,5 @@ def _plain(link: Link) -> list[object]:
     return [link.number, link.head]
 
 
-def _sum(said: object) -> str:
-    return sha256(json.dumps(said).encode("ascii")).hexdigest()
+def _sum(content: object) -> str:
+    return sha256(json.dumps(content).encode("ascii")).hexdigest()

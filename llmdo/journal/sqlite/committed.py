@@ -113,16 +113,16 @@ class Committed:
         secrets = self.secrets
         return entry.understood(lambda body: json.loads(secrets.whole(body, entry.spans)))
 
-    def said(self, entry: JournalEntry) -> dict[str, Any]:
-        """The same for what is to be said.
+    def for_output(self, entry: JournalEntry) -> dict[str, Any]:
+        """The same for what is shown to somebody.
 
         Raises:
             LlmdoError: There was a secret in it that its variable has not any more.
         """
-        found = self.whole(entry)
-        if variable := self.secrets.lacks(found):
+        data = self.whole(entry)
+        if variable := self.secrets.lacks(data):
             raise self.secrets.missing(variable)
-        return found
+        return data
 
     def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
         """The entries in the order in which they were added: of these kinds, or all; below a path, or all."""
@@ -186,7 +186,7 @@ class Committed:
 
     def faults(self) -> Iterator[str]:
         """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
-        yield from (str(said) for (said,) in self._read("PRAGMA integrity_check(3)") if said != "ok")
+        yield from (str(message) for (message,) in self._read("PRAGMA integrity_check(3)") if message != "ok")
         try:
             yield from breaks(self.rows())
         except JournalError as error:
@@ -283,14 +283,14 @@ class Committed:
         if not text:
             return ()
         try:
-            found = [(at, length, secret, form) for at, length, secret, form in json.loads(text)]
+            rows = [(at, length, secret, form) for at, length, secret, form in json.loads(text)]
         except (ValueError, TypeError, RecursionError) as error:
             raise JournalError(f"`{self.path}` is damaged: {error}", hint=DAMAGED) from error
-        if not all(all(map(isinstance, one, (int, int, int, str))) for one in found):
+        if not all(all(map(isinstance, row, (int, int, int, str))) for row in rows):
             raise JournalError(f"`{self.path}` is damaged: {text[:40]}", hint=DAMAGED)
-        if any(one[2] > len(self.secrets.registered) for one in found):
+        if any(row[2] > len(self.secrets.registered) for row in rows):
             self.secrets.learn(self._registered())
         return tuple(
             SecretSpan(at, length, secret, self.secrets.variable(secret), form)
-            for at, length, secret, form in found
+            for at, length, secret, form in rows
         )

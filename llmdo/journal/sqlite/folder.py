@@ -62,7 +62,7 @@ class Runs:
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
         try:
-            names = {one.stem for one in self.folder.iterdir() if one.suffix == SUFFIX}
+            names = {file.stem for file in self.folder.iterdir() if file.suffix == SUFFIX}
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -90,26 +90,30 @@ class Runs:
         except OSError as error:
             raise JournalError(f"cannot write `{self.folder / ORDER}`: {error.strerror}") from error
 
-    def find(self, said: str) -> str:
-        """The id that `said` is, ends with or begins, where only one does; `last` is the last run that began.
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
 
         Raises:
             LlmdoError: None is, or several are.
         """
         names = self.names()
-        if said in names:
-            return said
-        if said == "last" and names:
+        if reference in names:
+            return reference
+        if reference == "last" and names:
             return next((name for name in reversed(names) if self._has_begun(name)), names[-1])
-        found = [name for name in names if name.startswith(said) or name.endswith(said)] if said else []
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise LlmdoError(f"`{said}` may be {len(found)} runs", hint=f"such as `{found[-1]}`")
-        hint = did_you_mean(said, names) or (
+        matches = (
+            [name for name in names if name.startswith(reference) or name.endswith(reference)]
+            if reference
+            else []
+        )
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise LlmdoError(f"`{reference}` may be {len(matches)} runs", hint=f"such as `{matches[-1]}`")
+        hint = did_you_mean(reference, names) or (
             "`llmdo runs` lists them" if names else "no run has a journal here"
         )
-        raise LlmdoError(f"there is no run `{said}`", hint=hint)
+        raise LlmdoError(f"there is no run `{reference}`", hint=hint)
 
     def _has_begun(self, run: str) -> bool:
         """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""

@@ -244,11 +244,11 @@ class Journal(Committed):
     def _require_place(self) -> None:
         """Raises where the file is not there any more: what is written to it then, nobody can read."""
         try:
-            found = self.path.stat().st_ino
+            inode = self.path.stat().st_ino
         except OSError:
-            found = None
-        self._inode = found if self._inode is None else self._inode
-        if found is None or found != self._inode:
+            inode = None
+        self._inode = inode if self._inode is None else self._inode
+        if inode is None or inode != self._inode:
             raise JournalError(
                 f"the journal `{self.path}` was removed or replaced while the run went on",
                 hint="the run stops here: nothing of what follows would be recorded",
@@ -303,9 +303,9 @@ def _covers(heads: Heads, wanted: Heads) -> bool:
 
 
 def _row(added: tuple[Link, JournalEntry, bytes]) -> tuple[object, ...]:
-    link, one, salt = added
-    said = (one.path, one.kind, one.step, one.outcome, one.digest, one.at, one.body)
-    return (link.number, link.head, *said, packed(one.spans), salt)
+    link, entry, salt = added
+    columns = (entry.path, entry.kind, entry.step, entry.outcome, entry.digest, entry.at, entry.body)
+    return (link.number, link.head, *columns, packed(entry.spans), salt)
 
 
 def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Callable[[bytes], bytes]) -> None:
