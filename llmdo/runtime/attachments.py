@@ -88,7 +88,7 @@ async def _read(worker: Worker, path: str, paths: PathMap, confined: Root) -> tu
     try:
         real = paths.resolve(path)
         suffix = PurePosixPath(real).suffix.lower()
-        if limits.suffixes is not None and suffix not in {one.lower() for one in limits.suffixes}:
+        if limits.suffixes is not None and suffix not in {allowed.lower() for allowed in limits.suffixes}:
             accepted = ", ".join(limits.suffixes) or "none"
             raise ToolFailed(f"`{worker.name}` does not take `{path}`: it accepts {accepted}")
         most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes

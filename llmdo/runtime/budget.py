@@ -145,7 +145,7 @@ class Budget:
         """Says, once for a model, which limits cannot hold because of what its provider does not tell."""
         is_unpaid = model.startswith(UNPAID)
         tokens = (self.limits.input_tokens, self.limits.output_tokens, self.limits.total_tokens)
-        if used.unmeasured_requests and any(one is not None for one in tokens):
+        if used.unmeasured_requests and any(limit is not None for limit in tokens):
             who = "it is scripted and" if is_unpaid else "its provider"
             self._loosen(path, model, "tokens", f"{who} does not say how many it used")
         if not is_unpaid and used.cost is None and self.limits.cost_usd is not None:

@@ -24,7 +24,7 @@ from llmdo.runtime.gate.numbering import call_path
 from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, spawned
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
-from llmdo.runtime.models.failure import explained, told
+from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
 from llmdo.runtime.place import not_calling, place_of
@@ -239,14 +239,16 @@ async def _enter(
     try:
         order = config.signatures[callee.name].takes.order(arguments)
     except Exception as error:  # from the code of a typed input: anything at all
-        raise ToolFailed(f"`{callee.name}` was not called: {told(error, config.backtrace)}") from error
+        raise ToolFailed(
+            f"`{callee.name}` was not called: {failure_text(error, config.backtrace)}"
+        ) from error
     child = below(runtime, callee, input=order.text, path=path)
     content = await _handed(config, callee, order.attachments, path)
     try:
         with not_calling():
             output = await run_worker(child, [*order.parts, *content], ctx)
     except Exception as error:  # a callee may fail in any way; its caller's tree goes on
-        why = told(error, config.backtrace)
+        why = failure_text(error, config.backtrace)
         if isinstance(error, UsageLimitExceeded):
             why += "; finish with what you have"
         if config.recorder:
@@ -306,7 +308,7 @@ async def run_worker(
                 path=frame.path,
                 worker=frame.name,
                 output=output,
-                error=None if output is not None else told(failure),
+                error=None if output is not None else failure_text(failure),
                 frames=() if output is not None else frames_of(failure),
             )
         )

@@ -24,7 +24,7 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
     Raises:
         LlmdoError: The code of one cannot be loaded or is no longer such a worker.
     """
-    found = dict(known)
+    prompts = dict(known)
     for worker in workers:
         if worker.python and worker.name not in known:
             made = modules.load(worker.python)
@@ -36,10 +36,10 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
                 raise LlmdoError(
                     f"the `instructions` of `{worker.python}` are no text", at=worker.at.location
                 )
-            found[worker.name] = made.instructions
+            prompts[worker.name] = made.instructions
         elif worker.agent:
-            found[worker.name] = ""  # the agent brings its own
-    return found
+            prompts[worker.name] = ""  # the agent brings its own
+    return prompts
 
 
 def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[Any, Any]]:
@@ -48,17 +48,17 @@ def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[An
     Raises:
         LlmdoError: Some cannot be adopted; says so of all of them at once.
     """
-    found: dict[str, Agent[Any, Any]] = {}
+    agents: dict[str, Agent[Any, Any]] = {}
     problems: list[LlmdoError] = []
     for worker in workers:
         if worker.agent:
             try:
-                found[worker.name] = _adopted(worker, worker.agent, modules)
+                agents[worker.name] = _adopted(worker, worker.agent, modules)
             except LlmdoError as error:
                 problems.append(error)
     if problems:
         raise Problems(problems)
-    return found
+    return agents
 
 
 def _adopted(worker: Worker, reference: str, modules: Modules) -> Agent[Any, Any]:

@@ -32,7 +32,7 @@ class Ledger:
     """Those that earlier processes of the run sent, and whose answers nobody heard: they count beside these."""
     by_worker: dict[str, RunUsage] = field(default_factory=dict)
     denied: list[DecidedCall] = field(default_factory=list)
-    said: str | None = None
+    last_text: str | None = None
     """The last text of the entry's worker: what was reached, where the run does not complete."""
     numbers: dict[str | None, CallNumbers] = field(default_factory=dict)
     """The numbers of the calls of each run of an agent, by its id."""

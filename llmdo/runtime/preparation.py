@@ -128,15 +128,15 @@ def _commands(options: RunOptions) -> Path | None:
 def with_given_models(graph: Graph, root: Path, given: ModelChoice) -> Graph:
     """`graph` with the code of those models that only the person who starts the run names."""
     named = (*given.by_worker.values(), given.default, given.environment)
-    attributes = [python_reference(one) for one in named if one and one not in graph.python_models]
-    paths = {one.rpartition(":")[0] for one in attributes if one} - graph.code.keys()
+    attributes = [python_reference(name) for name in named if name and name not in graph.python_models]
+    paths = {attribute.rpartition(":")[0] for attribute in attributes if attribute} - graph.code.keys()
     if not paths:
         return graph
-    found = read_modules(root, sorted(paths))
+    sources = read_modules(root, sorted(paths))
     return replace(
         graph,
-        code={**text_digests(found), **graph.code},
-        importable=graph.importable | importable(found),
+        code={**text_digests(sources), **graph.code},
+        importable=graph.importable | importable(sources),
     )
 
 
@@ -160,7 +160,7 @@ def _agents(
     """The agents of the workers that `entry` can reach."""
     workers = reachable(graph, entry)
     reached = [graph.workers[name] for name in workers]
-    references = {one.name: choose(graph, entry, one, options.models) or "" for one in reached}
+    references = {worker.name: choose(graph, entry, worker, options.models) or "" for worker in reached}
     return Agents(
         graph=graph,
         prompts=prompts_of(reached, prompts, modules),
@@ -185,7 +185,7 @@ def _models(
         return {name: StandInModel(reference) for name, reference in references.items()}
     source = ModelSource(aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.made))
     models = models_of(graph, entry, references, options.models, source)
-    require_support(graph, models, {name: source.chain(said) for name, said in references.items()})
+    require_support(graph, models, {name: source.chain(reference) for name, reference in references.items()})
     quiet = {id(model): without_guesses(model) for model in models.values()}
     return {name: quiet[id(model)] for name, model in models.items()}
 

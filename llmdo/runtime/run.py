@@ -21,7 +21,7 @@ from llmdo.runtime.calls import (
     entry_frame,
     run_worker,
 )
-from llmdo.runtime.models.failure import explained, told
+from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
@@ -165,11 +165,11 @@ async def _outcome(
         async with asyncio.timeout(config.budget.seconds_left) as clock, brake:
             with numbered_tasks(), not_calling():
                 await stop.arrival()
-                said = await work(start)
+                result = await work(start)
                 if config.recorder:
-                    await config.recorder.require_known(entry.name, said)
+                    await config.recorder.require_known(entry.name, result)
                 await stop.arrival()
-        status, output = "completed", said
+        status, output = "completed", result
     except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
         status, error = "interrupted", "the run was interrupted"
         if stop.reason is not None and stop.took():
@@ -182,13 +182,15 @@ async def _outcome(
         status, error = "interrupted", str(ended)
     except TimeoutError as late:
         error = (
-            f"the run took longer than {entry.limits.seconds:g} seconds" if clock.expired() else told(late)
+            f"the run took longer than {entry.limits.seconds:g} seconds"
+            if clock.expired()
+            else failure_text(late)
         )
     except UsageLimitExceeded as limit:
         error = str(limit)
     except Exception as raised:  # whatever a model, a tool or a function raises ends the run, not the program
         failure = explained(raised, backtrace=config.backtrace)
-        error = told(failure)
+        error = failure_text(failure)
     stop.task = None
     return _ended(config, status, output, error, failure), cancellation
 
@@ -207,7 +209,7 @@ def _ended(
         hint=failure.hint if failure else None,
         is_typed=entry.worker is not None and config.signatures[entry.worker.name].gives is not None,
         frames=frames_of(failure) if failure else (),
-        reached=None if status == "completed" else ledger.said,
+        reached=None if status == "completed" else ledger.last_text,
         usage=replace(usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered),
         usage_by_worker={name: usage_of(used) for name, used in sorted(ledger.by_worker.items())},
         denied=tuple(ledger.denied),
@@ -244,13 +246,13 @@ def _work_of(config: RuntimeConfig, modules: Modules, text: str) -> Callable[[Ag
         return partial(call_tool, text=text)
     if entry.function is None:
         raise LlmdoError(f"entry `{entry.name}` names neither a worker nor a function nor a tool")
-    found = modules.load(entry.function.name)
-    if not inspect.iscoroutinefunction(found):
+    function = modules.load(entry.function.name)
+    if not inspect.iscoroutinefunction(function):
         raise LlmdoError(
             f"`{entry.function.name}` is not an async function",
             hint="write `async def NAME(runtime, input) -> str`",
         )
-    return partial(_call_function, found, text)
+    return partial(_call_function, function, text)
 
 
 async def _start_worker(name: str, order: Order, start: AgentRuntime) -> str:

@@ -220,12 +220,12 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
     Raises:
         LlmdoError: Some cannot be imported or used; all of them are told at once.
     """
-    found: dict[str, Signature] = {}
+    signatures: dict[str, Signature] = {}
     problems: dict[str, LlmdoError] = {}
     for name in workers:
         worker = graph.workers[name]
         try:
-            found[name] = Signature(
+            signatures[name] = Signature(
                 takes=TypedInput(name, _input_model(worker.schema_in, modules))
                 if worker.schema_in
                 else PlainInput(),
@@ -235,20 +235,20 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
             problems.setdefault(f"{error.at} {error.message}", error)
     if problems:
         raise Problems(problems.values())
-    return found
+    return signatures
 
 
 def _model(reference: Reference, modules: Modules) -> type[BaseModel]:
-    found = modules.load(reference.name)
-    if not (inspect.isclass(found) and issubclass(found, BaseModel)):
+    model = modules.load(reference.name)
+    if not (inspect.isclass(model) and issubclass(model, BaseModel)):
         raise LlmdoError(f"`{reference.name}` is no pydantic model", at=reference.at.location)
     try:
-        found.model_json_schema()
+        model.model_json_schema()
     except Exception as error:  # pydantic's own, and whatever the model's code raises
         raise LlmdoError(
             f"`{reference.name}` has no JSON Schema: {sentence_of(error)}", at=reference.at.location
         ) from error
-    return found
+    return model
 
 
 def _input_model(reference: Reference, modules: Modules) -> type[BaseModel]:
@@ -287,8 +287,8 @@ def _parts_of(value: BaseModel) -> tuple[UserContent, ...]:
         return ()
     where = f"`{name}` of `{type(value).__name__}`"
     try:
-        said = getattr(value, name)()
-        parts = (said,) if isinstance(said, str) else tuple(said)
+        content = getattr(value, name)()
+        parts = (content,) if isinstance(content, str) else tuple(content)
     except Exception as error:  # from the workspace's own code: anything at all
         raise LlmdoError(f"{where} raised {sentence_of(error)}") from error
     for part in parts:
@@ -302,10 +302,10 @@ def _parts_of(value: BaseModel) -> tuple[UserContent, ...]:
 
 def mistakes(error: ValidationError) -> str:
     """All that is wrong, each with its place, on one line."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [_mistake(".".join(map(str, one["loc"])), one["msg"]) for one in found[:MAX_NAMED]]
-    more = [f"and {len(found) - MAX_NAMED} more"] if len(found) > MAX_NAMED else []
-    return "; ".join([*told, *more])
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    sentences = [_mistake(".".join(map(str, detail["loc"])), detail["msg"]) for detail in errors[:MAX_NAMED]]
+    more = [f"and {len(errors) - MAX_NAMED} more"] if len(errors) > MAX_NAMED else []
+    return "; ".join([*sentences, *more])
 
 
 def _mistake(where: str, message: str) -> str:

@@ -86,11 +86,11 @@ def arguments_of(text: str, schema: Mapping[str, Any], tool: str) -> dict[str, A
         LlmdoError: It is neither.
     """
     try:
-        found = json.loads(text)
+        arguments = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        return found
+        arguments = None
+    if isinstance(arguments, dict):
+        return arguments
     properties = schema.get("properties", {})
     if len(properties) == 1:
         [(name, its)] = properties.items()

@@ -100,5 +100,5 @@ def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
         answer = ask(question)
         if answer.stops:
             return
-        record = answers.as_kept({"allowed": answer.allowed, "reason": answer.told})
+        record = answers.as_kept({"allowed": answer.allowed, "reason": answer.message})
         add_answer(journal, question, record, at_terminal=True)

@@ -57,7 +57,7 @@ class Answer:
     """Who answered, in words for the user."""
     reason: str = ""
     """Why not, in words for the user."""
-    told: str = ""
+    message: str = ""
     """Why not, in words for the model."""
     at_terminal: bool = False
     """Whether a person at a terminal gave it."""
@@ -149,7 +149,9 @@ def _flag(question: Question) -> str:
         return "run at a terminal"
     if question.by_tool or not question.asking:
         return "run with --approve-all"
-    return "run with " + joined([f"--approve {shlex.quote(str(one))}" for one in question.asking], " ")
+    return "run with " + joined(
+        [f"--approve {shlex.quote(str(capability))}" for capability in question.asking], " "
+    )
 
 
 def advice_on(reason: Reason) -> str:

@@ -63,10 +63,13 @@ def visible(text: str, *, prose: bool = False) -> str:
 def _word(word: str, *, is_name: bool) -> str:
     if word.isascii() and word.isprintable():
         return word.replace("\\", "\\\\")
-    is_mixed = any(one.isascii() and one.isalnum() for one in word)
+    is_mixed = any(character.isascii() and character.isalnum() for character in word)
     return "".join(
-        _drawn(one, keep=not is_mixed or (not is_name and (one in _PROSE or _is_plain_latin(one))))
-        for one in word
+        _drawn(
+            character,
+            keep=not is_mixed or (not is_name and (character in _PROSE or _is_plain_latin(character))),
+        )
+        for character in word
     )
 
 
@@ -90,7 +93,7 @@ def _hides(character: str) -> bool:
 
 def _stands_for_ascii(character: str) -> bool:
     """Whether it is another form of an ASCII letter or digit: full width, bold, in a circle."""
-    return character.isalnum() and any(one < "\x7f" for one in unicodedata.normalize("NFKC", character))
+    return character.isalnum() and any(plain < "\x7f" for plain in unicodedata.normalize("NFKC", character))
 
 
 def _is_plain_latin(character: str) -> bool:
@@ -99,8 +102,8 @@ def _is_plain_latin(character: str) -> bool:
 
 def scripts(drawn: str) -> tuple[str, ...]:
     """The scripts, beside plain Latin, of the letters in what `visible` kept: whole words can look alike too."""
-    beyond = {one for one in drawn if not one.isascii() and one.isalpha() and not _is_plain_latin(one)}
-    return tuple(sorted({unicodedata.name(one, "unknown").split(" ")[0].capitalize() for one in beyond}))
+    beyond = {sign for sign in drawn if not sign.isascii() and sign.isalpha() and not _is_plain_latin(sign)}
+    return tuple(sorted({unicodedata.name(sign, "unknown").split(" ")[0].capitalize() for sign in beyond}))
 
 
 class LeftOut(str):
@@ -271,7 +274,7 @@ def rows(line: str, room: int) -> Iterator[str]:
     for token in _TOKEN.findall(line):
         # What stands for one character stays in one row, or its end would read as something else.
         for part in (token,) if len(token) <= room else token:
-            width = sum(2 if unicodedata.east_asian_width(one) in "WFA" else 1 for one in part)
+            width = sum(2 if unicodedata.east_asian_width(character) in "WFA" else 1 for character in part)
             if used + width > room:
                 yield piece
                 piece, used = "", 0

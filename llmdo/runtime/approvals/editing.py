@@ -51,19 +51,19 @@ def parse(text: str) -> dict[str, object]:
         NotEdited: It is not a JSON object, or says a key twice.
     """
     try:
-        said = json.loads(text, object_pairs_hook=_once)
+        arguments = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise NotEdited(f"this is not JSON: {error}") from error
-    if not isinstance(said, dict):
+    if not isinstance(arguments, dict):
         raise NotEdited("the arguments are a JSON object: {...}")
-    return said
+    return arguments
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    said = dict(pairs)
-    if len(said) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key is there twice")
-    return said
+    return members
 
 
 def edit_in(editor: tuple[str, ...], text: str, cancelled: threading.Event) -> str:

@@ -41,7 +41,7 @@ class _Given(NamedTuple):
     """An answer as the journal holds it."""
 
     entry: JournalEntry
-    said: Mapping[str, Any]
+    data: Mapping[str, Any]
 
 
 class _Shown(NamedTuple):
@@ -101,12 +101,12 @@ class Postponed:
         if entry.kind == "answered":
             self._numbers[entry.path] += 1
             given = _Given(entry, entry.data)
-            if "left_out" in given.said:  # of a question that has no entry
+            if "left_out" in given.data:  # of a question that has no entry
                 self._keys[entry.path] = entry.digest
-                self._left_out[entry.path] = frozenset(given.said["left_out"])
-            subject = (entry.digest, str(given.said.get("question")))
+                self._left_out[entry.path] = frozenset(given.data["left_out"])
+            subject = (entry.digest, str(given.data.get("question")))
             self._answers.setdefault(subject, {}).setdefault(entry.path, []).append(given)
-            if given.said.get("lasts"):
+            if given.data.get("lasts"):
                 self._lasting.setdefault(subject, []).append(given)
 
     @contextmanager
@@ -126,16 +126,16 @@ class Postponed:
             return None
         subject = (question.key, self._digest(question))
         for given in reversed(self._answers.get(subject, {}).get(question.path, ())):
-            if given.said["by_tool"] == question.by_tool and self._counts(given):
+            if given.data["by_tool"] == question.by_tool and self._counts(given):
                 return _answer_in(self._journal.whole(given.entry))
         for given in reversed(self._lasting.get(subject, ())):
-            if given.said["allowed"] and self._counts(given):
-                said = self._journal.whole(given.entry)
-                return _answer_in({**said, "by": f"{said['by']}{BEFORE}"})
+            if given.data["allowed"] and self._counts(given):
+                data = self._journal.whole(given.entry)
+                return _answer_in({**data, "by": f"{data['by']}{BEFORE}"})
         return None
 
     def _counts(self, given: _Given) -> bool:
-        return is_valid(given.said, time.time()) and counts(given.entry, given.said, self._foreign)
+        return is_valid(given.data, time.time()) and counts(given.entry, given.data, self._foreign)
 
     def asked(self, question: Question) -> JournalEntry | None:
         """The entry that keeps a question; None where it is kept, or cannot be told from others."""
@@ -161,11 +161,11 @@ class Postponed:
 
     def answered(self, question: Question, answer: Answer) -> JournalEntry:
         """The entry that keeps an answer that was given while the run went on."""
-        said = {
+        data = {
             "allowed": answer.allowed,
             "by": answer.by,
             "reason": answer.reason,
-            "told": answer.told,
+            "told": answer.message,
             "at_terminal": answer.at_terminal,
             "arguments": answer.arguments,
             "lasts": answer.lasts,
@@ -175,7 +175,7 @@ class Postponed:
             "by_tool": question.by_tool,
         }
         if answer.is_standing:
-            said["left_out"] = sorted(self._shown(question).left_out)
+            data["left_out"] = sorted(self._shown(question).left_out)
         del self._subjects[question.path]
         step = 1 + self._numbers[question.path]
         return JournalEntry(
@@ -184,7 +184,7 @@ class Postponed:
             step=step,
             outcome="allowed" if answer.allowed else "denied",
             digest=question.key or "",
-            body=self._encoding.plain(said).body,
+            body=self._encoding.plain(data).body,
         )
 
     def _body(self, question: Question) -> bytes:
@@ -238,17 +238,17 @@ class Postponed:
         self._brake.stop(self._end or WaitingError(f"{what} for an answer"))
 
 
-def _answer_in(said: Mapping[str, Any]) -> Answer:
-    names = ("allowed", "by", "reason", "told", "at_terminal", "arguments")
-    return Answer(**{name: said[name] for name in names if name in said})
+def _answer_in(data: Mapping[str, Any]) -> Answer:
+    names = ("allowed", "by", "reason", "at_terminal", "arguments")
+    return Answer(message=data.get("told", ""), **{name: data[name] for name in names if name in data})
 
 
 def _is_about(asked: JournalEntry, question: Question, digest: str) -> bool:
     """Whether a question that is kept is this one, of which that is the digest."""
     if asked.digest != question.key:
         return False
-    said = asked.data
-    return said["by_tool"] == question.by_tool and digest_of(said) == digest
+    data = asked.data
+    return data["by_tool"] == question.by_tool and digest_of(data) == digest
 
 
 def record_of(question: Question) -> dict[str, Any]:
@@ -258,8 +258,8 @@ def record_of(question: Question) -> dict[str, Any]:
         "toolset": question.toolset,
         "tool": question.tool,
         "arguments": dict(question.arguments),
-        "capabilities": [str(one) for one in question.capabilities],
-        "asking": [str(one) for one in question.asking],
+        "capabilities": [str(capability) for capability in question.capabilities],
+        "asking": [str(capability) for capability in question.asking],
         "by_tool": question.by_tool,
         "reasons": list(question.reasons),
         "advice": list(question.advice),
@@ -267,18 +267,18 @@ def record_of(question: Question) -> dict[str, Any]:
     }
 
 
-def question_in(path: str, said: Mapping[str, Any]) -> Question:
+def question_in(path: str, data: Mapping[str, Any]) -> Question:
     """The question that `record_of` described, to be shown once more; its arguments cannot be changed any more."""
     return Question(
         path=path,
-        worker=said["worker"],
-        toolset=said["toolset"],
-        tool=said["tool"],
-        arguments=said["arguments"],
-        capabilities=tuple(map(Capability.parse, said["capabilities"])),
-        asking=tuple(map(Capability.parse, said["asking"])),
-        by_tool=said["by_tool"],
-        reasons=tuple(said["reasons"]),
-        advice=tuple(said["advice"]),
-        terminal_only=said["terminal_only"],
+        worker=data["worker"],
+        toolset=data["toolset"],
+        tool=data["tool"],
+        arguments=data["arguments"],
+        capabilities=tuple(map(Capability.parse, data["capabilities"])),
+        asking=tuple(map(Capability.parse, data["asking"])),
+        by_tool=data["by_tool"],
+        reasons=tuple(data["reasons"]),
+        advice=tuple(data["advice"]),
+        terminal_only=data["terminal_only"],
     )

@@ -90,7 +90,7 @@ class AskOnTerminal:
                 case "", _:
                     return _no("there was no answer")
                 case "no", why:
-                    return _no(f"the answer was no{f': {why}' if why else ''}", told=why)
+                    return _no(f"the answer was no{f': {why}' if why else ''}", message=why)
                 case "once" | "always", "" if word in _words(question):
                     if is_whole:
                         return self._allow(question, lasts=word == "always")
@@ -209,8 +209,8 @@ def _words(question: Question) -> Iterator[str]:
             yield word
 
 
-def _no(reason: str, told: str = "") -> Answer:
-    return Answer(allowed=False, by=PERSON, reason=reason, told=told, at_terminal=True)
+def _no(reason: str, message: str = "") -> Answer:
+    return Answer(allowed=False, by=PERSON, reason=reason, message=message, at_terminal=True)
 
 
 def _drop_typed_ahead(source: TextIO) -> None:

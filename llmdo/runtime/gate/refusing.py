@@ -19,7 +19,7 @@ def answered(decided: DecidedCall, answer: Answer) -> DecidedCall:
     decided = replace(
         decided, allowed=answer.allowed, by=answer.by, answer=answer.reason, changed=answer.arguments
     )
-    return worded(decided, f"; the person who was asked says: {answer.told}" if answer.told else "")
+    return worded(decided, f"; the person who was asked says: {answer.message}" if answer.message else "")
 
 
 def blocked(decided: DecidedCall, why: str, by: str | None = None) -> DecidedCall:

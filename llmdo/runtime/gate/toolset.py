@@ -18,7 +18,7 @@ from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
 from llmdo.runtime.gate.starting import may_start_unasked, refused_by_lock, require_start
-from llmdo.runtime.models.failure import told
+from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.place import calling
 from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
@@ -148,7 +148,7 @@ class Gate(WrapperToolset[Any]):
                     tool=name,
                     outcome=outcome,
                     result=result,
-                    error=told(failure) if failure else None,
+                    error=failure_text(failure) if failure else None,
                     frames=frames_of(failure) if failure else (),
                 )
             )

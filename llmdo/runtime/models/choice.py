@@ -43,15 +43,15 @@ class ModelChoice:
     """References that a program uses for models that it made itself."""
 
 
-def choose(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice) -> str | None:
+def choose(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> str | None:
     """The reference of the model that `worker` uses: the first that is given, from the nearest to the widest."""
     in_files = (reference and reference.name for reference in (entry.model, graph.settings.model))
     candidates = (
-        said.by_worker.get(worker.name),
+        choice.by_worker.get(worker.name),
         worker.model and worker.model.name,
         worker.agent and f"python:{worker.agent}",
-        said.default,
-        said.environment,
+        choice.default,
+        choice.environment,
         *in_files,
     )
     return next((candidate for candidate in candidates if candidate), None)
@@ -79,7 +79,7 @@ class ModelSource:
             LlmdoError: It cannot be made; says which environment variable or which extra is missing.
         """
         if reference not in self._made:
-            models = [self._make_one(one) for one in self.chain(reference)]
+            models = [self._make_one(name) for name in self.chain(reference)]
             self._made[reference] = models[0] if len(models) == 1 else FallbackModel(*models)
         return self._made[reference]
 
@@ -97,35 +97,35 @@ class ModelSource:
             raise _cannot_be_made(reference, error) from error
 
     def _from_python(self, reference: str, attribute: str) -> Model:
-        found = self.load(attribute)
-        if isinstance(found, Agent):
-            if found.model is None:
+        loaded = self.load(attribute)
+        if isinstance(loaded, Agent):
+            if loaded.model is None:
                 raise LlmdoError(
                     f"the agent `{attribute}` has no model", hint="name one as `model` in its [workers] table"
                 )
-            if isinstance(found.model, str):
-                return self._make_one(found.model)
-            found = found.model
-        if callable(found) and not isinstance(found, Model):
+            if isinstance(loaded.model, str):
+                return self._make_one(loaded.model)
+            loaded = loaded.model
+        if callable(loaded) and not isinstance(loaded, Model):
             try:
-                found = found()
+                loaded = loaded()
             except Exception as error:  # from the workspace's own code: anything at all
                 raise _cannot_be_made(reference, error) from error
-        if not isinstance(found, Model):
+        if not isinstance(loaded, Model):
             raise LlmdoError(
                 f"`{reference}` is no model",
                 hint="it must name a pydantic-ai model, or a function without arguments that returns one",
             )
-        return found
+        return loaded
 
 
 def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
     """The one sentence that says what to do, made of what the provider's code said."""
     text = str(error)
     if isinstance(error, ImportError):
-        found = _EXTRA.search(text)
-        extra = found[1] if found else error.name
-        if found is None and extra not in EXTRAS:
+        match = _EXTRA.search(text)
+        extra = match[1] if match else error.name
+        if match is None and extra not in EXTRAS:
             return LlmdoError(f"`{reference}` needs a library that is not installed: {text}")
         package = "llmdo-workspace" if extra in EXTRAS else "pydantic-ai-slim"
         command = f"pip install '{package}[{extra}]'"
@@ -136,7 +136,7 @@ def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
 
 
 def models_of(
-    graph: Graph, entry: Entry, workers: Iterable[str], said: ModelChoice, source: ModelSource
+    graph: Graph, entry: Entry, workers: Iterable[str], choice: ModelChoice, source: ModelSource
 ) -> dict[str, Model]:
     """The model of each of `workers`, made before anything is asked of one.
 
@@ -147,7 +147,7 @@ def models_of(
     problems: dict[str, LlmdoError] = {}
     for name in workers:
         try:
-            made[name] = _model_of(graph, entry, graph.workers[name], said, source)
+            made[name] = _model_of(graph, entry, graph.workers[name], choice, source)
         except LlmdoError as error:
             problems.setdefault(error.message, error)
     if problems:
@@ -156,8 +156,8 @@ def models_of(
     return made
 
 
-def _model_of(graph: Graph, entry: Entry, worker: Worker, said: ModelChoice, source: ModelSource) -> Model:
-    reference = choose(graph, entry, worker, said)
+def _model_of(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice, source: ModelSource) -> Model:
+    reference = choose(graph, entry, worker, choice)
     if reference is None:
         raise LlmdoError(
             f"worker `{worker.name}` has no model",

@@ -58,7 +58,7 @@ class UnreadableAnswerError(ModelAPIError):
     """A provider answered something that is no answer of its API, such as the page of a proxy."""
 
 
-def told(error: BaseException, backtrace: Backtrace | None = None) -> str:
+def failure_text(error: BaseException, backtrace: Backtrace | None = None) -> str:
     """Why a worker failed, as its caller's model is told: a sentence, with the place but without the source."""
     return _shortened(explained(error, backtrace=backtrace).message)
 
@@ -92,9 +92,9 @@ def explained(
                 return error
             return backtrace.crash(error.message, cause, hint=error.hint)
         case FallbackExceptionGroup():
-            each = [explained(one, models) for one in error.exceptions]
-            hints = dict.fromkeys(one.hint for one in each if one.hint)
-            sentences = "; ".join(one.message for one in each)
+            each = [explained(exception, models) for exception in error.exceptions]
+            hints = dict.fromkeys(failure.hint for failure in each if failure.hint)
+            sentences = "; ".join(failure.message for failure in each)
             return LlmdoError(f"every model of the chain failed: {sentences}", hint="; ".join(hints) or None)
         case ModelAPIError():
             return _of_provider(error, (models or {}).get(error.model_name, error.model_name))
@@ -160,8 +160,8 @@ def _of_status(error: ModelHTTPError, model: str) -> LlmdoError:
         hint = "it may work later; a chain of models in [models] goes on with another one"
     else:
         what = "rejected the request"
-    said = _body_message(error.body)
-    return LlmdoError(f"`{model}` {what} (status {status})" + (f": {said}" if said else ""), hint=hint)
+    detail = _body_message(error.body)
+    return LlmdoError(f"`{model}` {what} (status {status})" + (f": {detail}" if detail else ""), hint=hint)
 
 
 def _key_hint(model: str) -> str:
@@ -196,10 +196,10 @@ def _quotable(text: str) -> str:
 def _refusal(error: ContentFilterError) -> str:
     try:
         details: Any = json.loads(error.body or "")[0]["provider_details"]
-        said = details.get("refusal") or details.get("block_reason")
+        refusal = details.get("refusal") or details.get("block_reason")
     except (ValueError, LookupError, TypeError, AttributeError):
-        said = None
-    return _quotable(said) if isinstance(said, str) and said else _quotable(error.message)
+        refusal = None
+    return _quotable(refusal) if isinstance(refusal, str) and refusal else _quotable(error.message)
 
 
 def _with_last_mistake(error: UnexpectedModelBehavior) -> str:
@@ -208,8 +208,8 @@ def _with_last_mistake(error: UnexpectedModelBehavior) -> str:
     mistake = error.__cause__
     if mistake is None or "xceeded max" not in message:
         return _quotable(message)
-    said = mistakes(mistake) if isinstance(mistake, ValidationError) else str(mistake)
-    return f"{message}; the last mistake: {_quotable(said)}"
+    detail = mistakes(mistake) if isinstance(mistake, ValidationError) else str(mistake)
+    return f"{message}; the last mistake: {_quotable(detail)}"
 
 
 def _shortened(text: str) -> str:

@@ -89,8 +89,8 @@ class PlayedModel(Model):
                 raise LlmdoError(
                     f"{path}: request {step} is not in `{self._file}`, {_instead(journal, path)}"
                 )
-            said = journal.whole(entry)
-            before = {**said["asked"], "model": None}
+            data = journal.whole(entry)
+            before = {**data["asked"], "model": None}
             asked = self._asked(
                 config,
                 frame,
@@ -101,9 +101,9 @@ class PlayedModel(Model):
                 encoding,
                 journal.content,
             )
-            if found := difference(before, asked, accepts_drift=False):
-                raise LlmdoError(f"{path}: request {step} is not the one in `{self._file}`: {found}")
-            response = Decoding(journal.content).response(said["response"])
+            if change := difference(before, asked, accepts_drift=False):
+                raise LlmdoError(f"{path}: request {step} is not the one in `{self._file}`: {change}")
+            response = Decoding(journal.content).response(data["response"])
             if variable := encoding.secrets.lacks(response):
                 raise encoding.secrets.missing(variable)
             return response
@@ -123,10 +123,11 @@ class PlayedModel(Model):
         shown = definitions(shown_tools(parameters))
         own = config.graph.workers[frame.name].model_settings
         # What became of `max_retries` on the way here does not matter to a model.
-        given: Any = {key: one for key, one in (settings or {}).items() if key != "max_retries"}
-        given |= {key: one for key, one in own.items() if key == "max_retries"}
+        given: Any = {key: value for key, value in (settings or {}).items() if key != "max_retries"}
+        given |= {key: value for key, value in own.items() if key == "max_retries"}
         last = max(
-            (number for number, one in enumerate(messages) if isinstance(one, ModelResponse)), default=-1
+            (number for number, message in enumerate(messages) if isinstance(message, ModelResponse)),
+            default=-1,
         )
         return {
             "model": None,

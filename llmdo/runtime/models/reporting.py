@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.messages import NativeToolCallPart, ToolCallPart
 
-from llmdo.runtime.models.failure import told
+from llmdo.runtime.models.failure import failure_text
 from llmdo.runtime.outcome import measured
 from llmdo.runtime.telemetry.events import (
     UNPAID,
@@ -42,7 +42,9 @@ class RequestReporter:
         """An attempt failed, and the next one begins after `wait` seconds."""
         config, frame = self.config, self.frame
         config.on_event(
-            ModelFailed(path=frame.path, model=self.model, error=told(error), attempt=attempt, wait=wait)
+            ModelFailed(
+                path=frame.path, model=self.model, error=failure_text(error), attempt=attempt, wait=wait
+            )
         )
 
     def answered(self, response: ModelResponse) -> None:
@@ -54,7 +56,7 @@ class RequestReporter:
         config.ledger.of_worker(frame.name).incr(response.usage)
         text = response.text or ""
         if text and frame.depth == 0:
-            config.ledger.said = text
+            config.ledger.last_text = text
         sent, received = measured(response.usage)
         calls = (part for part in response.parts if isinstance(part, ToolCallPart | NativeToolCallPart))
         config.on_event(

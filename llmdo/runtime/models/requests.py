@@ -99,5 +99,5 @@ def counted(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
     if not isinstance(model, FallbackModel):
         return CountedModel(model, config, frame)
     chain = copy(model)  # the run opens and closes the connections, which the copy shares
-    chain.models = [counted(one, config, frame) for one in model.models]
+    chain.models = [counted(member, config, frame) for member in model.models]
     return chain

@@ -128,7 +128,7 @@ class PersistentModel(WrapperModel):
         """How each attempt is made, and how many may follow the first."""
         settings: ModelSettings = {**(given or {})}
         retries = settings.pop("max_retries", RETRIES)
-        if all("max_retries" not in one.unsupported_settings for one in _asked(self.wrapped)):
+        if all("max_retries" not in model.unsupported_settings for model in _asked(self.wrapped)):
             settings["max_retries"] = 0  # or the provider's own client would repeat each attempt as well
         return settings, retries
 
@@ -153,7 +153,7 @@ class PersistentModel(WrapperModel):
         if isinstance(error, FallbackExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]  # of a chain of one, which nobody wrote
         if isinstance(error, ModelAPIError | FallbackExceptionGroup):
-            return explained(error, {one.model_name: one.model_id for one in _asked(self.wrapped)})
+            return explained(error, {model.model_name: model.model_id for model in _asked(self.wrapped)})
         if isinstance(error, AgentRunError | ModelRetry | LlmdoError):
             return error
         sentence = f"the model `{self.model_id}` raised {sentence_of(error)}"
@@ -166,7 +166,7 @@ def wait_after(error: Exception, attempt: int, *, has_effects: bool = False) -> 
     `has_effects` says that the provider itself may have run tools for it. Of a chain the shortest wait counts.
     """
     if isinstance(error, ExceptionGroup):
-        waits = (wait_after(one, attempt, has_effects=has_effects) for one in error.exceptions)
+        waits = (wait_after(member, attempt, has_effects=has_effects) for member in error.exceptions)
         return min((wait for wait in waits if wait is not None), default=None)
     if not _passes(error) or (has_effects and not _was_not_begun(error)):
         return None
@@ -181,8 +181,8 @@ def _passes(error: Exception) -> bool:
     if isinstance(error, ModelQuotaExceededError):
         return False
     if isinstance(error, ModelHTTPError):
-        said = (error.headers or {}).get("x-should-retry")
-        return said != "false" and (error.status_code >= 500 or error.status_code in TOO_EARLY)
+        advice = (error.headers or {}).get("x-should-retry")
+        return advice != "false" and (error.status_code >= 500 or error.status_code in TOO_EARLY)
     return isinstance(error, ModelConnectionError | UnreadableAnswerError)
 
 
@@ -197,7 +197,7 @@ def _asked(model: Model) -> Iterator[Model]:
     if isinstance(model, WrapperModel):
         yield from _asked(model.wrapped)
     elif isinstance(model, FallbackModel):
-        for one in model.models:
-            yield from _asked(one)
+        for member in model.models:
+            yield from _asked(member)
     else:
         yield model

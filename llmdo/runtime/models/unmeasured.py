@@ -30,7 +30,7 @@ def without_guesses(model: Model) -> Model:
     """
     if isinstance(model, FallbackModel):
         chain = copy(model)
-        chain.models = [without_guesses(one) for one in model.models]
+        chain.models = [without_guesses(member) for member in model.models]
         return chain
     return UnmeasuredModel(model) if isinstance(model, FunctionModel | TestModel) else model
 

@@ -41,9 +41,10 @@ class AuditWriter:
             JournalError: The audit that is there does not hold.
         """
         self._finished = {
-            (str(one.get("path")), str(one.get("outcome")))
-            for one in audit.read(self._journal.lines()).records
-            if one.get("kind") == "tool_finished" and one.get("outcome") != "error"  # which is tried again
+            (str(record.get("path")), str(record.get("outcome")))
+            for record in audit.read(self._journal.lines()).records
+            if record.get("kind") == "tool_finished"
+            and record.get("outcome") != "error"  # which is tried again
         }
         self._mode, self._isolation = mode, isolation
         self._chain(
@@ -88,14 +89,14 @@ class AuditWriter:
         if (path, outcome) not in self._finished:
             self._finished.add((path, outcome))
             content = self._content(result)
-            said = {"path": path, "tool": tool, "outcome": outcome}
+            call = {"path": path, "tool": tool, "outcome": outcome}
             size = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
-            self._chain({"kind": "tool_finished", **_now(), **said, **size})
+            self._chain({"kind": "tool_finished", **_now(), **call, **size})
 
     def end(self, run: str, status: str, error: str | None) -> None:
         """Records how the work of this process on the run ended."""
-        said = {"run": run, "status": status, "error": self._redaction.plain(error)}
-        self._chain({"kind": "run_finished", **_now(), **said})
+        ending = {"run": run, "status": status, "error": self._redaction.plain(error)}
+        self._chain({"kind": "run_finished", **_now(), **ending})
 
     def _chain(self, record: Mapping[str, object]) -> None:
         if self._is_live:

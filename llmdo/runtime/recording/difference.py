@@ -37,8 +37,8 @@ def _difference_of_parts(before: Sequence[Sequence[str]], after: Sequence[Sequen
             return f"{_part(new)} differs from the recorded {_part(old)}"
     if len(before) != len(after):
         longer = max(before, after, key=len)
-        said = "is new" if len(after) > len(before) else "is missing"
-        return f"{_part(longer[min(len(before), len(after))])} {said}"
+        state = "is new" if len(after) > len(before) else "is missing"
+        return f"{_part(longer[min(len(before), len(after))])} {state}"
     return None
 
 
@@ -50,5 +50,5 @@ def excerpt(text: str) -> str:
 def _part(part: Sequence[str]) -> str:
     kind, tool, _ = part
     words = {"user-prompt": "input", "tool-return": "result", "retry-prompt": "correction"}
-    said = words.get(kind, kind)
-    return f"{said} of `{tool}`" if tool else said
+    label = words.get(kind, kind)
+    return f"{label} of `{tool}`" if tool else label

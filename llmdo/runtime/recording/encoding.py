@@ -120,7 +120,7 @@ class Encoding:
             plain = without_tokens(json.loads(rest), _LEFT_OUT)
             rest = canonical([plain, places]).encode("utf-8", "surrogatepass")
         variables = sorted(named.union(variable for _, variable, _ in places))
-        return "+".join((digest_of(rest), *(quote(one, safe="") for one in variables)))
+        return "+".join((digest_of(rest), *(quote(variable, safe="") for variable in variables)))
 
     def without_secrets(self, content: bytes) -> bytes:
         """Content, JSON or not, without the secrets that can be read in it, also as UTF-16 and as base64."""
@@ -212,9 +212,9 @@ class Decoding:
 def _named(value: Any, name: Callable[[bytes], str]) -> Any:
     """`value`, with the digest of its bytes in place of binary content in lists, where a prompt has it."""
     if isinstance(value, BinaryContent):
-        said = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
-        return {**said, "data": {KEPT: name(value.data)}}
-    return [_named(one, name) for one in value] if isinstance(value, list | tuple) else value
+        head = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
+        return {**head, "data": {KEPT: name(value.data)}}
+    return [_named(item, name) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _variables(digest: str) -> frozenset[str]:
@@ -224,7 +224,7 @@ def _variables(digest: str) -> frozenset[str]:
 
 def _without_binary(value: Any, contents: dict[str, bytes], name: Callable[[bytes], str]) -> Any:
     if isinstance(value, list):
-        return [_without_binary(one, contents, name) for one in value]
+        return [_without_binary(item, contents, name) for item in value]
     if not isinstance(value, dict):
         return value
     if value.get("kind") == "binary" and isinstance(value.get("data"), str):
@@ -232,14 +232,14 @@ def _without_binary(value: Any, contents: dict[str, bytes], name: Callable[[byte
         digest = name(data)
         contents[digest] = data
         return {**value, "data": {KEPT: digest}}
-    return {key: _without_binary(one, contents, name) for key, one in value.items()}
+    return {key: _without_binary(item, contents, name) for key, item in value.items()}
 
 
 def _with_binary(value: Any, content: Callable[[str], bytes]) -> Any:
     if isinstance(value, list):
-        return [_with_binary(one, content) for one in value]
+        return [_with_binary(item, content) for item in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {KEPT}:
         return content(value[KEPT])
-    return {key: _with_binary(one, content) for key, one in value.items()}
+    return {key: _with_binary(item, content) for key, item in value.items()}

@@ -132,20 +132,20 @@ def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     return outcome
 
 
-def outcome_in(ended: JournalEntry, said: Mapping[str, Any]) -> RunOutcome:
-    """How a run ended, as the entry says, whose body is `said`.
+def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
+    """How a run ended, as the entry says, whose body is `data`.
 
     Raises:
         JournalError: It does not.
     """
     try:
-        by_worker = {name: _usage_in(used) for name, used in said["usage_by_worker"].items()}
+        by_worker = {name: _usage_in(used) for name, used in data["usage_by_worker"].items()}
         return RunOutcome(
-            **{name: said[name] for name in _AS_THEY_ARE},
-            frames=tuple(Frame(**one) for one in said["frames"]),
-            usage=_usage_in(said["usage"]),
+            **{name: data[name] for name in _AS_THEY_ARE},
+            frames=tuple(Frame(**frame) for frame in data["frames"]),
+            usage=_usage_in(data["usage"]),
             usage_by_worker=by_worker,
-            denied=tuple(decided_in(call["path"], call, {}) for call in said["denied"]),
+            denied=tuple(decided_in(call["path"], call, {}) for call in data["denied"]),
         )
     except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
         raise JournalError(f"{ended.path}: the journal does not say how its run ended") from error
@@ -157,9 +157,9 @@ def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
     return {**asdict(replace(outcome, denied=())), "denied": denied}
 
 
-def _usage_in(said: Mapping[str, Any]) -> Usage:
-    cost = said["cost_usd"]
-    return Usage(**{**said, "cost_usd": None if cost is None else Decimal(str(cost))})
+def _usage_in(used: Mapping[str, Any]) -> Usage:
+    cost = used["cost_usd"]
+    return Usage(**{**used, "cost_usd": None if cost is None else Decimal(str(cost))})
 
 
 async def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:

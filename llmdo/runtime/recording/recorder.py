@@ -102,15 +102,15 @@ class Recorder:
         self._add(session_entry(binding.entry, self._session, self.journal.run, limits, self.encoding))
         await self._commits.commit()
 
-    async def end(self, entry: str, status: str, said: Mapping[str, Any]) -> None:
+    async def end(self, entry: str, status: str, ending: Mapping[str, Any]) -> None:
         """Keeps how the work of this process on the run ended.
 
         Raises:
             JournalError: It cannot be written.
         """
-        body = self.encoding.plain(said).body
+        body = self.encoding.plain(ending).body
         self._add(Entry(path=entry, kind="end", step=self._session, outcome=status, body=body))
-        self.audit.end(self.journal.run, status, said["error"])
+        self.audit.end(self.journal.run, status, ending["error"])
         await self._commits.commit()
 
     async def asking(
@@ -127,15 +127,15 @@ class Recorder:
         await self._stop_before(f"{path}@{step}")
         async with self._certain:
             if entry := self.journal.get(path, "request", step):
-                said = self.journal.whole(entry)
-                now = asked(said["asked"])
-                if found := difference(said["asked"], now, accepts_drift=self.mode.drifted):
+                data = self.journal.whole(entry)
+                now = asked(data["asked"])
+                if change := difference(data["asked"], now, accepts_drift=self.mode.drifted):
                     await self.brake.pull(
-                        DivergenceError(f"{path}: request {step} is not the recorded one: {found}")
+                        DivergenceError(f"{path}: request {step} is not the recorded one: {change}")
                     )
                 request = Asking(path, step, now)
                 with self.busy(request):
-                    return replace(request, recorded=self.decoding.response(said["response"]))
+                    return replace(request, recorded=self.decoding.response(data["response"]))
             await self._horizon.require_live(path, f"asks its model for the time {step}")
             await self.require_known(path, messages)
             return Asking(path, step, asked(None))
@@ -168,13 +168,13 @@ class Recorder:
     def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
         """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
         step = self._steps.take_new(path, "attempt")
-        said = {
+        data = {
             "request": self._steps.last(path, "request"),
             "model": model,
             "message": without_body(error),
             "sent": was_sent,
         }
-        body = self.encoding.plain(said).body
+        body = self.encoding.plain(data).body
         self._add(Entry(path=path, kind="attempt", step=step, outcome=type(error).__name__, body=body))
 
     def keep(self, content: bytes) -> str:
@@ -226,8 +226,8 @@ class Recorder:
     ) -> None:
         """Runs a tool once more, and notes where it does not end as it did."""
         await self.require_known(execution.path, execution.arguments)
-        if said := await rerun(execution.path, entry, work, self.encoding):
-            self.differences.append(said)
+        if change := await rerun(execution.path, entry, work, self.encoding):
+            self.differences.append(change)
 
     async def _stop_before(self, place: str) -> None:
         if self.mode.until == place:
@@ -281,8 +281,8 @@ class Recorder:
         except Exception as error:
             failure = error
         if failure is not None:
-            outcome, said = ending_of(failure)
-            body = self.encoding.plain(said).body
+            outcome, data = ending_of(failure)
+            body = self.encoding.plain(data).body
         if outcome != "asks":
             self.audit.finished(
                 path, execution.tool, *(("success", result) if failure is None else told_of(failure))
@@ -328,8 +328,8 @@ class Recorder:
             outcome, body, contents = "success", b'{"files":' + packed.body + b"}", packed.contents
         except Exception as error:
             failure = error
-            outcome, said = ending_of(error)
-            body = self.encoding.plain(said).body
+            outcome, data = ending_of(error)
+            body = self.encoding.plain(data).body
         digest = self.encoding.digest(asked)
         async with self._certain:
             self._add(
@@ -376,9 +376,9 @@ class Recorder:
     def found_fault(self, path: str, error: Exception) -> None:
         """Keeps that the arguments of the call at `path` did not fit the tool."""
         if self.journal.get(path, "invalid") is None:
-            outcome, said = ending_of(error)
+            outcome, data = ending_of(error)
             self._add(
-                Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(said).body)
+                Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(data).body)
             )
 
     async def decision(self, path: str, arguments: Mapping[str, object]) -> DecidedCall | None:

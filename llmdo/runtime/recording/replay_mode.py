@@ -38,7 +38,7 @@ def is_safe(raised: Iterable[Capability], retry: Retry | None, metadata: Mapping
     """
     if retry or (metadata or {}).get("retry") == "safe":
         return retry != "ask"
-    return all(one.name in READ_ONLY for one in raised)
+    return all(capability.name in READ_ONLY for capability in raised)
 
 
 class DivergenceError(LlmdoError):

@@ -116,18 +116,18 @@ class RecordedModel(WrapperModel):
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
     ) -> Asking:
-        told = messages if self._told is None else self._told
-        new = told[self._seen :] if len(told) >= self._seen else told
-        self._told, self._seen = None, len(told)
+        sent = messages if self._told is None else self._told
+        new = sent[self._seen :] if len(sent) >= self._seen else sent
+        self._told, self._seen = None, len(sent)
 
         def asked(recorded: Mapping[str, Any] | None) -> dict[str, Any]:
             return {
                 "model": self._config.agents.references.get(self._frame.name, ""),
                 "tools": self._offered(shown_tools(parameters), recorded),
-                **told_in(self._recorder.encoding, told, new, settings, parameters, recorded),
+                **told_in(self._recorder.encoding, sent, new, settings, parameters, recorded),
             }
 
-        return await self._recorder.asking(self._frame.path, told, asked)
+        return await self._recorder.asking(self._frame.path, sent, asked)
 
     def _served(self, response: ModelResponse) -> ModelResponse:
         """A recorded response, counted and told of as one that comes from the model."""
@@ -189,8 +189,8 @@ def _parts(
         if not part.part_kind.endswith(_RECORDS)
     ]
     for part, before in zip_longest(parts, recorded[: len(parts)]):
-        said = [getattr(part, "content", None), getattr(part, "outcome", None)]
-        digest = encoding.digest(said, before[2] if before else None)
+        content = [getattr(part, "content", None), getattr(part, "outcome", None)]
+        digest = encoding.digest(content, before[2] if before else None)
         yield part.part_kind, getattr(part, "tool_name", None) or "", digest
 
 
@@ -215,7 +215,7 @@ def definitions(tools: Sequence[ToolDefinition]) -> bytes:
 
 def definitions_in(content: bytes) -> list[ToolDefinition]:
     """The definitions that `definitions` wrote."""
-    return [ToolDefinition(**one) for one in json.loads(content)]
+    return [ToolDefinition(**definition) for definition in json.loads(content)]
 
 
 def _instructions(messages: Sequence[ModelMessage]) -> str:

@@ -21,8 +21,8 @@ async def rerun(
     try:
         now = ("success", encoding.result(await work()).body)
     except Exception as error:
-        outcome, said = ending_of(error)
-        now = (outcome, encoding.plain(said).body)
+        outcome, data = ending_of(error)
+        now = (outcome, encoding.plain(data).body)
     before = (recorded.outcome, encoding.secrets.whole(recorded.body, recorded.spans))
     if now == before:
         return None

@@ -51,7 +51,7 @@ def ending_of(error: Exception) -> tuple[str, dict[str, Any]]:
     return "error", {"message": str(error)}
 
 
-def end_again(outcome: str, said: Mapping[str, Any]) -> NoReturn:
+def end_again(outcome: str, data: Mapping[str, Any]) -> NoReturn:
     """Ends as a recorded execution that did not succeed.
 
     Raises:
@@ -61,16 +61,16 @@ def end_again(outcome: str, said: Mapping[str, Any]) -> NoReturn:
         case "asks":
             raise ApprovalRequired
         case "denied":
-            raise Refused(said["message"])
+            raise Refused(data["message"])
         case "failed":
-            raise ToolFailed(said["message"])
+            raise ToolFailed(data["message"])
         case "retried":
-            raise ModelRetry(said["message"])
+            raise ModelRetry(data["message"])
         case "invalid":
-            raise ValidationError.from_exception_data(said["title"], list(map(_detail, said["errors"])))
-    if frames := said.get("frames"):
-        raise CrashError(said["message"], hint=said.get("hint"), frames=[Frame(**one) for one in frames])
-    raise LlmdoError(said["message"], hint=said.get("hint"))
+            raise ValidationError.from_exception_data(data["title"], list(map(_detail, data["errors"])))
+    if frames := data.get("frames"):
+        raise CrashError(data["message"], hint=data.get("hint"), frames=[Frame(**frame) for frame in frames])
+    raise LlmdoError(data["message"], hint=data.get("hint"))
 
 
 def _detail(error: Mapping[str, Any]) -> InitErrorDetails:

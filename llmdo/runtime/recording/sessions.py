@@ -32,11 +32,11 @@ def session_entry(
     path: str, number: int, run: str, limits: Mapping[str, float], encoding: Encoding
 ) -> JournalEntry:
     """That a process works on the run of that id, the one of that number, and which limits a person set with it."""
-    said = {
+    content = {
         "run": run,
         "llmdo": __version__,
         "pydantic-ai": pydantic_ai.__version__,
         "python": platform.python_version(),
         "limits": dict(limits),
     }
-    return JournalEntry(path=path, kind="session", step=number, body=encoding.plain(said).body)
+    return JournalEntry(path=path, kind="session", step=number, body=encoding.plain(content).body)

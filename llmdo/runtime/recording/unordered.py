@@ -27,7 +27,7 @@ class RecordedCalls:
         """
         if self._found is None:
             decisions = self._journal.entries("decision")
-            self._found = [(one.path, one.digest) for one in decisions if UNORDERED in one.path]
+            self._found = [(entry.path, entry.digest) for entry in decisions if UNORDERED in entry.path]
         beginning = f"{unnumbered}{UNORDERED}"
         for path, digest in self._found:
             if path.startswith(beginning) and self._encoding.is_same(digest, given):

@@ -39,7 +39,7 @@ class Redaction:
     def text(self, text: str) -> str:
         """`text`, with the name of its variable in place of each secret."""
         if self._values is not None:
-            text = self._values.sub(lambda found: f"[redacted {self._names[found[0]]}]", text)
+            text = self._values.sub(lambda match: f"[redacted {self._names[match[0]]}]", text)
         return credentials.without_tokens(text, "[redacted]")
 
     def suspects(self, text: str) -> bool:
@@ -69,9 +69,9 @@ class Redaction:
             case _ if depth >= DEEPEST:
                 return "[too deep]"
             case Mapping():
-                return {self.text(str(key)): self.plain(one, depth + 1) for key, one in value.items()}
+                return {self.text(str(key)): self.plain(item, depth + 1) for key, item in value.items()}
             case list() | tuple() | set() | frozenset():
-                return [self.plain(one, depth + 1) for one in value]
+                return [self.plain(item, depth + 1) for item in value]
         return self._object(value, depth)
 
     def _number(self, value: float) -> object:

@@ -197,17 +197,22 @@ class Redacting:
         from opentelemetry.sdk.trace import Event, ReadableSpan
         from opentelemetry.trace import Status
 
-        said = span.status.description
+        description = span.status.description
         return ReadableSpan(
             name=span.name,
             context=span.context,
             parent=span.parent,
             resource=span.resource,
             attributes=self._attributes(span.attributes),
-            events=[Event(one.name, self._attributes(one.attributes), one.timestamp) for one in span.events],
+            events=[
+                Event(event.name, self._attributes(event.attributes), event.timestamp)
+                for event in span.events
+            ],
             links=span.links,
             kind=span.kind,
-            status=Status(span.status.status_code, self.redaction.text(said)) if said else span.status,
+            status=Status(span.status.status_code, self.redaction.text(description))
+            if description
+            else span.status,
             start_time=span.start_time,
             end_time=span.end_time,
             instrumentation_scope=span.instrumentation_scope,
