@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from llmdo.policy.authority import never_runs
 from llmdo.runtime.telemetry.events import discard
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pydantic_ai.usage import UsageLimits
 
     from llmdo.base.backtrace import Backtrace
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.policy.authority import Authority, Capability
     from llmdo.policy.composition import Base
     from llmdo.runtime.agents import Agents
     from llmdo.runtime.approvals.approver import Approver
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.resolver import ToolsetResolver
     from llmdo.toolsets.servers import Servers
+
+    Least = tuple[tuple[Capability, ...], ...] | None
+
+_REMEMBERED = 1_024  # verdicts on tools; a run in which more workers call each other works some out anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +69,7 @@ class RuntimeConfig:
     on_event: Sink = discard
     recorder: Recorder | None = None
     """None in a run that keeps no journal."""
+    never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(
+        default_factory=lambda: lru_cache(_REMEMBERED)(never_runs)
+    )
+    """`never_runs`, worked out once for each tool and authority: of frozen values it is always the same."""

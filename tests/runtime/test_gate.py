@@ -435,6 +435,28 @@ def test_a_ceiling_below_takes_the_place_of_none_above(
     assert done(tmp_path) == ""
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "offered"),
+    [("narrow", "leaf", "edit_file,list_files,read_file,write_file"), ("leaf", "narrow", "read_file")],
+)
+def test_what_is_hidden_from_a_worker_depends_on_who_called_it(
+    tmp_path: Path, first: str, then: str, offered: str
+) -> None:
+    script(
+        tmp_path,
+        main=[[(first, {"input": "x"})], [(then, {"input": "x"})], "{results}"],
+        narrow=[[("leaf", {"input": "x"})], "{results}"],
+        leaf=["{tools}"],
+    )
+    made = graph(
+        worker("main", "narrow", "leaf"),
+        worker("narrow", "leaf", may=["fs.read"]),
+        worker("leaf", use("filesystem", write=["**"])),
+        approvals={"fs.write": "allowed"},
+    )
+    assert f"success: {offered}]" in (go(made, tmp_path).output or "")
+
+
 def test_a_workers_rules_hold_for_its_own_calls_only(tmp_path: Path) -> None:
     script(
         tmp_path,

@@ -13,7 +13,6 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.inventory import DELEGATE
-from llmdo.policy.authority import never_runs
 from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
@@ -28,7 +27,7 @@ from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
@@ -73,16 +72,16 @@ class Gate(WrapperToolset[Any]):
         self._open = frozenset(
             name
             for name, tool in self.tools.items()
-            if not never_runs(tool.capabilities, self.frame.authority, self._least(tool))
+            if not self.config.never_runs(tool.capabilities, self.frame.authority, self._least(tool))
         )
 
-    def _least(self, tool: Tool) -> Sequence[Sequence[Capability]] | None:
+    def _least(self, tool: Tool) -> tuple[tuple[Capability, ...], ...] | None:
         """The groups of capabilities of each of which every call raises one, as `never_runs` takes them."""
         if not tool.hook:
             return None
         if self.use.name in self.config.graph.workers:
-            return [[DELEGATE]]
-        return builtin.raised_always(self.use.name, tool)
+            return ((DELEGATE,),)
+        return tuple(map(tuple, builtin.raised_always(self.use.name, tool)))
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """The tools that are declared and not blocked whatever the call.
