@@ -69,6 +69,9 @@ DOORS = {
 }
 """Where each library may be imported."""
 
+EMPTY_NAMES = {"one", "said", "told", "found"}
+"""What could be called so could be called anything."""
+
 
 def part_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
@@ -270,6 +273,64 @@ def test_no_file_and_no_function_outgrows_a_reader(path: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = [number for number in code if node.lineno <= number <= (node.end_lineno or node.lineno)]
             assert len(lines) <= 60, node.name
+
+
+def empty_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of what is given a name that says nothing: of variables, fields, parameters, definitions."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                pass
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                pass
+            case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.ExceptHandler(name=name):
+                pass
+            case ast.alias(asname=name):
+                pass
+            case _:
+                continue
+        if name in EMPTY_NAMES:
+            yield node.lineno, name
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_name_says_what_it_holds(path: Path) -> None:
+    places = [
+        f"{path.relative_to(PACKAGE.parent)}:{line}: `{name}` does not say what it holds"
+        for line, name in empty_names(parsed(path))
+    ]
+    assert not places, "\n".join(places)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "one = 1",
+        "one: int",
+        "for one in (): pass",
+        "all(one for one in ())",
+        "print(one := 1)",
+        "print(f'{[one for one in ()]}')",
+        "self.one = 1",
+        "class A:\n    one: int = 1",
+        "def f(one): pass",
+        "def f(*, one=1): pass",
+        "lambda *one: 1",
+        "def one(): pass",
+        "async def one(): pass",
+        "import a as one",
+        "match 1:\n    case one: pass",
+        "match 1:\n    case [*one]: pass",
+        "try: pass\nexcept A as one: pass",
+        "with a as (b, one): pass",
+    ],
+)
+def test_an_empty_name_is_seen_however_it_is_given(code: str) -> None:
+    assert [name for _, name in empty_names(ast.parse(code))] == ["one"]
+
+
+def test_reading_a_name_and_a_key_of_json_give_none() -> None:
+    assert list(empty_names(ast.parse("print(a.told, {'told': 1}, found)"))) == []
 
 
 def test_a_class_name_is_used_once() -> None:

@@ -217,14 +217,14 @@ class _FolderWalk:
         self.within = within
         self.is_closed = is_closed
         self.closed: list[str] = []
-        self.found: list[str] = []
+        self.paths: list[str] = []
         self.skipped = 0
         self.visited = 0
         self.cut = False
 
     def run(self, top: tuple[str, ...], glob: Glob) -> Listing:
         waiting = [(top, glob.before)]
-        while waiting and len(self.found) <= self.limit and self.visited <= MAX_VISITED:
+        while waiting and len(self.paths) <= self.limit and self.visited <= MAX_VISITED:
             parts, state = waiting.pop()
             below: list[tuple[tuple[str, ...], State]] = []
             for name, kind in self._entries(parts):
@@ -241,9 +241,9 @@ class _FolderWalk:
                     else:
                         below.append(((*parts, name), reached))
             waiting.extend(reversed(below))
-        self.cut = self.cut or bool(waiting) or len(self.found) > self.limit or self.visited > MAX_VISITED
+        self.cut = self.cut or bool(waiting) or len(self.paths) > self.limit or self.visited > MAX_VISITED
         return Listing(
-            paths=tuple(sorted(self.found[: self.limit])),
+            paths=tuple(sorted(self.paths[: self.limit])),
             skipped=self.skipped,
             closed=tuple(sorted(self.closed)),
             cut=self.cut,
@@ -264,7 +264,7 @@ class _FolderWalk:
 
     def _take(self, path: str) -> None:
         if _is_usable(path):
-            self.found.append(path)
+            self.paths.append(path)
         else:
             self.skipped += 1
 
