@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from llmdo.formats.schema.acceptance import Format
 
-COMMENT = (
-    "Generated from llmdo/formats/documents.py by `python -m llmdo.formats.schema --write`. Do not edit."
-)
+COMMENT = "Generated from llmdo/formats by `python -m llmdo.formats.schema --write`. Do not edit."
 
 _FORMATS: dict[Format, tuple[Any, str]] = {
     "manifest": (ManifestFile, "llmdo.toml"),
