@@ -15,7 +15,6 @@ from llmdo.policy.authority import (
     scope_order,
 )
 from llmdo.reach import Analysis
-from llmdo.reach.shapes import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +32,10 @@ def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]
     Both are cut into the same classes of scopes and asked about the same names, so a row of one is about the
     same calls as that of the other.
     """
-    named = {Capability(capability.name) for graph in (before, after) for capability in written(graph)}
-    also = tuple(sorted({*_scopes(before), *_scopes(after), *named}, key=str))
+    alone = (Analysis(before), Analysis(after))
+    named = {Capability(capability.name) for analysis in alone for capability in analysis.named}
+    scopes = [scope for analysis in alone for scope in _scopes(analysis)]
+    also = tuple(sorted({*scopes, *named}, key=str))
     old, new = Analysis(before, also=also), Analysis(after, also=also)
     return {
         name: tuple(_changes(name, _rows(old, name), _rows(new, name), after.acceptances))
@@ -63,9 +64,10 @@ def acceptance_of(
     return None
 
 
-def _scopes(graph: Graph) -> Iterator[Capability]:
-    """Every capability with a scope that anything in `graph` names."""
-    yield from Analysis(graph).written
+def _scopes(analysis: Analysis) -> Iterator[Capability]:
+    """Every capability with a scope that anything in the graph names."""
+    graph = analysis.graph
+    yield from analysis.written
     for acceptance in graph.acceptances:
         if acceptance.capability and acceptance.capability.scope is not None:
             yield acceptance.capability

@@ -24,7 +24,7 @@ from llmdo.graph.worker import Use
 from llmdo.policy.shell.rules import ShellSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from llmdo.graph.keys import Reference, Written
     from llmdo.graph.settings import Acceptance, Settings
@@ -216,10 +216,6 @@ class _Resolved(NamedTuple):
     edges: Mapping[str, tuple[str, ...]]
     lines: Mapping[str, Lines]
     kinds: tuple[Lines, ...]
-    governed: tuple[Worker, ...]
-    rules: Mapping[str, tuple[Rule, ...]]
-    alike: tuple[Sequence[int], ...]
-    without_files: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,37 +270,6 @@ class Graph:
         """Those of the `lines` that differ."""
         return self._resolved.kinds
 
-    @property
-    def governed(self) -> tuple[Worker, ...]:
-        """The workers that have rules or a ceiling of their own."""
-        return self._resolved.governed
-
-    @property
-    def own_rules(self) -> Mapping[str, tuple[Rule, ...]]:
-        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first."""
-        return self._resolved.rules
-
-    @property
-    def alike(self) -> tuple[Sequence[int], ...]:
-        """The places of all workers, together those with equal `lines` and `own_rules` that have delegates or none."""
-        return self._resolved.alike
-
-    @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The place of each worker among all of them."""
-        return {name: place for place, name in enumerate(self.workers)}
-
-    @cached_property
-    def edges_of_places(self) -> Sequence[tuple[int, ...]]:
-        """The `edges` from and to places, which are quicker to follow than names."""
-        place_of = self.places.__getitem__
-        return [tuple(map(place_of, delegates)) for delegates in self.edges.values()]
-
-    @property
-    def without_files(self) -> frozenset[str]:
-        """The workers that callers may hand no files to."""
-        return self._resolved.without_files
-
     def use(self, worker: str, name: str) -> Use:
         """The line by which `worker` names a toolset or a delegate."""
         for use in self.workers[worker].uses:
@@ -319,13 +284,8 @@ class Graph:
         lines: dict[str, Lines] = {}
         kinds: dict[Lines, Lines] = {}
         texts: dict[int, str] = {}
-        governed: list[Worker] = []
-        rules: dict[str, tuple[Rule, ...]] = {}
-        first_rules: dict[object, tuple[Rule, ...]] = {}
-        alike: dict[object, list[int]] = {}
-        without_files: list[str] = []
         workers, toolsets = self.workers, self.toolsets
-        for place, (name, worker) in enumerate(workers.items()):
+        for name, worker in workers.items():
             delegates: list[str] = []
             others: list[tuple[str, str]] = []
             for use in worker.uses:
@@ -340,19 +300,5 @@ class Graph:
                     others.append((used, text))
             edges[name] = tuple(delegates)
             mine = tuple(others)
-            mine = lines[name] = kinds.setdefault(mine, mine)
-            own: tuple[Rule, ...] = ()
-            if worker.approvals:
-                own = rules[name] = first_rules.setdefault(_decided(worker.approvals), worker.approvals)
-            if own or worker.may is not None:
-                governed.append(worker)
-            if worker.attachments.are_refused:
-                without_files.append(name)
-            alike.setdefault((id(mine), id(own), not delegates), []).append(place)
-        named = frozenset(without_files)
-        return _Resolved(edges, lines, tuple(kinds), tuple(governed), rules, tuple(alike.values()), named)
-
-
-def _decided(rules: tuple[Rule, ...]) -> object:
-    """What rules decide, whoever says so."""
-    return tuple([(rule.capability.name, rule.capability.scope, rule.decision) for rule in rules])
+            lines[name] = kinds.setdefault(mine, mine)
+        return _Resolved(edges, lines, tuple(kinds))

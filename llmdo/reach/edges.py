@@ -26,7 +26,7 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
     the worker is said at the edges of that way. What no walk comes to is blocked.
     """
     graph = analysis.graph
-    place = graph.places[name]
+    place = analysis.workers.places[name]
     numbers = analysis.shapes.by_place[place]
     rows_by_name: dict[str, tuple[Row, ...]] = {}
     for use in graph.workers[name].uses:

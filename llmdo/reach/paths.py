@@ -180,4 +180,4 @@ def _onwards(walk: Walk, graph: Graph, path: tuple[Hop, ...]) -> Iterator[tuple[
     caller = path[-1].name
     for name in graph.edges[caller]:
         if name not in visited:
-            yield (*path, Hop(name, graph.use(caller, name), walk.gate(graph.places[caller])))
+            yield (*path, Hop(name, graph.use(caller, name), walk.gate(walk.premises.workers.places[caller])))

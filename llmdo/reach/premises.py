@@ -10,6 +10,7 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.policy.authority import decide
 from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
 from llmdo.reach.shapes import Shape, Shapes, shown, written
+from llmdo.reach.workers import WorkerIndex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +39,11 @@ class Premises:
     )
 
     @cached_property
+    def workers(self) -> WorkerIndex:
+        """The workers of the graph, numbered."""
+        return WorkerIndex(self.graph)
+
+    @cached_property
     def base(self) -> Base:
         """What has a say over every call."""
         return Base.of(self.graph, self.policy)
@@ -57,7 +63,7 @@ class Premises:
 
     @cached_property
     def _layers(self) -> Mapping[str, Layer]:
-        return {worker.name: Layer.of_worker(worker) for worker in self.graph.governed}
+        return {worker.name: Layer.of_worker(worker) for worker in self.workers.governed}
 
     def layer(self, worker: str) -> Layer:
         """What a worker adds to the base."""
@@ -73,29 +79,24 @@ class Premises:
         return list(alike.values())
 
     @cached_property
-    def _named(self) -> frozenset[Capability]:
+    def named(self) -> frozenset[Capability]:
         """Every capability that a rule, a ceiling or `also` names."""
-        return written(self.graph).union((rule.capability for rule in self.policy), self.also or ())
+        return written(self.workers).union((rule.capability for rule in self.policy), self.also or ())
 
     @cached_property
     def written(self) -> tuple[Capability, ...]:
         """Those of them with a scope, sorted."""
         return tuple(
-            sorted((capability for capability in self._named if capability.scope is not None), key=str)
+            sorted((capability for capability in self.named if capability.scope is not None), key=str)
         )
 
     @cached_property
     def shapes(self) -> Shapes:
         """The calls that the workers can make."""
-        names = {capability.name for capability in self._named} | {
+        names = {capability.name for capability in self.named} | {
             rule.capability.name for rule in self.base.rules
         }
-        return Shapes(self.graph, self.written, frozenset(names), self.also is not None)
-
-    @cached_property
-    def names(self) -> Sequence[str]:
-        """The names of the workers, by their places."""
-        return tuple(self.graph.workers)
+        return Shapes(self.workers, self.written, frozenset(names), self.also is not None)
 
     def authority(self, entry: Layer, path: Sequence[Layer] = ()) -> Authority:
         """What has a say over the calls of the last worker on a path below an entry."""

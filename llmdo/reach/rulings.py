@@ -72,7 +72,7 @@ class Rulings:
     @cached_property
     def gates(self) -> Mapping[str, Decision]:
         """The decision over a delegation by each worker that has rules of its own, where it is not the usual one."""
-        approvals = self.premises.graph.own_rules
+        approvals = self.premises.workers.own_rules
         # Workers whose rules decide alike share them.
         decisions = {
             id(rules): self._gate(rules)
@@ -89,7 +89,7 @@ class Rulings:
 
     def gate_reasons(self, name: str) -> tuple[Reason, ...]:
         """Why a delegation by the worker `name` is decided so."""
-        return self._verdict(self.premises.graph.own_rules.get(name, ())).reasons
+        return self._verdict(self.premises.workers.own_rules.get(name, ())).reasons
 
     def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
         return self._verdict(approvals).decision

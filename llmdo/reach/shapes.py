@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Tool, Toolset
     from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Rule
+    from llmdo.reach.workers import WorkerIndex
 
 Assurance = Literal["enforced", "declared", "open"]
 
@@ -75,7 +76,7 @@ class _Reading(NamedTuple):
 class Shapes:
     """The calls of a graph, those of all its workers at once."""
 
-    graph: Graph
+    workers: WorkerIndex
     written: tuple[Capability, ...]
     """Every capability with a scope that anybody wrote."""
     named: frozenset[str]
@@ -87,11 +88,16 @@ class Shapes:
         default_factory=dict, compare=False, repr=False
     )
 
+    @property
+    def graph(self) -> Graph:
+        """The graph that they are the calls of."""
+        return self.workers.graph
+
     @cached_property
     def _read(self) -> _Reading:
         """One look at each kind of worker: there are many workers, and most are like others."""
         read = _Reading([], [()] * len(self.graph.workers), {}, {})
-        names, by_place, rules_of = list(self.graph.workers), read.by_place, self.graph.own_rules.get
+        names, by_place, rules_of = list(self.graph.workers), read.by_place, self.workers.own_rules.get
         for places, kinds in self._kinds:
             name = names[places[0]]
             groups = self._groups_of(read, name, rules_of(name, ()), kinds)
@@ -102,8 +108,8 @@ class Shapes:
     @property
     def _kinds(self) -> Iterator[tuple[Sequence[int], tuple[bool, ...]]]:
         """The places of workers that are alike, and the kinds of their delegates: whether these take no files."""
-        edges, without_files = list(self.graph.edges.values()), self.graph.without_files
-        for places in self.graph.alike:
+        edges, without_files = list(self.graph.edges.values()), self.workers.without_files
+        for places in self.workers.alike:
             if not edges[places[0]]:
                 yield places, ()
             elif not without_files:
@@ -147,7 +153,7 @@ class Shapes:
             if not isinstance(used, str):
                 # What is declared of a delegation depends on nothing else about the delegate.
                 used = next(
-                    edge for edge in self.graph.edges[worker] if (edge in self.graph.without_files) == used
+                    edge for edge in self.graph.edges[worker] if (edge in self.workers.without_files) == used
                 )
             use = self.graph.use(worker, used)
             known = read.shapes[line] = self._shapes_of(self.graph.workers[worker], use)
@@ -264,11 +270,12 @@ def _representative(scope: str) -> str:
     return f"{scope[:-2]}{FRESH}" if scope.endswith("/**") else scope
 
 
-def written(graph: Graph) -> frozenset[Capability]:
+def written(workers: WorkerIndex) -> frozenset[Capability]:
     """Every capability that a rule or a ceiling of the graph names."""
-    holders: list[Entry | Worker] = [*graph.governed, *graph.entries.values()]
+    graph = workers.graph
+    holders: list[Entry | Worker] = [*workers.governed, *graph.entries.values()]
     # Many have the same rules or the same ceiling, and it is the same object then.
-    rules = {id(alike): alike for alike in graph.own_rules.values()}.values()
+    rules = {id(alike): alike for alike in workers.own_rules.values()}.values()
     entries = [entry.approvals for entry in graph.entries.values()]
     ceilings = {id(holder.may): holder.may for holder in holders if holder.may}.values()
     return frozenset(

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from llmdo.graph.keys import Reference
-    from llmdo.graph.resolved import Graph
     from llmdo.policy.authority import Decision, Reason
     from llmdo.reach.premises import Premises
     from llmdo.reach.rulings import Ruling, Rulings
     from llmdo.reach.shapes import Group, Shape
+    from llmdo.reach.workers import WorkerIndex
 
 _CUT_OFF = Verdict("blocked", ())
 """About a call that ceilings cut off on every path, whichever they are."""
@@ -90,7 +90,7 @@ class _Found(NamedTuple):
     def end(self) -> str:
         """The name of what the worker uses."""
         shape = self.search.walk.groups[self.number].shapes[0]
-        return shape.toolset or _delegate(self.search.walk.premises.graph, self.worker, shape)
+        return shape.toolset or _delegate(self.search.walk.premises.workers, self.worker, shape)
 
     @property
     def place(self) -> tuple[int, str]:
@@ -145,7 +145,7 @@ class Walk:
     @cached_property
     def names(self) -> Sequence[str]:
         """The names of the workers, by their places."""
-        return self.premises.names
+        return self.premises.workers.names
 
     @cached_property
     def groups(self) -> Sequence[Group]:
@@ -213,11 +213,12 @@ class Walk:
         return known
 
     def _search(self, cut: frozenset[str], *, free: bool) -> _Search:
-        graph, groups = self.premises.graph, self.premises.shapes.by_place
-        edges, out = graph.edges_of_places, {graph.places[name] for name in cut}
-        parent: dict[int, int | None] = {graph.places[name]: None for name in self.starts if name not in cut}
+        workers, groups = self.premises.workers, self.premises.shapes.by_place
+        edges, places_of = workers.edges, workers.places
+        out = {places_of[name] for name in cut}
+        parent: dict[int, int | None] = {places_of[name]: None for name in self.starts if name not in cut}
         level = list(parent)
-        for _ in range(graph.settings.max_depth):
+        for _ in range(self.premises.graph.settings.max_depth):
             places: list[int] = []
             for caller in self._callers(level, free=free):
                 for place in edges[caller]:
@@ -246,10 +247,10 @@ class Walk:
         return self.rulings.gates.get(self.names[place], self.rulings.usual_gate)
 
 
-def _delegate(graph: Graph, caller: str, shape: Shape) -> str:
+def _delegate(index: WorkerIndex, caller: str, shape: Shape) -> str:
     """The first delegate of `caller` whose call raises what `shape` says: in other workers it has other names."""
-    workers, delegates = graph.workers, graph.edges[caller]
-    if graph.without_files.isdisjoint(delegates):
+    graph, workers, delegates = index.graph, index.graph.workers, index.graph.edges[caller]
+    if index.without_files.isdisjoint(delegates):
         return delegates[0]  # a call declares nothing else about the delegate
     return next(
         name

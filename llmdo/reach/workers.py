@@ -1,0 +1,94 @@
+"""The workers of a graph as the search sees them: numbered, and those alike together."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Worker
+    from llmdo.policy.authority import Rule
+
+
+class _Sorted(NamedTuple):
+    """What tells workers apart beyond their names."""
+
+    governed: tuple[Worker, ...]
+    rules: Mapping[str, tuple[Rule, ...]]
+    alike: tuple[Sequence[int], ...]
+    without_files: frozenset[str]
+
+
+@dataclass(frozen=True)
+class WorkerIndex:
+    """The places of all workers of a graph, and which of them are alike; each worked out on first use."""
+
+    graph: Graph
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names of the workers, by their places."""
+        return tuple(self.graph.workers)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each worker among all of them."""
+        return {name: place for place, name in enumerate(self.graph.workers)}
+
+    @cached_property
+    def edges(self) -> Sequence[tuple[int, ...]]:
+        """The edges of the graph from and to places, which are quicker to follow than names."""
+        place_of = self.places.__getitem__
+        return [tuple(map(place_of, delegates)) for delegates in self.graph.edges.values()]
+
+    @property
+    def governed(self) -> tuple[Worker, ...]:
+        """The workers that have rules or a ceiling of their own."""
+        return self._sorted.governed
+
+    @property
+    def own_rules(self) -> Mapping[str, tuple[Rule, ...]]:
+        """Worker to its own rules, where it has some: of workers whose rules decide alike, those of the first."""
+        return self._sorted.rules
+
+    @property
+    def alike(self) -> tuple[Sequence[int], ...]:
+        """All places, together those of workers with equal `lines` and `own_rules` that have delegates or none."""
+        return self._sorted.alike
+
+    @property
+    def without_files(self) -> frozenset[str]:
+        """The workers that callers may hand no files to."""
+        return self._sorted.without_files
+
+    @cached_property
+    def _sorted(self) -> _Sorted:
+        """One pass over all workers: there are many."""
+        graph = self.graph
+        governed: list[Worker] = []
+        rules: dict[str, tuple[Rule, ...]] = {}
+        first_rules: dict[object, tuple[Rule, ...]] = {}
+        alike: dict[object, list[int]] = {}
+        without_files: list[str] = []
+        of_all = zip(graph.workers.items(), graph.lines.values(), graph.edges.values(), strict=True)
+        for place, ((name, worker), lines, delegates) in enumerate(of_all):
+            own: tuple[Rule, ...] = ()
+            if worker.approvals:
+                own = rules[name] = first_rules.setdefault(_decided(worker.approvals), worker.approvals)
+            if own or worker.may is not None:
+                governed.append(worker)
+            if worker.attachments.are_refused:
+                without_files.append(name)
+            # By identity: equal lines are one object, and so are rules that decide alike.
+            alike.setdefault((id(lines), id(own), not delegates), []).append(place)
+        return _Sorted(tuple(governed), rules, tuple(alike.values()), frozenset(without_files))
+
+
+def _decided(rules: tuple[Rule, ...]) -> object:
+    """What rules decide, whoever says so."""
+    return tuple([(rule.capability.name, rule.capability.scope, rule.decision) for rule in rules])
