@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.journal.decided import decided_in, record_of
 
@@ -16,7 +16,7 @@ _DECISION = ("tool", "decision", "by", "allowed")
 _RESULT = "its result"
 
 
-def disagreements(journal: JournalStore, records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def disagreements(journal: JournalStore, records: Iterable[Mapping[str, object]]) -> Iterator[str]:
     """What only the entries of `journal`, or only the `records` of its audit, say: a sentence each.
 
     A refusal may be in the audit alone: that of a person who ended the run stands for nobody who goes on with it.
@@ -41,7 +41,7 @@ def _entered(journal: JournalStore) -> Iterator[tuple[str, str]]:
             yield entry.path, _RESULT
 
 
-def _recorded(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _recorded(records: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
     for record in records:
         if record.get("kind") == "decided":
             yield str(record.get("path")), _decision(record)

@@ -27,7 +27,7 @@ class Answers:
 
     yes: Sequence[str] = ()
     no: Sequence[str] = ()
-    records: Sequence[Mapping[str, Any]] = ()
+    records: Sequence[Mapping[str, object]] = ()
     """Answers with a path and the digest of their question, and perhaps more of what follows."""
     reason: str = ""
     """Why not, for the model."""
@@ -40,7 +40,7 @@ class Answers:
         """Whether nothing is answered."""
         return not (self.yes or self.no or self.records)
 
-    def to(self, questions: Mapping[str, Waiting]) -> list[tuple[Waiting, dict[str, Any]]]:
+    def to(self, questions: Mapping[str, Waiting]) -> list[tuple[Waiting, dict[str, object]]]:
         """Each answer as it is kept, with the one of `questions` that it is for.
 
         Raises:
@@ -113,7 +113,7 @@ def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Wait
         return waiting(journal)
 
 
-def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[str, Any]]]:
+def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[str, object]]]:
     """Keeps the answers for whoever goes on with the run, all or none; those that were kept, with their questions.
 
     Raises:

@@ -49,7 +49,7 @@ class Fault:
 class Audit:
     """An audit as it was read."""
 
-    records: tuple[Mapping[str, Any], ...]
+    records: tuple[Mapping[str, object], ...]
     """What could be read of it, in the order of the file."""
     last: Link
     """Where a record that is added goes on."""
@@ -80,7 +80,7 @@ def read(lines: Iterable[str], head: str | None = None) -> Audit:
 
     That it ends is part of the chain: a run that was killed, and one whose last records were cut off, look alike.
     """
-    records: list[Mapping[str, Any]] = []
+    records: list[Mapping[str, object]] = []
     faults: list[Fault] = []
     last, number = Link(), 0
     for number, line in enumerate(lines, 1):
@@ -99,7 +99,7 @@ def read(lines: Iterable[str], head: str | None = None) -> Audit:
     return Audit(records=tuple(records), last=last, faults=tuple(faults))
 
 
-def _breaks(record: Mapping[str, Any], line: str, last: Link) -> Iterator[str]:
+def _breaks(record: Mapping[str, object], line: str, last: Link) -> Iterator[str]:
     content = {name: value for name, value in record.items() if name != "hash"}
     if _hash(content) != record["hash"] or _text(record) != line:
         yield "this record was changed"

@@ -48,7 +48,7 @@ class Binding:
     prompts: Mapping[str, str]
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The binding as an entry holds it."""
         return {
             "entry": self.entry,

@@ -67,7 +67,7 @@ class JournalEntry:
         """
         return self.understood(lambda body: shown(body, self.spans))
 
-    def understood(self, read: Callable[[bytes], object]) -> dict[str, Any]:
+    def understood(self, read: Callable[[bytes], object]) -> dict[str, object]:
         """What `read` makes of the body.
 
         Raises:

@@ -122,7 +122,7 @@ class JournalStore(Protocol):
         """The body of `entry` with the secrets that were cut out of it, for what goes on with the run."""
         ...
 
-    def for_output(self, entry: JournalEntry) -> dict[str, Any]:
+    def for_output(self, entry: JournalEntry) -> dict[str, object]:
         """The same for what is shown to somebody.
 
         Raises:

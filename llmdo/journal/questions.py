@@ -82,7 +82,7 @@ def foreign_answers(journal: JournalStore) -> frozenset[tuple[str, int]]:
     )
 
 
-def counts(answer: JournalEntry, record: Mapping[str, Any], foreign: frozenset[tuple[str, int]]) -> bool:
+def counts(answer: JournalEntry, record: Mapping[str, object], foreign: frozenset[tuple[str, int]]) -> bool:
     """Whether an answer, whose body is `record`, was given here, or is a no."""
     return (answer.path, answer.step) not in foreign or not record["allowed"]
 
@@ -95,13 +95,13 @@ def imported(journal: JournalStore) -> JournalEntry:
     return JournalEntry(path=first.path, kind="imported", step=step, body=pack(content))
 
 
-def digest_of(question: Mapping[str, Any]) -> str:
+def digest_of(question: Mapping[str, object]) -> str:
     """The digest of what a person is shown of a call: an answer is for that, whatever its journal says of its key."""
     return digest.of_text(digest.canonical({name: question[name] for name in _SHOWN}))
 
 
 def add_answer(
-    journal: JournalStore, question: Waiting, answer: Mapping[str, Any], *, at_terminal: bool
+    journal: JournalStore, question: Waiting, answer: Mapping[str, object], *, at_terminal: bool
 ) -> None:
     """Keeps an answer for whoever goes on with the run; `answer` has `allowed`, `by`, `reason`, `told`, `expires`.
 

@@ -84,7 +84,7 @@ def shown(body: bytes, spans: Sequence[SecretSpan]) -> Any:
     return without_tokens(data) if credentials.may_hold_token(text) else data
 
 
-def without_tokens(data: Any, instead: str = "[redacted]") -> Any:
+def without_tokens(data: object, instead: str = "[redacted]") -> object:
     """Data of JSON with `instead` in place of what looks like a token."""
     match data:
         case str():

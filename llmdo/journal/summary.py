@@ -74,7 +74,7 @@ class Node:
     output_tokens: int | None = 0
     cost_usd: Decimal | None = None
     models: list[str] = field(default_factory=list)
-    attempts: list[dict[str, Any]] = field(default_factory=list)
+    attempts: list[dict[str, object]] = field(default_factory=list)
     """The requests that were not answered: of which number, by which model, how it failed and why."""
     decisions: list[DecidedCall] = field(default_factory=list)
     children: dict[str, Node] = field(default_factory=dict)

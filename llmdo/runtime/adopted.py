@@ -30,8 +30,8 @@ class Answered:
 class AdoptedAgent:
     """Runs the agent as it is, but for its tools: those come from outside, gated, and it has no others."""
 
-    agent: Agent[Any, Any]
-    watching: Sequence[AbstractCapability[Any]]
+    agent: Agent[object, object]
+    watching: Sequence[AbstractCapability[object]]
     """What watches every agent of the run."""
 
     async def run(
@@ -39,8 +39,8 @@ class AdoptedAgent:
         prompt: str | Sequence[UserContent],
         *,
         model: Model,
-        toolsets: Sequence[AbstractToolset[Any]] | None,
-        capabilities: Sequence[AbstractCapability[Any]] | None,
+        toolsets: Sequence[AbstractToolset[object]] | None,
+        capabilities: Sequence[AbstractCapability[object]] | None,
         **more: Any,
     ) -> Answered:
         """Its answer, as text."""

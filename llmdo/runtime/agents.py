@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic_ai import Agent
 
@@ -32,19 +32,19 @@ class Agents:
     references: Mapping[str, str]
     """Worker to the reference of its model, as the files or the flags name it."""
     signatures: Mapping[str, Signature]
-    instruments: tuple[AbstractCapability[Any], ...] = ()
+    instruments: tuple[AbstractCapability[object], ...] = ()
     """What watches every agent, such as a trace."""
-    adopted: Mapping[str, Agent[Any, Any]] = field(default_factory=dict)
+    adopted: Mapping[str, Agent[object, object]] = field(default_factory=dict)
     """Worker to the agent that it is."""
-    _built: dict[str, Agent[Any, Any] | AdoptedAgent] = field(default_factory=dict)
+    _built: dict[str, Agent[object, object] | AdoptedAgent] = field(default_factory=dict)
 
-    def of(self, name: str) -> Agent[Any, Any] | AdoptedAgent:
+    def of(self, name: str) -> Agent[object, object] | AdoptedAgent:
         """The agent of the worker of that name."""
         if name not in self._built:
             self._built[name] = self._build(name)
         return self._built[name]
 
-    def _build(self, name: str) -> Agent[Any, Any] | AdoptedAgent:
+    def _build(self, name: str) -> Agent[object, object] | AdoptedAgent:
         if agent := self.adopted.get(name):
             return AdoptedAgent(agent, self.instruments)
         return Agent(

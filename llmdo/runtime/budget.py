@@ -7,7 +7,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.usage import RunUsage, UsageLimits
@@ -202,7 +202,7 @@ class BudgetLimit:
         except LimitReached as reached:
             raise PolicyRefusal(f"{reached}; finish with what you have") from reached
 
-    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> None:  # noqa: ARG002
+    def handle_tool(self, ctx: RunContext[object] | None, call: Call) -> None:  # noqa: ARG002
         """Refuses one call too many; offering a tool of a provider is none."""
         if call.toolset == PROVIDER_SIDE:
             return

@@ -78,12 +78,12 @@ class AgentRuntime:
     def call_agent(
         self,
         name: str,
-        input: str | Mapping[str, Any] | BaseModel,  # noqa: A002
-        ctx: RunContext[Any] | None = None,
+        input: str | Mapping[str, object] | BaseModel,  # noqa: A002
+        ctx: RunContext[object] | None = None,
         attachments: Sequence[str] = (),
         *,
         key: str | None = None,
-    ) -> Coroutine[Any, Any, str]:
+    ) -> Coroutine[object, object, str]:
         """The output of the worker `name`, called by code: a tool gives its `ctx`, an entry's function has none.
 
         A worker with a typed input takes its model, or data or JSON that fits it. A typed output comes as JSON. The
@@ -100,8 +100,8 @@ class AgentRuntime:
         self,
         place: CallPlace,
         name: str,
-        input: str | Mapping[str, Any] | BaseModel,  # noqa: A002
-        ctx: RunContext[Any] | None,
+        input: str | Mapping[str, object] | BaseModel,  # noqa: A002
+        ctx: RunContext[object] | None,
         attachments: Sequence[str],
     ) -> str:
         try:
@@ -129,7 +129,7 @@ class AgentRuntime:
                 raise
             raise LlmdoError(failed.message) from failed
 
-    def toolsets_for(self, name: str) -> list[AbstractToolset[Any]]:
+    def toolsets_for(self, name: str) -> list[AbstractToolset[object]]:
         """The toolsets of the worker `name`, made for this call of it, each behind the gate.
 
         Raises:
@@ -180,7 +180,7 @@ class AgentRuntime:
             recorder.brake.stop(error)
             raise
 
-    def _make(self, use: Use) -> AbstractToolset[Any]:
+    def _make(self, use: Use) -> AbstractToolset[object]:
         graph, caller = self.config.graph, self.frame.worker
         if worker := graph.workers.get(use.name):
             signature = self.config.signatures[worker.name]
@@ -230,9 +230,9 @@ def _arguments(signature: Signature, given: object, attachments: Sequence[str]) 
 async def _enter(
     runtime: AgentRuntime,
     callee: Worker,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, object],
     path: str,
-    ctx: RunContext[Any] | None,
+    ctx: RunContext[object] | None,
 ) -> str:
     """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller."""
     config = runtime.config
@@ -272,7 +272,7 @@ async def _handed(
 
 
 async def run_worker(
-    runtime: AgentRuntime, prompt: Sequence[UserContent], ctx: RunContext[Any] | None = None
+    runtime: AgentRuntime, prompt: Sequence[UserContent], ctx: RunContext[object] | None = None
 ) -> str:
     """The output of the worker of `runtime`, which is told `prompt`; usage and limits are those of the tree.
 
@@ -373,7 +373,7 @@ class WorkerToolset(AbstractToolset[Any]):
         """The worker's name."""
         return self._worker.name
 
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """The one tool."""
         tool = ToolsetTool(
             toolset=self,
@@ -386,9 +386,9 @@ class WorkerToolset(AbstractToolset[Any]):
     async def call_tool(
         self,
         name: str,
-        tool_args: dict[str, Any],
+        tool_args: dict[str, object],
         ctx: RunContext[Any],
-        tool: ToolsetTool[Any],  # noqa: ARG002  # pydantic-ai's signature
+        tool: ToolsetTool[object],  # noqa: ARG002  # pydantic-ai's signature
     ) -> str:
         """The output of the worker."""
         runtime: AgentRuntime = ctx.deps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.adoption import adopted, workers_of
@@ -42,13 +42,13 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
     return prompts
 
 
-def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[Any, Any]]:
+def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[object, object]]:
     """The agent of each of `workers` that is an adopted one.
 
     Raises:
         LlmdoError: Some cannot be adopted; says so of all of them at once.
     """
-    agents: dict[str, Agent[Any, Any]] = {}
+    agents: dict[str, Agent[object, object]] = {}
     problems: list[LlmdoError] = []
     for worker in workers:
         if worker.agent:
@@ -61,7 +61,7 @@ def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[An
     return agents
 
 
-def _adopted(worker: Worker, reference: str, modules: Modules) -> Agent[Any, Any]:
+def _adopted(worker: Worker, reference: str, modules: Modules) -> Agent[object, object]:
     agent = adopted(reference, modules.load(reference))
     if unnamed := sorted(workers_of(agent) - {use.name for use in worker.uses}):
         raise LlmdoError(

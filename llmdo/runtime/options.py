@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.telemetry.events import discard
@@ -47,7 +47,7 @@ class RunOptions:
     """One that fails ends the run."""
     stop: Stop | None = None
     """Ends this run early."""
-    instruments: tuple[AbstractCapability[Any], ...] = ()
+    instruments: tuple[AbstractCapability[object], ...] = ()
     """What watches every agent of the run, such as a trace."""
     run: str | None = None
     """The run's id, from `new_run`; None: a new one."""

@@ -40,7 +40,7 @@ class Scope:
     """The call path of that code."""
     prefix: str = ""
     """What numbers its calls: the tasks between the code's own one and this one."""
-    task: asyncio.Task[Any] | None = None
+    task: asyncio.Task[object] | None = None
     """None as long as the loop is still making it, which may run its first steps at once."""
     _calls: Counter[str] = field(default_factory=Counter)
     _tasks: Counter[str] = field(default_factory=Counter)
@@ -222,7 +222,7 @@ def _function_of(coro: object) -> str:
     return re.sub(r"\W", "", getattr(coro, "__name__", "")) or "task"
 
 
-def _current_task() -> asyncio.Task[Any] | None:
+def _current_task() -> asyncio.Task[object] | None:
     try:
         return asyncio.current_task()
     except RuntimeError:  # a thread without a loop

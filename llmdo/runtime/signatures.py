@@ -51,7 +51,7 @@ class _TextAndFiles(_Text):
 
 
 _FORBID_OTHERS = with_config(ConfigDict(extra="forbid"))
-_PLAIN: dict[bool, TypeAdapter[Any]] = {
+_PLAIN: dict[bool, TypeAdapter[object]] = {
     False: TypeAdapter(_FORBID_OTHERS(_Text)),
     True: TypeAdapter(_FORBID_OTHERS(_TextAndFiles)),
 }
@@ -76,7 +76,7 @@ class Order:
 class PlainInput:
     """What a worker takes that says nothing else: text."""
 
-    def schema(self, *, files: bool) -> dict[str, Any]:
+    def schema(self, *, files: bool) -> dict[str, object]:
         """The JSON Schema of its tool's arguments; `files` says whether the caller has some to hand over."""
         return _PLAIN_SCHEMAS[files]
 
@@ -84,7 +84,7 @@ class PlainInput:
         """What judges the arguments of its tool before anything else happens with them."""
         return _PLAIN_VALIDATORS[files]
 
-    def arguments(self, given: object) -> dict[str, Any]:
+    def arguments(self, given: object) -> dict[str, object]:
         """The arguments of a call by code: text, or data or a pydantic model, which becomes canonical JSON."""
         data = _plain(given)
         return {"input": data if isinstance(data, str) else canonical(data)}
@@ -116,7 +116,7 @@ class TypedInput:
         """What judges the arguments of its tool before anything else happens with them."""
         return _Arguments(self, files or self._owns_files)
 
-    def arguments(self, given: object) -> dict[str, Any]:
+    def arguments(self, given: object) -> dict[str, object]:
         """The arguments of a call by code: an instance of the model, or data or JSON that fits it.
 
         Raises:
@@ -132,9 +132,9 @@ class TypedInput:
                 raise LlmdoError(f"the input of `{self.worker}` is not JSON: {error}", hint=hint) from error
         if wrong := self.problem(data):
             raise LlmdoError(f"the input of `{self.worker}` does not fit: {wrong}", hint=hint)
-        return {**cast("dict[str, Any]", data)}
+        return {**cast("dict[str, object]", data)}
 
-    def order(self, arguments: Mapping[str, Any]) -> Order:
+    def order(self, arguments: Mapping[str, object]) -> Order:
         """What a call with `arguments`, which were judged before, tells the worker.
 
         Raises:
@@ -161,7 +161,7 @@ class TypedInput:
         """Whether the model itself has a field for the paths of files."""
         return FILES in self.model.model_fields
 
-    def _value(self, arguments: Mapping[str, Any]) -> BaseModel:
+    def _value(self, arguments: Mapping[str, object]) -> BaseModel:
         own = {name: value for name, value in arguments.items() if name != FILES or self._owns_files}
         return self.model.model_validate_json(
             json.dumps(own)
@@ -175,19 +175,19 @@ class _Arguments:
     input: TypedInput
     takes_files: bool
 
-    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002
+    def validate_json(self, input: str | bytes | bytearray, **_: object) -> dict[str, object]:  # noqa: A002
         """The arguments in `input`."""
         try:
             return self.validate_python(from_json(input))
         except ValueError as error:
             raise ModelRetry(f"the arguments of `{self.input.worker}` are not JSON: {error}") from error
 
-    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002
+    def validate_python(self, input: object, **_: object) -> dict[str, object]:  # noqa: A002
         """`input` where it is what the worker takes."""
         wrong = self._problem_with_files(input) or self.input.problem(input)
         if wrong:
             raise ModelRetry(f"`{self.input.worker}` was not called, its arguments do not fit: {wrong}")
-        return cast("dict[str, Any]", input)
+        return cast("dict[str, object]", input)
 
     def _problem_with_files(self, given: object) -> str | None:
         if not isinstance(given, dict) or FILES not in given:

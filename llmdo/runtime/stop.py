@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.toolsets.python import sentence_of
 
@@ -19,7 +19,7 @@ class Stop:
     reason: str | None = None
     """Why the run was ended, where it was."""
     status: Status = "interrupted"
-    task: asyncio.Task[Any] | None = None
+    task: asyncio.Task[object] | None = None
     """What does the work of the run, as long as it does."""
 
     def __call__(self, reason: str, status: Status = "interrupted") -> bool:

@@ -42,7 +42,7 @@ class NoModel(Model):
         """A word for its provider."""
         return "llmdo"
 
-    async def request(self, *_: Any, **__: Any) -> ModelResponse:
+    async def request(self, *_: object, **__: object) -> ModelResponse:
         """Never an answer."""
         raise LlmdoError("an entry that is a tool has no model to ask")
 

@@ -113,7 +113,7 @@ class Committed:
         secrets = self.secrets
         return entry.understood(lambda body: json.loads(secrets.whole(body, entry.spans)))
 
-    def for_output(self, entry: JournalEntry) -> dict[str, Any]:
+    def for_output(self, entry: JournalEntry) -> dict[str, object]:
         """The same for what is shown to somebody.
 
         Raises:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-Table = Mapping[str, Any]
+Table = Mapping[str, object]
 
 
 def _reading(

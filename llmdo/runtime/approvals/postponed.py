@@ -251,7 +251,7 @@ def _is_about(asked: JournalEntry, question: Question, digest: str) -> bool:
     return data["by_tool"] == question.by_tool and digest_of(data) == digest
 
 
-def record_of(question: Question) -> dict[str, Any]:
+def record_of(question: Question) -> dict[str, object]:
     """A question as plain data."""
     return {
         "worker": question.worker,

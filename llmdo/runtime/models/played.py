@@ -115,10 +115,10 @@ class PlayedModel(Model):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-        recorded: Mapping[str, Any],
+        recorded: Mapping[str, object],
         encoding: Encoding,
         content: Callable[[str], bytes],
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """What the request is made of; the `recorded` one was made of the same, but was for another model."""
         shown = definitions(shown_tools(parameters))
         own = config.graph.workers[frame.name].model_settings

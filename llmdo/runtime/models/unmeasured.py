@@ -62,7 +62,7 @@ class UnmeasuredModel(WrapperModel):
         messages: list[ModelMessage],
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[Any] | None = None,
+        run_context: RunContext[object] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
         """The same, piece by piece."""
         stream = self.wrapped.request_stream(messages, model_settings, model_request_parameters, run_context)

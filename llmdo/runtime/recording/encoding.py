@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _RESPONSE = TypeAdapter(ModelResponse)
 _RETURN = TypeAdapter(ToolReturnPart)
-_RICH: TypeAdapter[ToolReturn[Any]] = TypeAdapter(ToolReturn)
+_RICH: TypeAdapter[ToolReturn[object]] = TypeAdapter(ToolReturn)
 _HANDED: TypeAdapter[list[UserContent]] = TypeAdapter(list[UserContent])
 
 _BINARY = b'"kind":"binary"'
@@ -137,7 +137,7 @@ class Encoding:
         clean_value = self.redaction.plain(self._all_unhidden(value))
         return content if clean_value == value else _compact(clean_value)
 
-    def _all_unhidden(self, value: Any) -> Any:
+    def _all_unhidden(self, value: object) -> object:
         """Data without the secrets that its texts hold as base64."""
         match value:
             case str():
@@ -197,7 +197,7 @@ class Decoding:
         """What a model answered."""
         return _RESPONSE.validate_python(_with_binary(value, self.content))
 
-    def result(self, value: dict[str, Any]) -> Any:
+    def result(self, value: dict[str, object]) -> object:
         """What a tool returned."""
         whole = _with_binary(value, self.content)
         if "return_value" in whole:
@@ -209,7 +209,7 @@ class Decoding:
         return _HANDED.validate_python(_with_binary(value, self.content))
 
 
-def _named(value: Any, name: Callable[[bytes], str]) -> Any:
+def _named(value: object, name: Callable[[bytes], str]) -> object:
     """`value`, with the digest of its bytes in place of binary content in lists, where a prompt has it."""
     if isinstance(value, BinaryContent):
         head = {"kind": "binary", "media_type": value.media_type, "identifier": value.identifier}
@@ -222,7 +222,7 @@ def _variables(digest: str) -> frozenset[str]:
     return frozenset(map(unquote, digest.split("+")[1:]))
 
 
-def _without_binary(value: Any, contents: dict[str, bytes], name: Callable[[bytes], str]) -> Any:
+def _without_binary(value: object, contents: dict[str, bytes], name: Callable[[bytes], str]) -> object:
     if isinstance(value, list):
         return [_without_binary(item, contents, name) for item in value]
     if not isinstance(value, dict):

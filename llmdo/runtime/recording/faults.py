@@ -25,7 +25,7 @@ class _LaterValidator:
     A validator is not told which call it validates; the function that looks at the arguments after it is.
     """
 
-    def __init__(self, tool: ToolsetTool[Any]) -> None:
+    def __init__(self, tool: ToolsetTool[object]) -> None:
         self.tool = tool
         """As it was."""
 
@@ -45,11 +45,11 @@ class _LaterValidator:
 
 
 def noting(
-    tool: ToolsetTool[Any], note: Callable[[RunContext[Any], ValidationError | ModelRetry], None]
-) -> ToolsetTool[Any]:
+    tool: ToolsetTool[object], note: Callable[[RunContext[object], ValidationError | ModelRetry], None]
+) -> ToolsetTool[object]:
     """`tool` with a `note` taken of every call whose arguments do not fit it."""
 
-    async def judge(ctx: RunContext[Any], **arguments: Any) -> None:
+    async def judge(ctx: RunContext[object], **arguments: object) -> None:
         try:
             fault = arguments.get(_FAULT)
             if isinstance(fault, ValidationError | ModelRetry):  # a model may call an argument so, too
@@ -65,7 +65,7 @@ def noting(
     return replace(tool, args_validator=_LaterValidator(tool), args_validator_func=judge)
 
 
-def without_notes(tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
+def without_notes(tool: ToolsetTool[object]) -> ToolsetTool[object]:
     """The tool that `noting` was given, or `tool` where that is it."""
     validator = tool.args_validator
     return validator.tool if isinstance(validator, _LaterValidator) else tool

@@ -117,7 +117,7 @@ class Recorder:
         self,
         path: str,
         messages: Sequence[ModelMessage],
-        asked: Callable[[Mapping[str, Any] | None], Mapping[str, Any]],
+        asked: Callable[[Mapping[str, object] | None], Mapping[str, object]],
     ) -> Asking:
         """The next request of the call at `path`, which tells its model `messages`: recorded, or to be sent now.
 
@@ -187,7 +187,7 @@ class Recorder:
         return self._kept[digest]
 
     async def execution(
-        self, execution: Execution, work: Callable[[], Coroutine[Any, Any, object]], ledger: Ledger
+        self, execution: Execution, work: Callable[[], Coroutine[object, object, object]], ledger: Ledger
     ) -> object:
         """What the tool returns, or returned when it ran; what workers below it used then is added to `ledger`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
@@ -100,7 +100,7 @@ class Asking:
     """The call path of its worker."""
     step: int
     """Its number among the requests of that call."""
-    asked: Mapping[str, Any]
+    asked: Mapping[str, object]
     """What it is made of."""
     recorded: ModelResponse | None = None
     """The answer, where the journal has it."""

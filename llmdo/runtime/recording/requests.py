@@ -92,7 +92,7 @@ class RecordedModel(WrapperModel):
         messages: list[ModelMessage],
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[Any] | None = None,
+        run_context: RunContext[object] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
         """The same, piece by piece; one that is recorded in one piece."""
         live = super().request_stream(messages, model_settings, model_request_parameters, run_context)
@@ -120,7 +120,7 @@ class RecordedModel(WrapperModel):
         new = sent[self._seen :] if len(sent) >= self._seen else sent
         self._told, self._seen = None, len(sent)
 
-        def asked(recorded: Mapping[str, Any] | None) -> dict[str, Any]:
+        def asked(recorded: Mapping[str, object] | None) -> dict[str, object]:
             return {
                 "model": self._config.agents.references.get(self._frame.name, ""),
                 "tools": self._offered(shown_tools(parameters), recorded),
@@ -137,7 +137,7 @@ class RecordedModel(WrapperModel):
         report.answered(response)
         return response
 
-    def _offered(self, tools: list[ToolDefinition], recorded: Mapping[str, Any] | None) -> str:
+    def _offered(self, tools: list[ToolDefinition], recorded: Mapping[str, object] | None) -> str:
         """The digest of what the model is shown of its tools, under which the journal keeps it.
 
         It is the one of a request that is `recorded` where that showed the same.
@@ -163,7 +163,7 @@ def told_in(
     settings: ModelSettings | None,
     parameters: ModelRequestParameters,
     recorded: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What a request is made of, made comparable, but for its model and its tools; `new` were not in an earlier one.
 
     Where it is to be held against a `recorded` one, secrets are left out of it as they were of that.

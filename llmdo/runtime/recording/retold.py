@@ -32,7 +32,7 @@ def told_of(error: Exception) -> tuple[Outcome, str | None]:
     return "error", None
 
 
-def ending_of(error: Exception) -> tuple[str, dict[str, Any]]:
+def ending_of(error: Exception) -> tuple[str, dict[str, object]]:
     """The outcome, in a word, and what there is to say about it."""
     match error:
         case ApprovalRequired():

@@ -41,12 +41,12 @@ class StandInModel(Model):
         """The provider."""
         return self._reference.partition(":")[0]
 
-    async def request(self, *_: Any, **__: Any) -> ModelResponse:
+    async def request(self, *_: object, **__: object) -> ModelResponse:
         """Never an answer."""
         raise LlmdoError(f"`{self._reference}` is not asked in a replay")
 
 
-class StubToolset(AbstractToolset[Any]):
+class StubToolset(AbstractToolset[object]):
     """The tools that a worker was shown, as the journal has them. None of them can be executed."""
 
     def __init__(self, name: str, tools: Collection[str], recorder: Recorder, path: str) -> None:
@@ -61,7 +61,7 @@ class StubToolset(AbstractToolset[Any]):
         """The name of the toolset."""
         return self._name
 
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """The tools that the model was shown in the request that comes next."""
         content = self._recorder.next_tools(self._path)
         return {
@@ -85,9 +85,9 @@ class StubToolset(AbstractToolset[Any]):
     async def call_tool(
         self,
         name: str,
-        tool_args: dict[str, Any],  # noqa: ARG002
-        ctx: RunContext[Any],  # noqa: ARG002
-        tool: ToolsetTool[Any],  # noqa: ARG002
-    ) -> Any:
+        tool_args: dict[str, object],  # noqa: ARG002
+        ctx: RunContext[object],  # noqa: ARG002
+        tool: ToolsetTool[object],  # noqa: ARG002
+    ) -> object:
         """Never a result."""
         raise LlmdoError(f"`{name}` is not executed in a replay")

@@ -59,7 +59,7 @@ class TraceChoice:
 
 
 @contextmanager
-def tracing(choice: TraceChoice, *, run: str, entry: str) -> Iterator[tuple[AbstractCapability[Any], ...]]:
+def tracing(choice: TraceChoice, *, run: str, entry: str) -> Iterator[tuple[AbstractCapability[object], ...]]:
     """What watches the agents while the block runs; nothing where no trace was asked for.
 
     Raises:
