@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -19,11 +19,15 @@ from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, Field
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
 from llmdo.cli.approving import ApprovalOptions, approving
+from llmdo.graph.resolved import ShellSettings
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell import parse_rules
 from llmdo.runtime import Answer, ApproveAll, ApproveSome, Question, RejectAll
 from llmdo.runtime.gate.identity import canonical
+from llmdo.runtime.telemetry.events import Asked, Event
 
 from .building import capabilities, go, graph, script, toolset, use, worker
 
@@ -157,11 +161,41 @@ def test_other_arguments_for_a_call_that_code_makes_are_a_no(tmp_path: Path) -> 
     assert go(made, tmp_path, approver=Says()).output == "helped"
 
 
-def test_a_command_is_another_one_when_the_file_that_it_runs_has_changed(tmp_path: Path) -> None:
-    from llmdo.base.values import replace
-    from llmdo.graph.resolved import ShellSettings
-    from llmdo.policy.shell import parse_rules
+@pytest.mark.parametrize("what", ["changes", "grows"])
+def test_approve_all_answers_for_what_the_call_raised_and_for_no_more(tmp_path: Path, what: str) -> None:
+    script(tmp_path, main=[[("act", {"what": [what]})], "{results}"])
+    outcome = go(graph(worker("main", "moody"), MOODY), tmp_path, approver=ApproveAll())
+    assert "the call is not the one any more that was asked about" in (outcome.output or "")
+    assert done(tmp_path) == ""
 
+
+def test_approve_all_does_not_answer_for_a_command_whose_file_changes(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("echo harmless\n")
+    script(tmp_path, main=[[("shell", {"command": ["sh", "run.sh"]})], "{results}"])
+    rules = parse_rules({"rules": [{"run": ["sh"]}]})
+    made = replace(graph(worker("main", "shell")), shell=ShellSettings(rules=rules, isolation="off"))
+
+    def swap(event: Event) -> None:
+        if isinstance(event, Asked):
+            (tmp_path / "run.sh").write_text("echo harm\n")
+
+    outcome = go(made, tmp_path, approver=ApproveAll(), on_event=swap)
+    assert "not the one any more that was asked about" in (outcome.output or "")
+
+
+def test_an_approver_of_ones_own_that_says_yes_to_all_cannot_change_the_call(tmp_path: Path) -> None:
+    class Changing(ApproveAll):
+        async def ask(self, question: Question) -> Answer:
+            cast("dict[str, Any]", question.arguments)["what"].append("more")
+            return await super().ask(question)
+
+    script(tmp_path, main=[[("act", {"what": ["once"]})], "{results}"])
+    outcome = go(graph(worker("main", "moody"), MOODY), tmp_path, approver=Changing())
+    assert "the call is not the one any more that was asked about" in (outcome.output or "")
+    assert done(tmp_path) == ""
+
+
+def test_a_command_is_another_one_when_the_file_that_it_runs_has_changed(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text("echo harmless\n")
     script(tmp_path, main=[[("shell", {"command": ["sh", "run.sh"]})], "{results}"])
     made = graph(worker("main", "shell"))

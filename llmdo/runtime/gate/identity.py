@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.runtime.approvals.approver import ApproveAll
 from llmdo.toolsets.refusal import PathRefused
 from llmdo.workspace import lock
 
@@ -90,14 +91,18 @@ def _content(value: object) -> str:
 async def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
     """The key of a call under this run's lock; None where its arguments have no digest: no answer is kept for it.
 
-    Of a command the files of the workspace that it names belong to it: an interpreter runs what is in them.
+    None as well where nobody tells calls apart by it: `ApproveAll` answers by what a call raises, and there is no
+    journal. Of a command the files of the workspace that it names belong to it: an interpreter runs what is in them.
 
     Raises:
         Unidentified: It is a command, and its arguments or the files that they name have no digest.
     """
+    runs = any(raised.name.startswith("proc.") for raised in call.raised)
+    # Its own class alone: one that was made from it may answer, or change, whatever it likes.
+    if not runs and config.recorder is None and type(config.approver) is ApproveAll:
+        return None
     if config.ledger.lock is None:
         config.ledger.lock = digest.of_text(lock.dump(config.graph))
-    runs = any(raised.name.startswith("proc.") for raised in call.raised)
     try:
         names = _named(config.confined, call.arguments) if runs else ()
         # In a thread, for a file may be large; without one, calls of one response are decided on in their order.
