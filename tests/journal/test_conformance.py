@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import JournalEntry, JournalError, RunIndex, Runs, audit
+from llmdo.journal import JournalEntry, JournalError, Kind, RunIndex, Runs, audit
 from llmdo.journal.secrets import Known
 
-STORES: dict[str, Callable[[Path], RunIndex]] = {"sqlite": Runs}
+from .commit_log import CommitLogs
+
+STORES: dict[str, Callable[[Path], RunIndex]] = {"sqlite": Runs, "commit log": CommitLogs}
 """The index of the runs in a folder, for each store."""
 
 
@@ -20,7 +22,9 @@ def runs(request: pytest.FixtureRequest, tmp_path: Path) -> RunIndex:
     return STORES[request.param](tmp_path)
 
 
-def called(step: int, kind: str = "call", path: str = "main", body: bytes = b'{"input":"x"}') -> JournalEntry:
+def called(
+    step: int, kind: Kind = "call", path: str = "main", body: bytes = b'{"input":"x"}'
+) -> JournalEntry:
     return JournalEntry(path=path, kind=kind, step=step, body=body)
 
 
