@@ -64,7 +64,7 @@ class Answers:
             raise LlmdoError(f"`{twice}` is answered twice", hint="a question takes one answer")
         return given
 
-    def as_kept(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def as_kept(self, record: Mapping[str, Any]) -> dict[str, object]:
         """An answer as it is kept.
 
         Raises:

@@ -213,7 +213,7 @@ def numbered_tasks() -> Iterator[None]:
 
 
 def _make(
-    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Result], **options: Any
+    loop: asyncio.AbstractEventLoop, coro: Coroutine[object, object, Result], **options: Any
 ) -> asyncio.Task[Result]:
     return asyncio.Task(coro, loop=loop, **options)
 

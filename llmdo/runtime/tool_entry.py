@@ -79,7 +79,7 @@ async def call_tool(start: AgentRuntime, text: str) -> str:
     return _text(result, use, tool)
 
 
-def arguments_of(text: str, schema: Mapping[str, Any], tool: str) -> dict[str, Any]:
+def arguments_of(text: str, schema: Mapping[str, Any], tool: str) -> dict[str, object]:
     """The arguments in the input of a tool: a JSON object, or any other text where the tool takes one text.
 
     Raises:

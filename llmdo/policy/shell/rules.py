@@ -61,8 +61,8 @@ class ShellRule:
         left, _, reads = left.rpartition(" ")
         left, _, positional = left.rpartition(" ")
         run, _, flags = left.rstrip("]").rpartition(" [")
-        fields: Any = {"run": run.split(" "), "flags": flags.split(), "positional": positional}
-        return parse_rule({**fields, "reads": reads, "capability": capability})
+        words = {"run": run.split(" "), "flags": flags.split()}
+        return parse_rule({**words, "positional": positional, "reads": reads, "capability": capability})
 
     def __str__(self) -> str:
         return f"{' '.join(self.run)} [{' '.join(self.flags)}] {self.positional} {self.reads} -> {self.capability}"
@@ -263,7 +263,7 @@ class Vouching:
     layers: tuple[tuple[ShellRule, ...], ...]
 
     @classmethod
-    def of(cls, settings: ShellSettings, config: Mapping[str, Any]) -> Vouching:
+    def of(cls, settings: ShellSettings, config: Mapping[str, object]) -> Vouching:
         """That of a use with this configuration."""
         return cls((settings.rules, parse_rules(config)) if config else (settings.rules,))
 

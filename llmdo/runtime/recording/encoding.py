@@ -235,7 +235,7 @@ def _without_binary(value: object, contents: dict[str, bytes], name: Callable[[b
     return {key: _without_binary(item, contents, name) for key, item in value.items()}
 
 
-def _with_binary(value: Any, content: Callable[[str], bytes]) -> Any:
+def _with_binary(value: object, content: Callable[[str], bytes]) -> Any:
     if isinstance(value, list):
         return [_with_binary(item, content) for item in value]
     if not isinstance(value, dict):

@@ -36,7 +36,7 @@ class _LaterValidator:
         except (ValidationError, ModelRetry) as error:
             return {_FAULT: error}
 
-    def validate_python(self, *arguments: Any, **options: Any) -> Any:
+    def validate_python(self, *arguments: Any, **options: Any) -> object:
         """The same of a dict."""
         try:
             return self.tool.args_validator.validate_python(*arguments, **options)

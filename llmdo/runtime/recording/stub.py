@@ -76,7 +76,7 @@ class StubToolset(AbstractToolset[object]):
             if tool.name in self._tools
         }
 
-    def _judge(self, ctx: RunContext[Any], **_: Any) -> None:
+    def _judge(self, ctx: RunContext[Any], **_: object) -> None:
         """Finds fault with the arguments where the journal says that it was found then."""
         entry = self._recorder.journal.get(call_path(ctx.deps.frame, ctx), "invalid")
         if entry is not None:
