@@ -219,9 +219,9 @@ class CommitLog:
 
     def faults(self) -> Iterator[str]:
         yield from breaks(self.rows())
-        heads = {row.number: row.head for row in self._committed.rows}
+        heads = {str(row.number): row.head for row in self._committed.rows}
         for record in audit.read(self.lines()).records:
-            if record.get("entries_head") != heads.get(record.get("entries", 0), START):
+            if record.get("entries_head") != heads.get(str(record.get("entries")), START):
                 yield f"record {record['n']} of the audit follows other entries"
         for digest, kept in self._committed.contents.items():
             if kept is not None and kept.name != digest:
@@ -261,7 +261,7 @@ def _redacted(row: Row, without_secrets: Callable[[bytes], bytes]) -> Row:
     clean = without_secrets(marked(row.entry.body, row.entry.spans))
     if clean == row.entry.body:
         return row
-    entry = replace(row.entry, body=clean, spans=(), is_redacted=True)
+    entry = replace(row.entry, body=clean, spans=())
     return Row(row.number, row.head, row.original or row.chained.body_digest, b"", entry)
 
 

@@ -1,4 +1,4 @@
-"""What is on disk when something happens: as another process finds it in the journal and in its anchor."""
+"""What is on disk when something happens: as another process finds it, and how much of it would be missed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llmdo.journal import Runs
+from llmdo.journal import JournalStore, RunIndex
 from llmdo.journal.sqlite.anchor import anchored
 from llmdo.journal.sqlite.store import read_journal
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests.journal.commit_log import CommitLog
 
 Places = set[tuple[str, str]]
 """Entries by their call path and kind."""
@@ -24,17 +25,29 @@ Places = set[tuple[str, str]]
 class Observer:
     """Watches one journal. Tools of a test call `happened`, and find it under `watching`."""
 
-    path: Path
+    journal: JournalStore
     seen: dict[str, tuple[Places, Places]] = field(default_factory=dict)
     """What happened -> the entries that outlived the process then, and those whose loss would have been noticed."""
 
     def happened(self, what: str) -> None:
         """Notes what is on disk when `what` happens first."""
-        heads = anchored(self.path)
-        with read_journal(self.path) as journal:
+        kept = _anchored(self.journal)
+        with _opened(self.journal) as journal:
             entries = [(entry.path, entry.kind) for entry in journal.entries()]
-        kept = heads.entries.number if heads else 0
         self.seen.setdefault(what, ({*entries}, {*entries[:kept]}))
+
+
+def _opened(journal: JournalStore) -> JournalStore:
+    """The journal as another process opens it."""
+    return CommitLog(journal.path) if isinstance(journal, CommitLog) else read_journal(journal.path)
+
+
+def _anchored(journal: JournalStore) -> int:
+    """How many of the entries would be missed."""
+    if isinstance(journal, CommitLog):
+        return max(heads.entries.number for heads, hold in journal.commits if hold == "anchored")
+    heads = anchored(journal.path)
+    return heads.entries.number if heads else 0
 
 
 watching: list[Observer] = []
@@ -65,11 +78,11 @@ sys.addaudithook(_opening)
 
 @contextmanager
 def observed(
-    root: Path, run: str = "r", *, new: bool = True, replay_mode: ReplayMode | None = None
+    runs: RunIndex, run: str = "r", *, new: bool = True, replay_mode: ReplayMode | None = None
 ) -> Iterator[tuple[Recorder, Observer]]:
     """A recorder of a run whose journal is watched."""
-    with (Runs(root).create if new else Runs(root).open)(run) as journal:
-        observer = Observer(journal.path)
+    with (runs.create if new else runs.open)(run) as journal:
+        observer = Observer(journal)
         watching.append(observer)
         try:
             yield Recorder(journal, Redaction.of({}), replay_mode), observer

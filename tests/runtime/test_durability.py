@@ -1,4 +1,4 @@
-"""Nothing runs before its decision is on disk: observed at the database, whatever it is that runs."""
+"""Nothing runs before its decision is on disk: observed at every store, whatever it is that runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from llmdo.journal import RunIndex, Runs
 from llmdo.runtime import RunOptions, RunOutcome, run_sync
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests.journal.test_conformance import STORES
 from tests.mcp.workspaces import workspace
 
 from . import forging
@@ -71,8 +73,13 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(params=STORES)
+def runs(request: pytest.FixtureRequest, root: Path) -> RunIndex:
+    return STORES[request.param](root)
+
+
 def run(
-    root: Path, call: str, arguments: dict[str, Any] | None = None, **more: Any
+    runs: RunIndex, root: Path, call: str, arguments: dict[str, Any] | None = None, **more: Any
 ) -> tuple[RunOutcome, Observer]:
     """A run whose model makes one call, and what was seen of its journal."""
     script(root, main=[[(call, arguments or {})], "{results}"])
@@ -83,39 +90,43 @@ def run(
         toolset("tools", "tools.py:tools", look=[], **names),
         approvals={"x.tools": "allowed"},
     )
-    with observed(root, **more) as (recorder, observer):
+    with observed(runs, **more) as (recorder, observer):
         return go(made, root, run="r", recorder=recorder), observer
 
 
-def test_a_tool_runs_when_its_decision_and_its_start_are_forced_to_the_disk(root: Path) -> None:
-    outcome, observer = run(root, "effect")
+def test_a_tool_runs_when_its_decision_and_its_start_are_forced_to_the_disk(
+    runs: RunIndex, root: Path
+) -> None:
+    outcome, observer = run(runs, root, "effect")
     assert outcome.output == "[success: did]", outcome
     _, forced = observer.seen["effect"]
     assert {("main/effect#1", "decision"), ("main/effect#1", "started")} <= forced
 
 
-def test_a_tool_that_may_run_twice_runs_when_its_decision_outlives_the_process(root: Path) -> None:
-    outcome, observer = run(root, "look")
+def test_a_tool_that_may_run_twice_runs_when_its_decision_outlives_the_process(
+    runs: RunIndex, root: Path
+) -> None:
+    outcome, observer = run(runs, root, "look")
     assert outcome.output == "[success: looked]", outcome
     committed, _ = observer.seen["look"]
     assert ("main/look#1", "decision") in committed
 
 
-def test_what_follows_a_commit_that_was_not_forced_is_forced_again(root: Path) -> None:
+def test_what_follows_a_commit_that_was_not_forced_is_forced_again(runs: RunIndex, root: Path) -> None:
     script(root, main=[[("look", {})], [("effect", {})], "done"])
     made = graph(
         worker("main", "tools"),
         toolset("tools", "tools.py:tools", look=[], effect=["x.tools.effect"]),
         approvals={"x.tools": "allowed"},
     )
-    with observed(root) as (recorder, observer):
+    with observed(runs) as (recorder, observer):
         go(made, root, run="r", recorder=recorder)
     _, forced = observer.seen["effect"]
     assert {("main/look#1", "finished"), ("main/effect#1", "started")} <= forced
 
 
-def test_a_delegate_starts_when_its_decision_outlives_the_process(root: Path) -> None:
-    outcome, observer = run(root, "helper", {"input": "x"})
+def test_a_delegate_starts_when_its_decision_outlives_the_process(runs: RunIndex, root: Path) -> None:
+    outcome, observer = run(runs, root, "helper", {"input": "x"})
     assert outcome.output == "[success: helped]", outcome
     committed, _ = observer.seen["delegate"]
     assert ("main/helper#1", "decision") in committed
@@ -126,26 +137,26 @@ def test_a_delegate_starts_when_its_decision_outlives_the_process(root: Path) ->
     [("calls", "delegate", "main/calls#1/helper#1"), ("spawns", "spawned", "main/spawns#1/helper#1")],
 )
 def test_a_delegate_that_code_calls_starts_when_its_decision_is_forced_to_the_disk(
-    root: Path, call: str, what: str, path: str
+    runs: RunIndex, root: Path, call: str, what: str, path: str
 ) -> None:
-    outcome, observer = run(root, call)
+    outcome, observer = run(runs, root, call)
     assert outcome.status == "completed", outcome
     _, forced = observer.seen[what]
     assert (path, "decision") in forced
 
 
-def test_an_attachment_is_read_when_its_decision_is_forced_to_the_disk(root: Path) -> None:
-    outcome, observer = run(root, "loads")
+def test_an_attachment_is_read_when_its_decision_is_forced_to_the_disk(runs: RunIndex, root: Path) -> None:
+    outcome, observer = run(runs, root, "loads")
     assert "a.txt" in (outcome.output or ""), outcome
     _, forced = observer.seen["open a.txt"]
     assert ("main/load_attachment", "decision") in forced
 
 
 def test_a_tool_runs_again_when_the_new_decision_is_forced_to_the_disk(root: Path) -> None:
-    run(root, "effect")
+    run(Runs(root), root, "effect")
     forging.cut(root, "finished", "decision")
     outcome, observer = run(
-        root, "effect", new=False, replay_mode=ReplayMode(again=frozenset({"main/effect#1"}))
+        Runs(root), root, "effect", new=False, replay_mode=ReplayMode(again=frozenset({"main/effect#1"}))
     )
     assert outcome.output == "[success: did]", outcome
     _, forced = observer.seen["effect"]
@@ -167,7 +178,7 @@ def test_a_server_starts_when_its_decision_is_on_disk(tmp_path: Path, *, locked:
     (root / "server.py").write_text(text.replace("import json\n", f"import json\n{LOOKS}", 1))
     script(root, main=["done"] if locked else [[("echo", {"text": "a"})], "{results}"])
     read = project.read(root)
-    with observed(root) as (recorder, _):
+    with observed(Runs(root)) as (recorder, _):
         said = RunOptions(run="r", input="go", recorder=recorder, locked=locked)
         outcome = run_sync(read.graph, root=root, prompts=read.prompts, entry="main", options=said)
     assert outcome.status == "completed", outcome
