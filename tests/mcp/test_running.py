@@ -254,13 +254,15 @@ def test_what_a_server_is_given_of_the_environment_is_what_was_declared(
 @pytest.mark.needs_bwrap
 def test_an_isolated_server_writes_only_where_its_tools_declare_it(tmp_path: Path) -> None:
     table = 'isolation = "require"\ncapabilities = { write = ["fs.write:notes/**"] }'
-    root = locked(workspace(tmp_path, table=table, rules='"mcp" = "allowed"\n"fs.write" = "allowed"'))
+    project = tmp_path / "project"
+    project.mkdir()
+    root = locked(workspace(project, table=table, rules='"mcp" = "allowed"\n"fs.write" = "allowed"'))
     (root / "notes").mkdir()
     assert "success" in called(root, "write", text="notes/a.txt")
     assert (root / "notes/a.txt").read_text() == "written"
     assert "is dead" in called(root, "write", text="server.py")
-    called(root, "write", text=f"{tmp_path.parent}/outside.txt")
-    assert not (tmp_path.parent / "outside.txt").exists()
+    called(root, "write", text=f"{tmp_path}/outside.txt")
+    assert not (tmp_path / "outside.txt").exists()
 
 
 @pytest.mark.parametrize(

@@ -115,10 +115,12 @@ def test_a_worker_that_takes_none_has_no_such_argument(tmp_path: Path) -> None:
     assert "helper" not in outcome.usage_by_worker
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../outside.txt", "input/../../outside.txt", "~/.ssh/id"])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../{outside}", "input/../../{outside}", "~/.ssh/id"])
 def test_a_path_outside_the_workspace_never_arrives(tmp_path: Path, path: str) -> None:
-    (tmp_path.parent / "outside.txt").write_text("outside")
-    outcome = handed(tmp_path, path)
+    # Other tests' folders lie beside this one, so the file has a name of its own.
+    outside = tmp_path.with_name(f"{tmp_path.name}-outside.txt")
+    outside.write_text("outside")
+    outcome = handed(tmp_path, path.format(outside=outside.name))
     assert "[failed:" in (outcome.output or "")
     assert "helper" not in outcome.usage_by_worker
 
