@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.cli.console import FINE, put, say
+from llmdo.cli.console import FINE, put, say, screen
 from llmdo.render import runs as render
 from llmdo.services import runs
 
@@ -19,7 +19,7 @@ def list_runs(request: runs.RunsRequest, *, as_json: bool) -> int:
     if as_json:
         put(render.listed_as_json(listed), end="", as_json=True)
     elif listed:
-        put(render.listed(listed), end="")
+        put(render.listed(listed, screen()), end="", is_drawn=True)
     else:
         say("no such run has a journal here")
     return FINE

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.values import fields
 from llmdo.render import frames
@@ -15,22 +16,53 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.backtrace import Frame
+    from llmdo.base.colour import Screen, Shade
     from llmdo.journal.summary import Node, Summary
 
 LONGEST = 100  # characters of a text that a tree quotes
+BELOW = " " * 6
+AFTER_ENTRY = 4  # the columns of a row up to its entry, which stay together
+
+_SHADES: dict[str, Shade] = {
+    "completed": "good",
+    "failed": "bad",
+    "stopped": "bad",
+    "interrupted": "asks",
+    "waiting": "asks",
+    "running": "note",
+}
 
 
-def listed(runs: Iterable[Summary]) -> str:
-    """A line for each run."""
+def listed(runs: Iterable[Summary], screen: Screen = PAPER) -> str:
+    """A line for each run; where the screen is too narrow for that, what it took and used below it."""
     rows = [
-        (run.run, run.status, _when(run.began), shown(run.entry), _lasted(run.began, run.ended), _spent(run))
+        (
+            shown(run.run),
+            shown(run.status),
+            _when(run.began),
+            shown(run.entry),
+            _lasted(run.began, run.ended),
+            _spent(run),
+        )
         for run in runs
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
-        for row in rows
-    )
+    longest = max(len("  ".join(_padded(row, widths))) for row in rows)
+    is_folded = screen.columns is not None and longest > screen.columns
+    front = AFTER_ENTRY if is_folded else len(widths)
+    lines = []
+    for row in rows:
+        cells = _padded(row, widths)
+        cells[1] = screen.paint(_SHADES.get(row[1], "note"), row[1]) + " " * (len(cells[1]) - len(row[1]))
+        lines.append("  ".join(cells[:front]).rstrip())
+        if is_folded:
+            lines.append(BELOW + ", ".join(filter(None, row[front:])))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The cells of a row as wide as their columns; the last has no end."""
+    return [*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]]
 
 
 def listed_as_json(runs: Iterable[Summary]) -> str:
