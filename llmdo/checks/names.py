@@ -119,8 +119,15 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                     hint=shown_by,
                     fix=_respelt(use.at, use.name, known),
                 )
+    yield from _entries_without_toolset(graph)
+    yield from _tables_without_toolset(project)
+
+
+def _entries_without_toolset(graph: Graph) -> Iterator[Diagnostic]:
+    """The entries that call a tool of what is no toolset."""
+    known = {*graph.toolsets, *builtin.NAMES}
     for entry in graph.entries.values():
-        if entry.use and entry.use.name not in {*graph.toolsets, *builtin.NAMES}:
+        if entry.use and entry.use.name not in known:
             is_worker = entry.use.name in graph.workers
             yield finding(
                 "LDO202",
@@ -128,8 +135,13 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                 f"the entry `{entry.name}` calls a tool of `{entry.use.name}`, which is not a toolset",
                 hint=f'a worker is started by `worker = "{entry.use.name}"`'
                 if is_worker
-                else did_you_mean(entry.use.name, {*graph.toolsets, *builtin.NAMES}),
+                else did_you_mean(entry.use.name, known),
             )
+
+
+def _tables_without_toolset(project: Project) -> Iterator[Diagnostic]:
+    """The tables of the manifest whose toolset no module shows."""
+    graph = project.graph
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
         is_built_in = name in builtin.NAMES and builtin.BUILT_IN[name].has_table

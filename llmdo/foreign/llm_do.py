@@ -256,12 +256,7 @@ class _LlmDoProject:
     ) -> Agent:
         document = text.document
         header = document.data
-        for key in header:
-            if key not in KEYS and (near := nearest(key, KEYS)):
-                message = f"llm-do does not know `{key}`, so it does nothing"
-                self.problems.append(
-                    finding("LDO151", document.key(key), message, hint=f"did you mean `{near}`?")
-                )
+        self.problems.extend(_misspelt(document))
         own = _own_name(path, document)
         calls: list[AgentCall] = []
         grants: list[Grant] = []
@@ -275,13 +270,7 @@ class _LlmDoProject:
             else:
                 calls += self._calls_of_code(name, place, calls)
                 grants += self._grants(name, place, asks)
-        listed = header.get("server_side_tools")
-        for number, tool in enumerate(listed if isinstance(listed, list) else ()):
-            place = Place(document, ("server_side_tools", number))
-            native, problems, remarks = server_side(tool, place, asks)
-            grants += native
-            self.problems.extend(problems)
-            self.remarks.extend(remarks)
+        grants += self._server_side(document, asks)
         description, model = header.get("description"), header.get("model")
         ours = dict(self._ours(path, header))
         is_entry = own == entry.get("agent") or header.get("entry") is True
@@ -303,6 +292,16 @@ class _LlmDoProject:
             calls=tuple(calls),
             is_entry=is_entry,
         )
+
+    def _server_side(self, document: Document, asks: Decision) -> Iterator[Grant]:
+        """What the tools that run at the provider give an agent."""
+        listed = document.data.get("server_side_tools")
+        for number, tool in enumerate(listed if isinstance(listed, list) else ()):
+            place = Place(document, ("server_side_tools", number))
+            native, problems, remarks = server_side(tool, place, asks)
+            yield from native
+            self.problems.extend(problems)
+            self.remarks.extend(remarks)
 
     def _ours(self, path: str, header: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         """What of a header means the same in one of ours."""
@@ -368,6 +367,14 @@ class _LlmDoProject:
 def _is_hosted(model: str) -> bool:
     """Whether a provider runs it: a file of the workspace is never meant, whatever the text looks like."""
     return ":" in model and not model.startswith(("python:", "replay:")) and problem_of(model) is None
+
+
+def _misspelt(document: Document) -> Iterator[Diagnostic]:
+    """The keys of a header that llm-do does not know and that look like one that it does."""
+    for key in document.data:
+        if key not in KEYS and (near := nearest(key, KEYS)):
+            message = f"llm-do does not know `{key}`, so it does nothing"
+            yield finding("LDO151", document.key(key), message, hint=f"did you mean `{near}`?")
 
 
 def _toolsets(document: Document) -> Iterator[tuple[str, Place]]:

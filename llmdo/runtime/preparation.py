@@ -69,24 +69,7 @@ def configure(
     on_event = stop.guarding(options.on_event)
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
-    uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
-    uses += [entry.use] if entry.use else []
-    launcher = Launcher(root=root, files=confined, governing=governing_files(graph), environ=os.environ)
-    servers = servers_of(graph, uses, launcher, partial(_notice, on_event, entry))
-    resolver = ToolsetResolver(
-        graph=graph,
-        root=root,
-        files=confined,
-        modules=modules,
-        paths=paths,
-        protected=launcher.governing,
-        servers=servers,
-        commands=_commands(options),
-    )
-    if options.recorder is None or not options.recorder.is_closed:
-        resolver.preload(uses)
-        if servers:
-            require_client()
+    resolver = _resolver(graph, entry, root, confined, modules, paths, options, on_event)
     agents = _agents(graph, entry, root, modules, prompts, options)
     entry = _with_limits(entry, options)
     budget = Budget(limits=entry.limits, ledger=Ledger(stop=stop), on_event=on_event)
@@ -103,7 +86,7 @@ def configure(
         agents=agents,
         signatures=agents.signatures,
         resolver=resolver,
-        servers=servers,
+        servers=resolver.servers,
         confined=confined,
         backtrace=Backtrace(modules.root, options.debug),
         paths=paths,
@@ -115,6 +98,41 @@ def configure(
         on_event=on_event,
         recorder=options.recorder,
     )
+
+
+def _resolver(
+    graph: Graph,
+    entry: Entry,
+    root: Path,
+    confined: Root,
+    modules: Modules,
+    paths: PathMap,
+    options: RunOptions,
+    on_event: Sink,
+) -> ToolsetResolver:
+    """What makes the toolsets that `entry` can reach, their code loaded already.
+
+    Raises:
+        LlmdoError: Some of them cannot be loaded.
+    """
+    uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
+    uses += [entry.use] if entry.use else []
+    launcher = Launcher(root=root, files=confined, governing=governing_files(graph), environ=os.environ)
+    resolver = ToolsetResolver(
+        graph=graph,
+        root=root,
+        files=confined,
+        modules=modules,
+        paths=paths,
+        protected=launcher.governing,
+        servers=servers_of(graph, uses, launcher, partial(_notice, on_event, entry)),
+        commands=_commands(options),
+    )
+    if options.recorder is None or not options.recorder.is_closed:
+        resolver.preload(uses)
+        if resolver.servers:
+            require_client()
+    return resolver
 
 
 def _commands(options: RunOptions) -> Path | None:

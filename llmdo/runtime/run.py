@@ -150,16 +150,7 @@ async def _outcome(
     error: str | None = None
     failure: LlmdoError | None = None
     cancellation: BaseException | None = None
-    config.on_event(
-        RunStarted(
-            path=entry.name,
-            run=config.run,
-            entry=entry.name,
-            input=text,
-            models=config.agents.references,
-            isolation=str(isolation) if (isolation := config.resolver.isolation) else None,
-        )
-    )
+    _announce(config, text)
     try:
         brake = config.recorder.brake.guarding() if config.recorder else nullcontext()
         async with asyncio.timeout(config.budget.seconds_left) as clock, brake:
@@ -193,6 +184,21 @@ async def _outcome(
         error = failure_text(failure)
     stop.task = None
     return _ended(config, status, output, error, failure), cancellation
+
+
+def _announce(config: RuntimeConfig, text: str) -> None:
+    """Says that the run starts with the input `text`."""
+    entry, isolation = config.entry, config.resolver.isolation
+    config.on_event(
+        RunStarted(
+            path=entry.name,
+            run=config.run,
+            entry=entry.name,
+            input=text,
+            models=config.agents.references,
+            isolation=str(isolation) if isolation else None,
+        )
+    )
 
 
 def _ended(

@@ -51,7 +51,7 @@ class ToolsetResolver:
         In the file `commands` is kept which commands of the run still run; None where nobody would ask.
         """
         self._root = root.absolute()
-        self._servers = servers
+        self.servers = servers
         self._graph = graph
         self._files = files
         self._paths = paths
@@ -100,8 +100,8 @@ class ToolsetResolver:
     def _made(self, use: Use, authority: Authority) -> AbstractToolset[object]:
         if make := MAKERS.get(use.name):
             return make(self, use, authority)
-        if self._is_server(use) and self._servers is not None:
-            return self._servers.toolset(use.name)
+        if self._is_server(use) and self.servers is not None:
+            return self.servers.toolset(use.name)
         loaded = self._python(use)
         if isinstance(loaded, AbstractToolset):
             return loaded
