@@ -171,7 +171,9 @@ async def crowd(root: Path) -> None:
         outcome.usage.requests == limit.requests and outcome.status == "completed"
         for outcome, limit in zip(outcomes, limits, strict=True)
     )
-    same = all(one.usage == other.usage for one, other in zip(alone, outcomes, strict=False))
+    same = all(
+        by_itself.usage == together.usage for by_itself, together in zip(alone, outcomes, strict=False)
+    )
     print(
         f"\n{RUNS} runs at once, {requests} requests: {wall:.2f} s, {cpu:.2f} s CPU;"
         f" each kept its own limit: {kept}; the first three used what they use alone: {same}"

@@ -132,13 +132,13 @@ def peer_cases(folder: Path, count: int) -> Iterator[Case]:
 
 def measured(cases: list[Case], meter: Meter, rounds: int) -> dict[str, list[Used]]:
     """Name to what each round took, the cases taking turns; a first round does not count."""
-    found: dict[str, list[Used]] = {case.name: [] for case in cases}
+    used_by_case: dict[str, list[Used]] = {case.name: [] for case in cases}
     for number in range(rounds + 1):
         for case in cases:
             used = meter.run(case)
             if number:
-                found[case.name].append(used)
-    return found
+                used_by_case[case.name].append(used)
+    return used_by_case
 
 
 def version(tool: str) -> str:
@@ -149,21 +149,21 @@ def version(tool: str) -> str:
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def report(found: dict[str, list[Used]], count: int, large: int) -> Iterator[str]:
+def report(used_by_case: dict[str, list[Used]], count: int, large: int) -> Iterator[str]:
     """The medians, and the ratios that have a target."""
     middle = {
-        name: Used(statistics.median(one.cpu for one in used), max(one.memory for one in used))
-        for name, used in found.items()
+        name: Used(statistics.median(each.cpu for each in used), max(each.memory for each in used))
+        for name, used in used_by_case.items()
     }
     yield f"{'command':58} {'CPU ms':>8} {'MB':>6}"
     for name, used in middle.items():
         yield f"{name:58} {used.cpu:8.1f} {used.memory:6.1f}"
     yield ""
 
-    def ratio(one: str, other: str, most: str) -> str:
-        if one not in middle or other not in middle:
-            return f"{one} / {other}: not measured"
-        return f"{one} / {other}: {middle[one].cpu / middle[other].cpu:.2f} (target {most})"
+    def ratio(command: str, other: str, most: str) -> str:
+        if command not in middle or other not in middle:
+            return f"{command} / {other}: not measured"
+        return f"{command} / {other}: {middle[command].cpu / middle[other].cpu:.2f} (target {most})"
 
     cold, warm = (f"llmdo check, {count:,} workers, {state}" for state in ("cold", "nothing changed"))
     yield ratio(cold, f"uv lock --check --offline, {count:,} members", "1.0")
@@ -203,9 +203,9 @@ def main() -> None:
             f"{sys.version.split()[0]} on {os.cpu_count()} cores; CPU time, median of {chosen.rounds} rounds"
         )
         print("; ".join(version(tool) for tool in ("llmdo", "uv", "ruff", "check-jsonschema")), "\n")
-        found = measured(cases, meter, chosen.rounds)
+        used_by_case = measured(cases, meter, chosen.rounds)
         meter.close()
-    print("\n".join(report(found, chosen.workers, chosen.large)))
+    print("\n".join(report(used_by_case, chosen.workers, chosen.large)))
 
 
 if __name__ == "__main__":

@@ -133,8 +133,8 @@ def undisturbed(root: Path) -> tuple[str, int, float]:
     words = ["run", "--approve-all", "--no-journal", "--format", "json"]
     assert finished(start(root, words)) == 0, (root / "err.txt").read_text()
     (root / "effects.log").unlink()
-    said = json.loads((root / "out.txt").read_text())
-    return said["output"], said["usage"]["requests"], time.monotonic() - began
+    outcome = json.loads((root / "out.txt").read_text())
+    return outcome["output"], outcome["usage"]["requests"], time.monotonic() - began
 
 
 def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], tally: damage.Tally) -> Trial:
@@ -153,11 +153,11 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], t
             _damage(root, chance, tally)
         audited += _faults(root)
         if code == 0:
-            said = json.loads((root / "out.txt").read_text())
+            outcome = json.loads((root / "out.txt").read_text())
             break
         if code not in (3, -signal.SIGKILL):
             audited.append(f"exit code {code}: {(root / 'err.txt').read_text()[-2000:]}")
-            said = {"output": None, "usage": {"requests": 0}}
+            outcome = {"output": None, "usage": {"requests": 0}}
             break
         names = Runs(root).names()
         if not names or not _has_begun(root, names[-1]):
@@ -169,13 +169,13 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], t
             again = _open_calls(root, names[-1])
         except JournalError as error:
             audited.append(error.message)
-            said = {"output": None, "usage": {"requests": 0}}
+            outcome = {"output": None, "usage": {"requests": 0}}
             break
         if again:
             unfinished += len(again)
             words += [word for path in again for word in ("--again", path)]
     audited += _outliving(root)
-    return _judged(root, said, expected, kills, processes, unfinished, audited)
+    return _judged(root, outcome, expected, kills, processes, unfinished, audited)
 
 
 def _outliving(root: Path) -> list[str]:
@@ -190,14 +190,14 @@ def _outliving(root: Path) -> list[str]:
 
 def _at_work_in(root: Path) -> dict[int, list[str]]:
     """The words of each process whose folder is `root`, as far as the system lists them."""
-    found: dict[int, list[str]] = {}
+    words_of: dict[int, list[str]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "cwd").readlink() == root.resolve():
-                found[int(process.name)] = (process / "cmdline").read_text().split("\0")
+                words_of[int(process.name)] = (process / "cmdline").read_text().split("\0")
         except OSError:  # it ended, or belongs to somebody else
             continue
-    return found
+    return words_of
 
 
 def _damage(root: Path, chance: random.Random, tally: damage.Tally) -> None:
@@ -218,9 +218,9 @@ def _faults(root: Path) -> list[str]:
     if not names or not _has_begun(root, names[-1]):
         return []
     with Runs(root).read(names[-1]) as journal:
-        found = audit.read(journal.lines())
-        wrong = [fault.message for fault in found.faults if not fault.is_end]
-        return [*wrong, *disagreements(journal, found.records)]
+        audited = audit.read(journal.lines())
+        wrong = [fault.message for fault in audited.faults if not fault.is_end]
+        return [*wrong, *disagreements(journal, audited.records)]
 
 
 def _has_begun(root: Path, run: str) -> bool:
@@ -239,19 +239,19 @@ def _has_begun(root: Path, run: str) -> bool:
 def _approve(root: Path, run: str) -> None:
     with Runs(root).open(run) as journal:
         for question in waiting(journal).values():
-            said = {"allowed": True, "by": "bench", "reason": "", "told": "", "expires": None}
-            add_answer(journal, question, said, at_terminal=False)
+            answer = {"allowed": True, "by": "bench", "reason": "", "told": "", "expires": None}
+            add_answer(journal, question, answer, at_terminal=False)
 
 
 def _open_calls(root: Path, run: str) -> list[str]:
     """The calls that were killed while they were executed. Their effects, where they had some, are taken back."""
     with Runs(root).read(run) as journal:
         require_ended(journal)  # a command may still have its effect until its guardian has ended it
-        found = list(unfinished_calls(journal))
+        calls = list(unfinished_calls(journal))
     log, done = root / "effects.log", _recorded(root, run)
-    if found and log.exists():
+    if calls and log.exists():
         log.write_text("".join(f"{line}\n" for line in log.read_text().splitlines() if line in done))
-    return found
+    return calls
 
 
 def _recorded(root: Path, run: str) -> set[str]:
@@ -262,7 +262,7 @@ def _recorded(root: Path, run: str) -> set[str]:
 
 def _judged(
     root: Path,
-    said: dict[str, object],
+    outcome: dict[str, object],
     expected: tuple[str, int, float],
     kills: int,
     processes: int,
@@ -272,7 +272,7 @@ def _judged(
     lines = (root / "effects.log").read_text().splitlines()
     wanted = [name for names in EFFECTS.values() for name in names]
     swapped = [me for me, names in EFFECTS.items() if [line for line in lines if line in names] != [*names]]
-    usage = said["usage"]
+    usage = outcome["usage"]
     assert isinstance(usage, dict)
     with Runs(root).read(Runs(root).names()[-1]) as journal:
         unheard = sum(spent(journal).unanswered.values())  # they left, so they count
@@ -284,8 +284,8 @@ def _judged(
         repeated=sorted({line for line in lines if lines.count(line) > 1}),
         swapped=swapped,
         result=""
-        if (said["output"], usage["requests"] - unheard) == expected[:2]
-        else f"{said['output']}, {usage['requests']} requests, {unheard} of them unheard, not {expected[:2]}",
+        if (outcome["output"], usage["requests"] - unheard) == expected[:2]
+        else f"{outcome['output']}, {usage['requests']} requests, {unheard} of them unheard, not {expected[:2]}",
         requests=usage["requests"],
         audit=audited,
     )
@@ -311,16 +311,16 @@ def main() -> int:
             root = Path(folder, str(trials))
             shutil.copytree(prepared, root, ignore=shutil.ignore_patterns("__pycache__", "*.txt"))
             try:
-                found = trial(root, chance, expected, tally)
+                result = trial(root, chance, expected, tally)
             except HungError:
                 hung += 1
                 print(f"run {trials} hung")
                 break
             shutil.rmtree(root)
-            kills, trials, open_calls = kills + found.kills, trials + 1, open_calls + found.unfinished
-            if found.lost or found.repeated or found.swapped or found.audit or found.result:
-                wrong.append(found)
-                print(found)
+            kills, trials, open_calls = kills + result.kills, trials + 1, open_calls + result.unfinished
+            if result.lost or result.repeated or result.swapped or result.audit or result.result:
+                wrong.append(result)
+                print(result)
     print(
         f"{kills} kills in {trials} runs, {open_calls} tools killed within: {len(wrong)} runs differ, {hung} hung"
     )

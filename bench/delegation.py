@@ -189,8 +189,8 @@ def team(shape: Shape) -> Graph:
     return Graph(
         settings=Settings(name="bench", built_in=2, default="needs_approval", max_depth=shape.depth),
         rules=tuple(
-            Rule(Capability.parse(one), decision, "llmdo.toml")  # type: ignore[arg-type]
-            for one, decision in rules.items()
+            Rule(Capability.parse(capability), decision, "llmdo.toml")  # type: ignore[arg-type]
+            for capability, decision in rules.items()
         ),
         entries={"go": entry},
         workers=workers,

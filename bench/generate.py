@@ -63,8 +63,8 @@ def generate(folder: Path, shape: Shape) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8", newline="\n")
     lock.write(folder, locking.derive(project.read(folder)))
-    found = checks.check(project.read(folder), locked=True)
-    assert not found, f"the generated workspace is not clean: {found[0]}"
+    problems = checks.check(project.read(folder), locked=True)
+    assert not problems, f"the generated workspace is not clean: {problems[0]}"
 
 
 def files(shape: Shape) -> dict[str, str]:
@@ -134,7 +134,10 @@ def _edges(shape: Shape, dice: random.Random) -> list[list[int]]:
             delegates.add(dice.randrange(layer_ends[layer], layer_ends[layer + 1]))
         if shape.recursive and number % 97 == 0:
             delegates.add(number)
-    return [sorted(one for one in delegates if one < shape.workers)[-MOST_EDGES:] for delegates in edges]
+    return [
+        sorted(delegate for delegate in delegates if delegate < shape.workers)[-MOST_EDGES:]
+        for delegates in edges
+    ]
 
 
 def _manifest(shape: Shape) -> str:

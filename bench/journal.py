@@ -98,8 +98,11 @@ def write_large(root: Path, entries: int) -> None:
                     path=f"main/step#{number}", kind="finished", step=1, outcome="success", body=body
                 )
             )
-        said = {"usage": {"requests": entries // 3, "tool_calls": 0, **usage, "cost_usd": None}, "denied": []}
-        journal.add(JournalEntry(path="main", kind="end", step=1, outcome="completed", body=pack(said)))
+        ending = {
+            "usage": {"requests": entries // 3, "tool_calls": 0, **usage, "cost_usd": None},
+            "denied": [],
+        }
+        journal.add(JournalEntry(path="main", kind="end", step=1, outcome="completed", body=pack(ending)))
         journal.commit()
 
 
@@ -113,7 +116,7 @@ def many_runs(runs: int, steps: int) -> dict[str, object]:
             orders = [("run",), ("run", "--no-journal")]
             taken = {words: cpu_of(root, *words) for words in (orders if number % 2 else orders[::-1])}
             pairs.append((taken["run",], taken["run", "--no-journal"]))
-    kept, bare = (sum(one) for one in zip(*pairs, strict=True))
+    kept, bare = (sum(seconds) for seconds in zip(*pairs, strict=True))
     return {
         "runs": runs,
         "steps": steps,
@@ -132,32 +135,32 @@ def main() -> None:
     parser.add_argument("--steps-each", type=int, default=25)
     parser.add_argument("--entries", type=int, default=100_000)
     options = parser.parse_args()
-    found: dict[str, object] = {"steps": options.steps}
-    found["many_runs"] = many_runs(options.runs, options.steps_each)
+    figures: dict[str, object] = {"steps": options.steps}
+    figures["many_runs"] = many_runs(options.runs, options.steps_each)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_workspace(root, options.steps)
         pairs = [(cpu_of(root, "run"), cpu_of(root, "run", "--no-journal")) for _ in range(options.rounds)]
-        kept = [one for one, _ in pairs]
+        kept = [kept_seconds for kept_seconds, _ in pairs]
         bare = [other for _, other in pairs]
         size = next((root / ".llmdo" / "runs").glob("*.sqlite")).stat().st_size
-        found["cpu_with_s"], found["cpu_without_s"] = map(statistics.median, (kept, bare))
-        found["ratio"] = round(min(kept) / min(bare), 3)
-        found["ratio_of_medians"] = round(statistics.median(kept) / statistics.median(bare), 3)
-        found["bytes_a_step"] = size // options.steps
-        found["cpu_replay_s"] = cpu_of(root, "replay", "last")
+        figures["cpu_with_s"], figures["cpu_without_s"] = map(statistics.median, (kept, bare))
+        figures["ratio"] = round(min(kept) / min(bare), 3)
+        figures["ratio_of_medians"] = round(statistics.median(kept) / statistics.median(bare), 3)
+        figures["bytes_a_step"] = size // options.steps
+        figures["cpu_replay_s"] = cpu_of(root, "replay", "last")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "w"\n')
         write_large(root, options.entries)
-        found["entries"] = options.entries
-        found["cpu_list_ms"] = round(1000 * min(cpu_of(root, "runs") for _ in range(options.rounds)))
+        figures["entries"] = options.entries
+        figures["cpu_list_ms"] = round(1000 * min(cpu_of(root, "runs") for _ in range(options.rounds)))
         began = time.process_time()
         with Runs(root).read("large") as journal:
             counted = sum(journal.counted().values())
-        found["cpu_open_and_count_ms"] = round(1000 * (time.process_time() - began))
+        figures["cpu_open_and_count_ms"] = round(1000 * (time.process_time() - began))
         assert counted >= options.entries - 3
-    print(json.dumps(found, indent=2))
+    print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

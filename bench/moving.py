@@ -85,7 +85,7 @@ def _example(schema: dict[str, Any], definitions: dict[str, Any] | None = None) 
     if kind == "object":
         needed = schema.get("required", ())
         example = {name: _example(schema["properties"][name], definitions) for name in needed}
-        file = next((str(one) for one in sorted(Path("input").glob("*.*"))), "input.txt")
+        file = next((str(path) for path in sorted(Path("input").glob("*.*"))), "input.txt")
         return {**example, "path": file} if "path" in example else example
     least = schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1)
     return {"integer": least, "number": least, "boolean": False, "array": []}.get(kind, "1")
@@ -130,9 +130,9 @@ def _child(*words: str, folder: Path) -> tuple[bool, str]:
         text=True,
         stdin=subprocess.DEVNULL,
     )
-    said = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    failures = [line for line in said if "rror" in line]
-    return done.returncode == 0, (failures or said or [""])[0]
+    lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    failures = [line for line in lines if "rror" in line]
+    return done.returncode == 0, (failures or lines or [""])[0]
 
 
 def moved(project: Path, target: Path) -> Moved:
@@ -143,13 +143,13 @@ def moved(project: Path, target: Path) -> Moved:
         ("lock", ("llmdo", "lock")),
         ("run", ("bench.moving", "--here", ".")),
     ):
-        went, said = _child(*words, folder=target.parent if step == "import" else target)
+        went, last_line = _child(*words, folder=target.parent if step == "import" else target)
         if not went:
-            return Moved(name, tuple(steps), said)
+            return Moved(name, tuple(steps), last_line)
         steps.append(step)
         if step == "import":
             _copy_data(project, target)
-    return Moved(name, tuple(steps), "", (target / MODULE).exists(), said)
+    return Moved(name, tuple(steps), "", (target / MODULE).exists(), last_line)
 
 
 def _copy_data(project: Path, target: Path) -> None:
@@ -164,8 +164,8 @@ def _copy_data(project: Path, target: Path) -> None:
 def direct(project: Path) -> Moved:
     """Whether the `.worker` files of a project run as they are."""
     files = sorted(map(str, project.glob("*.worker")))
-    went, said = _child("bench.moving", "--here", *files, folder=project)
-    return Moved(project.name, ("run",), without=said) if went else Moved(project.name, (), said)
+    went, last_line = _child("bench.moving", "--here", *files, folder=project)
+    return Moved(project.name, ("run",), without=last_line) if went else Moved(project.name, (), last_line)
 
 
 def main() -> None:
@@ -187,20 +187,28 @@ def main() -> None:
         folder
         for checkout in chosen.checkout
         for folder in sorted((checkout.absolute() / "examples").iterdir())
-        if folder.is_dir() and any(one.suffix in ENDINGS for one in folder.iterdir())
+        if folder.is_dir() and any(path.suffix in ENDINGS for path in folder.iterdir())
     ]
     with tempfile.TemporaryDirectory() as folder:
         results = [
-            direct(one) if chosen.direct else moved(one, Path(folder) / f"{number}-{one.name}")
-            for number, one in enumerate(projects)
+            direct(project) if chosen.direct else moved(project, Path(folder) / f"{number}-{project.name}")
+            for number, project in enumerate(projects)
         ]
-    for one in results:
-        rest = f"  then: {one.reason}" if one.reason else "  with stand-ins" if one.has_stand_ins else ""
-        rest += f"  without {one.without[:150]}" if one.without else ""
-        print(f"{one.name:30} {' '.join(one.steps):16}{rest}")
+    for result in results:
+        rest = (
+            f"  then: {result.reason}"
+            if result.reason
+            else "  with stand-ins"
+            if result.has_stand_ins
+            else ""
+        )
+        rest += f"  without {result.without[:150]}" if result.without else ""
+        print(f"{result.name:30} {' '.join(result.steps):16}{rest}")
     for step in ("import", "lock", "run"):
-        print(f"{step}: {sum(step in one.steps for one in results)} of {len(results)}")
-    print(f"run without stand-ins: {sum('run' in one.steps and not one.has_stand_ins for one in results)}")
+        print(f"{step}: {sum(step in result.steps for result in results)} of {len(results)}")
+    print(
+        f"run without stand-ins: {sum('run' in result.steps and not result.has_stand_ins for result in results)}"
+    )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from llmdo.cli.app import command_line
 
 PACKAGE = Path(__file__).parent.parent / "llmdo"
 FILES = sorted(PACKAGE.rglob("*.py"))
+BESIDE = sorted(path for name in ("bench", "examples") for path in (PACKAGE.parent / name).rglob("*.py"))
+"""What people read beside the package."""
 
 
 def module_of(path: Path) -> str:
@@ -292,7 +294,9 @@ def empty_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, name
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize(
+    "path", [*FILES, *BESIDE], ids=lambda path: path.relative_to(PACKAGE.parent).as_posix()
+)
 def test_a_name_says_what_it_holds(path: Path) -> None:
     places = [
         f"{path.relative_to(PACKAGE.parent)}:{line}: `{name}` does not say what it holds"

@@ -44,7 +44,8 @@ def carry_out(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if tool in offered and str(number) not in results:
             return ModelResponse(parts=[ToolCallPart(tool, arguments, tool_call_id=str(number))])
     lines = (
-        f"{number} {tool}: {told(results.get(str(number)))}" for number, (tool, _) in enumerate(steps, 1)
+        f"{number} {tool}: {outcome_line(results.get(str(number)))}"
+        for number, (tool, _) in enumerate(steps, 1)
     )
     return ModelResponse(parts=[TextPart("\n".join(lines))])
 
@@ -54,14 +55,14 @@ def steps_of(messages: list[ModelMessage]) -> list[tuple[str, dict[str, str]]]:
     parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
     text = "\n".join(part.content for part in parts if isinstance(part.content, str))
     return [
-        (tool, found.groupdict())
+        (tool, match.groupdict())
         for line in text.splitlines()
         for tool, form in STEPS.items()
-        if (found := re.fullmatch(rf"\W*{form}\.?\s*", line, re.IGNORECASE))
+        if (match := re.fullmatch(rf"\W*{form}\.?\s*", line, re.IGNORECASE))
     ]
 
 
-def told(result: ToolReturnPart | RetryPromptPart | None) -> str:
+def outcome_line(result: ToolReturnPart | RetryPromptPart | None) -> str:
     """What came of a step, in one line."""
     return " ".join(str(result.content).split()) if result else "not offered"
 

@@ -42,14 +42,14 @@ def calculate(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
 
 def asked(question: str) -> list[ToolCallPart]:
     """The calls that a question asks for, in its order."""
-    found = [
+    asked_for = [
         (match.start(), tool, int(match[1] or match[2]))
         for tool, pattern in QUESTIONS.items()
         for match in pattern.finditer(question)
     ]
     return [
         ToolCallPart(tool, {"n": n}, tool_call_id=f"{tool}-{number}")
-        for number, (_, tool, n) in enumerate(sorted(found), 1)
+        for number, (_, tool, n) in enumerate(sorted(asked_for), 1)
     ]
 
 

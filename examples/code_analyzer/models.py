@@ -43,7 +43,7 @@ def analyze(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
     request = prompt(messages)
     named = [folder for folder in FOLDER.findall(request) if folder != "reports"]
     folder = named[0] if named else "project"
-    report = found[0] if (found := REPORT.search(request)) else f"reports/{folder.rpartition('/')[2]}.md"
+    report = path[0] if (path := REPORT.search(request)) else f"reports/{folder.rpartition('/')[2]}.md"
     calls = {
         part.tool_call_id: part
         for message in messages

@@ -37,8 +37,8 @@ class Screened:
         if self.failure:
             return f"not evaluated  {self.deck}: {self.failure}"
         missing = [question for question in QUESTIONS if question not in self.stated]
-        found = f"{len(self.stated)} of {len(QUESTIONS)}  {self.deck}"
-        return f"{found}  (not stated: {', '.join(missing)})" if missing else found
+        score = f"{len(self.stated)} of {len(QUESTIONS)}  {self.deck}"
+        return f"{score}  (not stated: {', '.join(missing)})" if missing else score
 
 
 async def screen(runtime: AgentRuntime, input: str) -> str:  # noqa: A002
@@ -53,9 +53,9 @@ async def screen(runtime: AgentRuntime, input: str) -> str:  # noqa: A002
             return await evaluated(runtime, deck)
 
     results = await asyncio.gather(*map(evaluate, decks))
-    ranked = sorted(results, key=lambda one: (bool(one.failure), -len(one.stated), one.deck))
-    done = sum(not one.failure for one in results)
-    return "\n".join((f"decks: {len(results)}, evaluated: {done}", *(one.line for one in ranked)))
+    ranked = sorted(results, key=lambda result: (bool(result.failure), -len(result.stated), result.deck))
+    done = sum(not result.failure for result in results)
+    return "\n".join((f"decks: {len(results)}, evaluated: {done}", *(result.line for result in ranked)))
 
 
 def find_decks(patterns: list[str]) -> list[str]:

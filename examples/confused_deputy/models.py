@@ -39,7 +39,7 @@ def triage(tools: set[str], returns: list[ToolReturnPart]) -> TextPart | ToolCal
     if request and "releaser" in tools and len(returns) == 1:
         return ToolCallPart("releaser", {"input": f"Release {request[1]}."}, tool_call_id="release")
     lines = [f"- {title}: to be looked at" for title in re.findall(r"^# (.+)$", issues, re.MULTILINE)]
-    lines += [f"- the releaser says: {one.content}" for one in returns[1:]]
+    lines += [f"- the releaser says: {result.content}" for result in returns[1:]]
     return TextPart("\n".join(lines))
 
 

@@ -76,12 +76,12 @@ def organize(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         return step(ToolCallPart("move_files", {"moves": arguments(good)}, tool_call_id="move"))
     remarks = [line for line in listed if line.startswith("(")]
     if "move" not in answers:
-        return say("\n".join((*told(verdicts, "would be moved"), *remarks)))
+        return say("\n".join((*summary(verdicts, "would be moved"), *remarks)))
     if answers["move"].outcome != "success":
         why = f"Nothing was moved: {answers['move'].content}"
-        return say("\n".join((why[:MOST_TOLD], *told(verdicts, "would be moved"), *remarks)))
+        return say("\n".join((why[:MOST_TOLD], *summary(verdicts, "would be moved"), *remarks)))
     moved = next(call for call in calls if call.tool_call_id == "move")
-    return say("\n".join((*told(verdicts | judged(moved, answers), "moved"), *remarks)))
+    return say("\n".join((*summary(verdicts | judged(moved, answers), "moved"), *remarks)))
 
 
 def kind(path: str, read: ToolReturnPart | None) -> str:
@@ -117,11 +117,11 @@ def judged(call: ToolCallPart, answers: dict[str, ToolReturnPart]) -> dict[tuple
     pairs = [(move["source"], move["target"]) for move in call.args_as_dict()["moves"]]
     if answer.outcome != "success" or not isinstance(answer.content, list):
         return dict.fromkeys(pairs, str(answer.content))
-    said = (
+    verdicts = (
         str(line).removeprefix(f"{source!r} -> {target!r}: ")
         for (source, target), line in zip(pairs, answer.content, strict=True)
     )
-    return dict(zip(pairs, said, strict=True))
+    return dict(zip(pairs, verdicts, strict=True))
 
 
 def numbered(pair: tuple[str, str], number: int) -> tuple[str, str]:
@@ -132,7 +132,7 @@ def numbered(pair: tuple[str, str], number: int) -> tuple[str, str]:
     return source, f"{folder}/{stem} ({number}).{last}" if dot else f"{folder}/{last} ({number})"
 
 
-def told(verdicts: dict[tuple[str, str], str], verb: str) -> list[str]:
+def summary(verdicts: dict[tuple[str, str], str], verb: str) -> list[str]:
     """The answer: how many, then a line for each file."""
     done = "moved" if verb == "moved" else "ok"
     good = sorted((target, source) for (source, target), verdict in verdicts.items() if verdict == done)

@@ -15,8 +15,8 @@ INTRODUCTIONS = re.compile(r"\b(?:I am|I'm|my name is|this is|call me)\s+([^\W\d
 def greet(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
     """A greeting that uses the name which the message introduces."""
     announce()
-    found = INTRODUCTIONS.search(prompt(messages))
-    text = f"Hello {found[1]}, how nice to meet you!" if found else "Hello! May I ask your name?"
+    name = INTRODUCTIONS.search(prompt(messages))
+    text = f"Hello {name[1]}, how nice to meet you!" if name else "Hello! May I ask your name?"
     return ModelResponse(parts=[TextPart(text)])
 
 

@@ -58,13 +58,13 @@ def desk(question: str, results: list[ToolReturnPart]) -> ModelResponse:
     """Asks the librarian, keeps the answer as a note, and gives it."""
     if not results:
         return call("librarian", input=question)
-    found = str(results[0].content)
+    answer = str(results[0].content)
     if len(results) == 1:
-        return call("add_note", name="answers", text=f"# {question}\n\n{found}\n")
+        return call("add_note", name="answers", text=f"# {question}\n\n{answer}\n")
     kept = (
         "kept in notes/answers.md" if results[1].outcome == "success" else f"not kept: {results[1].content}"
     )
-    return ModelResponse(parts=[TextPart(f"{found}\n({kept})")])
+    return ModelResponse(parts=[TextPart(f"{answer}\n({kept})")])
 
 
 def librarian(question: str, results: list[ToolReturnPart]) -> ModelResponse:
@@ -81,7 +81,7 @@ def librarian(question: str, results: list[ToolReturnPart]) -> ModelResponse:
         return ModelResponse(parts=[TextPart(f"The note {names[0]} could not be read: {results[1].content}")])
     lines = [line for line in str(results[1].content).split("\n") if not line.startswith("#")]
     sentences = SENTENCE.split(" ".join(lines).strip())
-    quoted = [one for one in sentences if "decided" in one.lower()] or sentences[:1]
+    quoted = [sentence for sentence in sentences if "decided" in sentence.lower()] or sentences[:1]
     return ModelResponse(parts=[TextPart(f"{names[0]}: {' '.join(quoted)}")])
 
 
@@ -94,7 +94,9 @@ def prompt(messages: list[ModelMessage]) -> str:
     """What the worker was asked."""
     parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
     content = parts[0].content if parts else ""
-    return content if isinstance(content, str) else " ".join(one for one in content if isinstance(one, str))
+    return (
+        content if isinstance(content, str) else " ".join(item for item in content if isinstance(item, str))
+    )
 
 
 @cache

@@ -45,12 +45,12 @@ TOOLS = [
 
 def search_notes(folder: Path, words: str) -> str:
     wanted = words.lower().split()
-    found = []
+    matches = []
     for path in sorted(folder.glob("*.md")):
         text = path.read_text(encoding="utf-8").lower()
         if all(word in text for word in wanted):
-            found.append((-sum(text.count(word) for word in wanted), path.stem))
-    return "\n".join(name for _, name in sorted(found))
+            matches.append((-sum(text.count(word) for word in wanted), path.stem))
+    return "\n".join(name for _, name in sorted(matches))
 
 
 def read_note(folder: Path, name: str) -> str:
@@ -93,10 +93,10 @@ def answer(folder: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
             return {"tools": TOOLS}
         case "tools/call":
             try:
-                said = WORK[params["name"]](folder, **params.get("arguments", {}))
+                result = WORK[params["name"]](folder, **params.get("arguments", {}))
             except (OSError, ValueError, TypeError, KeyError) as error:
                 return {"content": [{"type": "text", "text": f"that did not work: {error}"}], "isError": True}
-            return {"content": [{"type": "text", "text": said}]}
+            return {"content": [{"type": "text", "text": result}]}
         case "ping":
             return {}
     raise LookupError(method)

@@ -96,7 +96,9 @@ def clerk(messages: list[ModelMessage]) -> ModelResponse:
     good = [deck for deck in decks if reports[deck].outcome == "success"]
     if good and f"file {good[0]}" not in done:
         return step(*(filing(deck, paths[deck], str(reports[deck].content)) for deck in good))
-    return say("\n".join(told(deck, reports[deck], done.get(f"file {deck}"), paths[deck]) for deck in decks))
+    return say(
+        "\n".join(outcome_line(deck, reports[deck], done.get(f"file {deck}"), paths[deck]) for deck in decks)
+    )
 
 
 def evaluation(deck: str) -> ToolCallPart:
@@ -110,14 +112,14 @@ def filing(deck: str, path: str, report: str) -> ToolCallPart:
     return ToolCallPart("write_file", {"path": path, "content": report}, tool_call_id=f"file {deck}")
 
 
-def told(deck: str, report: ToolReturnPart, filed: ToolReturnPart | None, path: str) -> str:
+def outcome_line(deck: str, report: ToolReturnPart, filed: ToolReturnPart | None, path: str) -> str:
     """What came of one deck."""
-    found = VERDICT.search(str(report.content))
-    if report.outcome != "success" or found is None:
+    score = VERDICT.search(str(report.content))
+    if report.outcome != "success" or score is None:
         return f"{deck}: not evaluated, {report.content}"
     if filed is None or filed.outcome != "success":
         return f"{deck}: not filed, {filed.content if filed else ''}"
-    return f"{deck}: {found[1]}, {found[2]} -> {path}"
+    return f"{deck}: {score[1]}, {score[2]} -> {path}"
 
 
 def evaluator(messages: list[ModelMessage]) -> ModelResponse:

@@ -60,10 +60,10 @@ async def _evaluate(ctx: RunContext[Any], deck: str, report: str) -> str:
     lines = content.decode("utf-8-sig", "replace").splitlines()
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(lines, 1))
     answer = await runtime.call_agent("judge", f"Deck {deck}\n\n{numbered}", ctx)
-    found = answers(answer, lines)
-    text = written(deck, found, lines)
+    line_of = answers(answer, lines)
+    text = written(deck, line_of, lines)
     await asyncio.to_thread(runtime.config.confined.write_atomic, report, text.encode())
-    return f"{deck}: {verdict(len(found))}, {len(found)} of {len(QUESTIONS)} -> {report}"
+    return f"{deck}: {verdict(len(line_of))}, {len(line_of)} of {len(QUESTIONS)} -> {report}"
 
 
 def answers(text: str, lines: Sequence[str]) -> dict[str, int]:
@@ -72,15 +72,17 @@ def answers(text: str, lines: Sequence[str]) -> dict[str, int]:
     Raises:
         ToolFailed: A question was left out, or a line was named that the deck does not have.
     """
-    said = {question.lower(): number.lower() for question, number in ANSWER.findall(text)}
-    if missing := [question for question in QUESTIONS if question not in said]:
+    judged = {question.lower(): number.lower() for question, number in ANSWER.findall(text)}
+    if missing := [question for question in QUESTIONS if question not in judged]:
         raise ToolFailed(f"the judge left out {', '.join(missing)}")
-    found = {question: int(number) for question, number in said.items() if number != "no"}
+    line_of = {question: int(number) for question, number in judged.items() if number != "no"}
     if wrong := [
-        number for number in found.values() if not 1 <= number <= len(lines) or not lines[number - 1].strip()
+        number
+        for number in line_of.values()
+        if not 1 <= number <= len(lines) or not lines[number - 1].strip()
     ]:
         raise ToolFailed(f"the judge named line {wrong[0]}, where the deck says nothing")
-    return found
+    return line_of
 
 
 def verdict(stated: int) -> str:
@@ -88,11 +90,11 @@ def verdict(stated: int) -> str:
     return "MEET" if stated >= 6 else "WATCH" if stated >= 4 else "PASS"
 
 
-def written(deck: str, found: Mapping[str, int], lines: Sequence[str]) -> str:
+def written(deck: str, line_of: Mapping[str, int], lines: Sequence[str]) -> str:
     """The report on a deck; its quotes are cut from the deck itself."""
     rows = (
-        f"| {question} | {found[question]} | {quoted(lines[found[question] - 1])} |"
-        if question in found
+        f"| {question} | {line_of[question]} | {quoted(lines[line_of[question] - 1])} |"
+        if question in line_of
         else f"| {question} | | not stated |"
         for question in QUESTIONS
     )
@@ -100,7 +102,7 @@ def written(deck: str, found: Mapping[str, int], lines: Sequence[str]) -> str:
         (
             f"# {deck}",
             "",
-            f"**{verdict(len(found))}**, {len(found)} of {len(QUESTIONS)} stated",
+            f"**{verdict(len(line_of))}**, {len(line_of)} of {len(QUESTIONS)} stated",
             "",
             "| question | line | what the deck says |",
             "| --- | --- | --- |",

@@ -113,7 +113,9 @@ def plan(messages: list[ModelMessage]) -> ModelResponse:
     if writing and not any(call.tool_name == "write_file" for call in calls):
         return step(*writing)
     return say(
-        "\n".join(told(board, plans[board], paths[board], read_by_board[board], answers) for board in plans)
+        "\n".join(
+            summary(board, plans[board], paths[board], read_by_board[board], answers) for board in plans
+        )
     )
 
 
@@ -191,7 +193,7 @@ def cell(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", visible)
 
 
-def told(
+def summary(
     board: str, text: str, path: str, reading: ToolReturnPart, answers: dict[str, ToolReturnPart]
 ) -> str:
     """One line about a board."""

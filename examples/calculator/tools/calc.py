@@ -21,10 +21,10 @@ def factorial(n: int) -> int:
 @calc_tools.tool_plain
 def fibonacci(n: int) -> int:
     """The n-th Fibonacci number, counted from fibonacci(0) = 0, for n from 0 to 1000."""
-    one, two = 0, 1
+    current, following = 0, 1
     for _ in range(checked(n, MOST)):
-        one, two = two, one + two
-    return one
+        current, following = following, current + following
+    return current
 
 
 @calc_tools.tool_plain

@@ -71,10 +71,10 @@ def problem(move: Move, taken: set[str]) -> str | None:
     if target[0] != TARGETS or len(target) != 3 or target[1] not in KINDS or not _is_plain(target[2]):
         return f"the target is not {TARGETS}/KIND/NAME with one of the kinds {', '.join(KINDS)}"
     try:
-        found = _stat(source)
+        status = _stat(source)
     except OSError as error:
         return f"the source cannot be used: {_why(error)}"
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         return "the source is a folder, a link or no regular file"
     try:
         _stat(target)
