@@ -13,11 +13,12 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
 from llmdo.foreign.building import graph_of
 from llmdo.foreign.merging import together
-from llmdo.foreign.tree import DiskTree
+from llmdo.foreign.tree import DiskTree, is_like, project_of
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
@@ -41,6 +42,8 @@ AUTO = "auto"
 class Foreign:
     """One reading of a foreign project."""
 
+    root: Path
+    """The folder that paths are relative to."""
     team: Team
     graph: Graph
     analysis: Analysis = field(compare=False)
@@ -52,29 +55,63 @@ def not_enforced(form: str) -> str:
     return f"read from {form}; not enforced by llmdo"
 
 
-def root_of(folder: Path) -> Path:
-    """The folder that the paths of a project are relative to: of one file, that where it is."""
-    return (folder.parent if folder.is_file() else folder).absolute()
+def read(form: str, path: Path, revision: str | None = None, *, may_be_empty: bool = False) -> Foreign:
+    """The project at `path`, a folder or one file, as the format `form` has it; at a git revision, if one is given.
 
-
-def read(form: str, folder: Path, revision: str | None = None, *, may_be_empty: bool = False) -> Foreign:
-    """The project in `folder`, a folder or one file, as the format `form` has it; at a git revision, if one is given.
+    Of one file, the project is the folder in which the format looks for such files, else that where it lies.
 
     Raises:
         LlmdoError: there is no such format, folder or revision, or nothing of the format is in it.
     """
     if form not in (*FORMATS, AUTO):
         raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, FORMATS) or _formats())
-    tree = _tree(folder, revision)
-    team = together([_team(known, tree) for known in FORMATS]) if form == AUTO else _team(form, tree)
+    if path.is_file():
+        root, team = _of_file(form, path, revision)
+    elif path.is_dir():
+        root = path.absolute()
+        tree = _tree(root, None, revision)
+        team = together([_team(known, tree) for known in FORMATS]) if form == AUTO else _team(form, tree)
+    else:
+        raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
-        raise LlmdoError(f"nothing of {form} is in `{folder}`", hint=_formats())
+        raise LlmdoError(f"nothing of {form} is in `{path}`", hint=_formats())
     graph = graph_of(team)
-    return Foreign(team=team, graph=graph, analysis=Analysis(graph))
+    return Foreign(root=root, team=team, graph=graph, analysis=Analysis(graph))
+
+
+def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
+    """The project of one file, and what the file says."""
+    file = path.absolute()
+    if form != AUTO:
+        patterns = _patterns(form)
+        if not is_like(file.name, patterns):
+            raise LlmdoError(f"`{path}` is no file of {form}", hint=f"these are: {', '.join(patterns)}")
+        folder = project_of(file, patterns) or file.parent
+        return folder, _team(form, _tree(folder, file, revision))
+    roots = {known: root for known in FORMATS if (root := project_of(file, _patterns(known)))}
+    teams = {known: _team(known, _tree(root, file, revision)) for known, root in roots.items()}
+    likely = [known for known, team in teams.items() if team.agents]
+    if len(likely) != 1:
+        raise LlmdoError(
+            f"`{path}` may be a file of {' or '.join(likely)}"
+            if likely
+            else f"nothing tells which format `{path}` has",
+            hint="name the format: --from FORMAT",
+        )
+    return roots[likely[0]], teams[likely[0]]
+
+
+def _patterns(form: str) -> tuple[str, ...]:
+    patterns: tuple[str, ...] = _module(form).FILES
+    return patterns
+
+
+def _module(form: str) -> ModuleType:
+    return import_module(f"llmdo.foreign.{FORMATS[form]}")
 
 
 def _team(form: str, tree: Tree) -> Team:
-    team: Team = import_module(f"llmdo.foreign.{FORMATS[form]}").read(tree)
+    team: Team = _module(form).read(tree)
     return team
 
 
@@ -82,11 +119,8 @@ def _formats() -> str:
     return f"the formats are {', '.join(FORMATS)}"
 
 
-def _tree(folder: Path, revision: str | None) -> Tree:
-    only = folder.name if folder.is_file() else None
-    if only is None and not folder.is_dir():
-        raise LlmdoError(f"there is no folder `{folder}`")
-    root = root_of(folder)
+def _tree(root: Path, file: Path | None, revision: str | None) -> Tree:
+    only = file.relative_to(root).as_posix() if file else None
     if revision is None:
         return DiskTree(root, only)
     from llmdo.foreign.history import Commit  # asks git, which is slow to load

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-AGENTS = (".claude/agents/**/*.md", "agents/**/*.md", "*/agents/**/*.md", "plugins/*/agents/**/*.md")
+FILES = (".claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md")
+"""Agents, of the project and of plugins."""
+COPILOT = ".agent.md"
+"""How the names of GitHub Copilot's agents end, which lie in folders of the same name."""
 SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 SERVERS = ".mcp.json"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
@@ -56,7 +59,8 @@ _ITEM = re.compile(r"[^,()\s\"'][^,()]*(?:\([^()]*\))?")
 
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code."""
-    paths, problems = few(*tree.find(AGENTS))
+    paths, problems = few(*tree.find(FILES))
+    paths = tuple(path for path in paths if not path.endswith(COPILOT))
     reader = _ClaudeReader(tree, [*problems])
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     document = reader.json(SERVERS)
@@ -352,6 +356,6 @@ def _identity(path: str, document: Document) -> str:
 
 def _plugin(path: str) -> str | None:
     """The plugin that an agent file belongs to; None for one of the project itself."""
-    folders = path.split("/")
-    at = folders.index("agents")
-    return folders[at - 1] if at and folders[at - 1] != ".claude" else None
+    above, agents, _ = f"/{path}".partition("/agents/")
+    folder = above.rpartition("/")[2]
+    return folder if agents and folder not in ("", ".claude") else None

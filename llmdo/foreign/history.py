@@ -8,7 +8,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.diff import revision
-from llmdo.foreign.tree import unread
+from llmdo.foreign.tree import is_like, unread
 from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob
 
@@ -45,8 +45,10 @@ class Commit:
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
         """The paths that the globs name; hidden folders count where a glob names them."""
+        patterns = tuple(patterns)
         if self.only is not None:
-            return ((self.only,) if self.only in self.files else ()), ()
+            is_chosen = self.only in self.files and is_like(self.only, patterns)
+            return ((self.only,) if is_chosen else ()), ()
         globs = [Glob(pattern) for pattern in patterns]
         named = [path for path in sorted(self.files) if _is_named(path, globs)]
         readable = tuple(path for path in named if self.files[path].is_regular and not discovery.unfit(path))
@@ -71,5 +73,7 @@ class Commit:
 
 def _is_named(path: str, globs: Iterable[Glob]) -> bool:
     return any(
-        glob.matches(path) and "/." not in f"/{path.removeprefix(glob.start).lstrip('/')}" for glob in globs
+        path == glob.text
+        or (glob.matches(path) and "/." not in f"/{path.removeprefix(glob.start).lstrip('/')}")
+        for glob in globs
     )

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 AGENTS = (".opencode/agent/**/*.md", ".opencode/agents/**/*.md")
 SETTINGS = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
 
+FILES = (*AGENTS, *SETTINGS)
+
 KEYS = frozenset(
     {
         "color", "description", "disable", "hidden", "maxSteps", "mode", "model", "name", "options", "permission",
@@ -44,7 +46,7 @@ EVERY_TOOL = "every tool"
 def read(tree: Tree) -> Team:
     """The agents of a project of opencode."""
     reader = _OpencodeReader(tree, [], [])
-    documents = [read for path in SETTINGS if (read := reader.json(path))]
+    documents = [read for path in _settings(tree) if (read := reader.json(path))]
     described: list[tuple[str, _Said]] = []
     for document in documents:
         tables = document.data.get("agent", document.data.get("agents"))
@@ -65,6 +67,10 @@ def read(tree: Tree) -> Team:
         files=tuple(sorted(reader.files)),
         problems=tuple(reader.problems),
     )
+
+
+def _settings(tree: Tree) -> Sequence[str]:
+    return tree.find(SETTINGS)[0] if tree.only else SETTINGS
 
 
 @dataclass(frozen=True, slots=True)

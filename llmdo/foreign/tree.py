@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass
 from llmdo.syntax import discovery
+from llmdo.syntax.globs import Glob, is_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +38,21 @@ class Tree(Protocol):
         """The file at `path`, empty beside its problem; None where there is none."""
 
 
+def project_of(file: Path, patterns: Iterable[str]) -> Path | None:
+    """The nearest folder for which one of the globs names `file`, of earlier globs before later ones."""
+    for glob in map(Glob, patterns):
+        for folder in file.parents:
+            if glob.matches(file.relative_to(folder).as_posix()):
+                return folder
+    return None
+
+
+def is_like(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a file has the suffix of one of those that the globs name."""
+    suffix = PurePosixPath(path).suffix
+    return any(PurePosixPath(pattern).suffix == suffix for pattern in patterns)
+
+
 def few(
     paths: tuple[str, ...], problems: tuple[Diagnostic, ...]
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
@@ -56,13 +73,21 @@ class DiskTree:
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
         """The paths that the globs name: no link is followed, and what git ignores is left out."""
+        patterns = tuple(patterns)
         if self.only is not None:
-            return (self.only,), ()
+            return ((self.only,) if is_like(self.only, patterns) else ()), ()
         ignored, problems = discovery.git_ignored(self.root)
-        by_pattern = discovery.find(self.root, patterns, ignored)
+        by_pattern = discovery.find(self.root, filter(is_pattern, patterns), ignored)
+        paths = {path for matches in by_pattern.values() for path in matches.paths}
         refused = {path: why for matches in by_pattern.values() for path, why in matches.refused}
+        # A file that is named in full counts although it is hidden or ignored: so it does for its own tool.
+        for path in (each for each in patterns if not is_pattern(each)):
+            if (why := discovery.exists(self.root, path)) is None:
+                paths.add(path)
+            elif why.code != "LDO106":
+                refused[path] = why
         return (
-            tuple(sorted({path for matches in by_pattern.values() for path in matches.paths})),
+            tuple(sorted(paths)),
             (*problems, *(unread(path, refused[path]) for path in sorted(refused))),
         )
 

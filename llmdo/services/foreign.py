@@ -39,7 +39,7 @@ def check(origin: tuple[str, str]) -> ForeignOutcome:
     return ForeignOutcome(
         findings=findings.check(read),
         files=read.team.files,
-        root=foreign.root_of(Path(folder)),
+        root=read.root,
         format=read.team.format,
     )
 

@@ -1,0 +1,77 @@
+"""One file of a project, given alone: of each format, at each place where it may lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
+FILES = {
+    "claude": (".claude/agents/helper.md", MARKDOWN),
+    "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
+    "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
+    "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
+    "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
+    "opencode": ("opencode.json", '{"agent": {"helper": {"description": "Helps."}}}'),
+}
+
+
+@pytest.mark.parametrize("form", foreign.FORMATS)
+@pytest.mark.parametrize("asked", ["auto", "by name"])
+def test_a_file_alone_is_read_as_in_its_project(tmp_path: Path, form: str, asked: str) -> None:
+    path, text = FILES[form]
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text(text)
+    read = foreign.read("auto" if asked == "auto" else form, tmp_path / path)
+    whole = foreign.read(form, tmp_path)
+    assert read.team.format == form
+    names, in_folder = (
+        [agent.name.rpartition("/")[2] for agent in each.team.agents if agent.path] for each in (read, whole)
+    )
+    assert names
+    assert names == in_folder  # of docker-agent, after the file where there may be several
+    assert (read.root, read.team.files) == (tmp_path, (path,))
+
+
+@pytest.mark.parametrize("form", ["claude", "opencode"])
+def test_a_file_of_another_folder_is_read_where_its_format_is_named(tmp_path: Path, form: str) -> None:
+    (tmp_path / "helper.md").write_text(MARKDOWN)
+    assert "helper" in [agent.name for agent in foreign.read(form, tmp_path / "helper.md").team.agents]
+    with pytest.raises(LlmdoError, match="nothing tells which format"):
+        foreign.read("auto", tmp_path / "helper.md")
+
+
+def test_the_settings_of_its_project_govern_a_file(tmp_path: Path) -> None:
+    file = tmp_path / ".claude/agents/helper.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(MARKDOWN.replace("\n---\nHelp", "\ntools: Bash\n---\nHelp"))
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash"]}}')
+    read = foreign.read("claude", file)
+    assert {row.decision for row in read.analysis.of(read.graph.entries["helper"])} == {"blocked"}
+
+
+@pytest.mark.parametrize("form", foreign.FORMATS)
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, form: str) -> None:
+    (tmp_path / "notes.rst").write_text("Notes.")
+    with pytest.raises(LlmdoError, match=f"is no file of {form}"):
+        foreign.read(form, tmp_path / "notes.rst")
+
+
+def test_an_agent_of_copilot_is_not_one_of_claude(tmp_path: Path) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/helper.agent.md").write_text(MARKDOWN)
+    with pytest.raises(LlmdoError, match="nothing of claude"):
+        foreign.read("claude", tmp_path)
+
+
+def test_a_hidden_file_that_git_ignores_is_read_where_its_tool_reads_it(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text(FILES["mcp"][1])
+    (tmp_path / ".gitignore").write_text(".mcp.json\n")
+    assert foreign.read("mcp", tmp_path).team.files == (".mcp.json",)
