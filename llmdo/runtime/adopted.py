@@ -5,25 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic_ai import Agent
+    from pydantic_ai.agent import AgentRunResult
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import ModelResponse, UserContent
+    from pydantic_ai.messages import UserContent
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What an adopted agent answered, as a worker does."""
-
-    output: str
-    response: ModelResponse
-    """The model's last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +32,8 @@ class AdoptedAgent:
         toolsets: Sequence[AbstractToolset[object]] | None,
         capabilities: Sequence[AbstractCapability[object]] | None,
         **more: Any,
-    ) -> Answered:
-        """Its answer, as text."""
+    ) -> AgentRunResult[object]:
+        """Its answer."""
         # In the context of this task alone: another call of the same agent, at the same time, has its own.
         with self.agent.override(tools=[], toolsets=toolsets or [], native_tools=[], model=model):
-            result = await self.agent.run(
-                prompt, capabilities=[*self.watching, *(capabilities or ())], **more
-            )
-        output = result.output
-        text = output if isinstance(output, str) else to_json(output, fallback=str).decode()
-        return Answered(text, result.response)
+            return await self.agent.run(prompt, capabilities=[*self.watching, *(capabilities or ())], **more)

@@ -31,7 +31,7 @@ from llmdo.runtime.place import not_calling, place_of
 from llmdo.runtime.recording.replay_mode import DivergenceError
 from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
-from llmdo.runtime.signatures import FILES
+from llmdo.runtime.signatures import FILES, Output
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ class AgentRuntime:
         attachments: Sequence[str] = (),
         *,
         key: str | None = None,
-    ) -> Coroutine[object, object, str]:
+    ) -> Coroutine[object, object, Any]:
         """The output of the worker `name`, called by code: a tool gives its `ctx`, an entry's function has none.
 
-        A worker with a typed input takes its model, or data or JSON that fits it. A typed output comes as JSON. The
-        call has its place in the order of the code from here on, not from when it is awaited; where only time puts
-        calls in order, as in threads, `key` names it among those of the worker.
+        It is text, or of a worker with a typed output what its type says. One with a typed input takes its model, or
+        data or JSON that fits it. The call has its place in the order of the code from here on, not from when it is
+        awaited; where only time puts calls in order, as in threads, `key` names it among those of the worker.
 
         Raises:
             ToolFailed: The call is not one of the caller's own, is refused or fails; in a function, LlmdoError.
@@ -103,7 +103,7 @@ class AgentRuntime:
         input: str | Mapping[str, object] | BaseModel,  # noqa: A002
         ctx: RunContext[object] | None,
         attachments: Sequence[str],
-    ) -> str:
+    ) -> object:
         try:
             with not_calling():
                 callee = _callee(self, name)
@@ -122,8 +122,8 @@ class AgentRuntime:
                 await judge(self.config, self.frame, call, ctx, ends="return")
                 output = await _enter(self, callee, arguments, path, ctx)
                 if self.config.recorder:
-                    await self.config.recorder.require_known(path, output)
-                return output
+                    await self.config.recorder.require_known(path, output.text)
+                return output.value
         except ToolFailed as failed:
             if ctx is not None:
                 raise
@@ -233,7 +233,7 @@ async def _enter(
     arguments: Mapping[str, object],
     path: str,
     ctx: RunContext[object] | None,
-) -> str:
+) -> Output:
     """The output of `callee`, whose call is decided on already; a failure of any kind is told to the caller."""
     config = runtime.config
     try:
@@ -256,7 +256,7 @@ async def _enter(
             why = config.recorder.returned(path, None, why, frames) or why
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
     if config.recorder:
-        config.recorder.returned(path, output, None)
+        config.recorder.returned(path, output.text, None)
     return output
 
 
@@ -273,7 +273,7 @@ async def _handed(
 
 async def run_worker(
     runtime: AgentRuntime, prompt: Sequence[UserContent], ctx: RunContext[object] | None = None
-) -> str:
+) -> Output:
     """The output of the worker of `runtime`, which is told `prompt`; usage and limits are those of the tree.
 
     Raises:
@@ -283,7 +283,8 @@ async def run_worker(
     config.on_event(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
     if config.recorder:
         config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
-    output, failure = None, LlmdoError("it was interrupted")
+    output: Output | None = None
+    failure: Exception = LlmdoError("it was interrupted")
     try:
         result = await config.agents.of(frame.name).run(
             prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
@@ -295,7 +296,7 @@ async def run_worker(
             usage_limits=config.limits if ctx is None else ctx.usage_limits,
             capabilities=await offered(config, frame) or None,
         )
-        answer = config.signatures[frame.name].result(result.output)
+        answer = Output.of(result.output)
         if reason := cut_off(result.response):
             answer = _incomplete(runtime, answer, reason)
         output = answer
@@ -307,7 +308,7 @@ async def run_worker(
             WorkerFinished(
                 path=frame.path,
                 worker=frame.name,
-                output=output,
+                output=None if output is None else output.text,
                 error=None if output is not None else failure_text(failure),
                 frames=() if output is not None else frames_of(failure),
             )
@@ -321,7 +322,7 @@ def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
     return RecordedModel(model, config, frame, config.recorder) if config.recorder else model
 
 
-def _incomplete(runtime: AgentRuntime, answer: str, reason: str) -> str:
+def _incomplete(runtime: AgentRuntime, answer: Output, reason: str) -> Output:
     """An answer that was cut off, as it is handed on: who called a delegate is told in it, where it is text.
 
     Raises:
@@ -333,9 +334,11 @@ def _incomplete(runtime: AgentRuntime, answer: str, reason: str) -> str:
             f"the answer of `{frame.name}` is not complete: {reason}",
             hint="raise `max_tokens` in its `model_settings`, or ask for less",
         )
-    if "/" not in frame.path or config.signatures[frame.name].gives is not None:
+    if "/" not in frame.path or not isinstance(answer.value, str):
         return answer
-    return f"{answer}\n\n[The answer of `{frame.name}` ends here and is not complete: {reason}.]"
+    return Output.of(
+        f"{answer.value}\n\n[The answer of `{frame.name}` ends here and is not complete: {reason}.]"
+    )
 
 
 def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
@@ -392,7 +395,8 @@ class WorkerToolset(AbstractToolset[Any]):
     ) -> str:
         """The output of the worker."""
         runtime: AgentRuntime = ctx.deps
-        return await _enter(runtime, _callee(runtime, name), tool_args, call_path(runtime.frame, ctx), ctx)
+        path = call_path(runtime.frame, ctx)
+        return (await _enter(runtime, _callee(runtime, name), tool_args, path, ctx)).text
 
     def get_capabilities(
         self,

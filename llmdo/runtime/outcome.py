@@ -39,6 +39,8 @@ class RunOutcome:
     status: Status
     output: str | None
     """None where it did not complete; JSON where it `is_typed`."""
+    value: object = None
+    """The output as code has it: text, or what its type says; of a run read from its journal, plain data."""
     reached: str | None
     """Where it did not complete, the last that the entry's worker said."""
     error: str | None
@@ -46,7 +48,7 @@ class RunOutcome:
     hint: str | None = None
     """What can be done about it, where somebody knows."""
     is_typed: bool = False
-    """Whether the entry's worker has a typed output."""
+    """Whether the output is something else than text."""
     frames: tuple[Frame, ...] = ()
     """Where code of the workspace failed, the innermost first; nothing where it was something else."""
     usage: Usage

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
+from pydantic_core import PydanticSerializationError, to_json
 
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
@@ -29,6 +30,7 @@ from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, kept, retold
 from llmdo.runtime.recording.replay_mode import ReachedError, WaitingError
 from llmdo.runtime.servers_first import start_servers
+from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
@@ -139,14 +141,14 @@ async def _start_servers(config: RuntimeConfig, text: str) -> None:
 
 
 async def _outcome(
-    config: RuntimeConfig, work: Callable[[AgentRuntime], Awaitable[str]], text: str
+    config: RuntimeConfig, work: Callable[[AgentRuntime], Awaitable[Output]], text: str
 ) -> tuple[RunOutcome, BaseException | None]:
     """How the run ended, and the cancellation that ended it, which somebody waits for."""
     entry, stop = config.entry, config.ledger.stop
     start = AgentRuntime(config, entry_frame(config, text))
     stop.task = asyncio.current_task()
     status: Status = "failed"
-    output: str | None = None
+    output: Output | None = None
     error: str | None = None
     failure: LlmdoError | None = None
     cancellation: BaseException | None = None
@@ -158,7 +160,7 @@ async def _outcome(
                 await stop.arrival()
                 result = await work(start)
                 if config.recorder:
-                    await config.recorder.require_known(entry.name, result)
+                    await config.recorder.require_known(entry.name, result.text)
                 await stop.arrival()
         status, output = "completed", result
     except (asyncio.CancelledError, KeyboardInterrupt) as cancelled:
@@ -202,7 +204,11 @@ def _announce(config: RuntimeConfig, text: str) -> None:
 
 
 def _ended(
-    config: RuntimeConfig, status: Status, output: str | None, error: str | None, failure: LlmdoError | None
+    config: RuntimeConfig,
+    status: Status,
+    output: Output | None,
+    error: str | None,
+    failure: LlmdoError | None,
 ) -> RunOutcome:
     """The outcome of the run, of which its events are told first."""
     entry, ledger = config.entry, config.ledger
@@ -210,10 +216,11 @@ def _ended(
         run=config.run,
         entry=config.entry.name,
         status=status,
-        output=output,
+        output=output.text if output else None,
+        value=output.value if output else None,
         error=error,
         hint=failure.hint if failure else None,
-        is_typed=entry.worker is not None and config.signatures[entry.worker.name].gives is not None,
+        is_typed=output is not None and not isinstance(output.value, str),
         frames=frames_of(failure) if failure else (),
         reached=None if status == "completed" else ledger.last_text,
         usage=replace(usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered),
@@ -233,7 +240,9 @@ def _ended(
     return replace(outcome, error=outcome.error or ledger.stop.reason)
 
 
-def _work_of(config: RuntimeConfig, modules: Modules, text: str) -> Callable[[AgentRuntime], Awaitable[str]]:
+def _work_of(
+    config: RuntimeConfig, modules: Modules, text: str
+) -> Callable[[AgentRuntime], Awaitable[Output]]:
     """What starting the entry with `text` does: calls its worker, its own function, or its tool.
 
     Raises:
@@ -261,25 +270,31 @@ def _work_of(config: RuntimeConfig, modules: Modules, text: str) -> Callable[[Ag
     return partial(_call_function, function, text)
 
 
-async def _start_worker(name: str, order: Order, start: AgentRuntime) -> str:
+async def _start_worker(name: str, order: Order, start: AgentRuntime) -> Output:
     child = below(start, start.config.graph.workers[name], input=order.text, path=name)
     return await run_worker(child, order.parts)
 
 
-async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> str:
+async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:
     try:
         if recorder := start.config.recorder:
             await recorder.require_known(start.frame.path, text)
         with calling(start.frame, start.frame.path):
-            output = await function(start, text)
+            value = await function(start, text)
     except (AgentRunError, LlmdoError):
         raise
     except Exception as error:  # from the workspace's own code: anything at all
         sentence = f"the function of entry `{start.config.entry.name}` raised {sentence_of(error)}"
         raise start.config.backtrace.crash(sentence, error) from error
-    if not isinstance(output, str):
-        raise LlmdoError(f"the function of entry `{start.config.entry.name}` did not return text")
-    return output
+    try:
+        to_json(value)
+    except PydanticSerializationError as error:
+        raise LlmdoError(
+            f"the function of entry `{start.config.entry.name}` returned no data: {error}"
+        ) from error
+    if value is None:
+        raise LlmdoError(f"the function of entry `{start.config.entry.name}` returned nothing")
+    return Output.of(value)
 
 
 def _entry(graph: Graph, name: str) -> Entry:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, ValidationError, with_config
 from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.messages import BinaryContent, TextContent
-from pydantic_core import SchemaValidator, from_json
+from pydantic_core import SchemaValidator, from_json, to_json
 from typing_extensions import TypedDict
 
 from llmdo.base.diagnostic import LlmdoError
@@ -209,9 +209,22 @@ class Signature:
     gives: type[BaseModel] | None
     """None is text."""
 
-    def result(self, output: object) -> str:
-        """The output of the worker as its caller is given it."""
-        return output.model_dump_json(by_alias=True) if isinstance(output, BaseModel) else str(output)
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a worker, a function or a tool gave."""
+
+    value: object
+    """For code: text, or what its type says."""
+    text: str
+    """For models and people: JSON of what is no text."""
+
+    @classmethod
+    def of(cls, value: object) -> Output:
+        """The output that is `value`."""
+        if isinstance(value, str):
+            return cls(value, value)
+        return cls(value, to_json(value, by_alias=True, fallback=str).decode())
 
 
 def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dict[str, Signature]:

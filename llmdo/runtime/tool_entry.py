@@ -11,13 +11,12 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import Model
 from pydantic_ai.tool_manager import ToolManager
-from pydantic_core import to_json
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.inventory import own_tool
 from llmdo.policy.authority import decide
 from llmdo.runtime.gate.toolset import Gate
-from llmdo.runtime.signatures import mistakes
+from llmdo.runtime.signatures import Output, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,8 +46,8 @@ class NoModel(Model):
         raise LlmdoError("an entry that is a tool has no model to ask")
 
 
-async def call_tool(start: AgentRuntime, text: str) -> str:
-    """What the tool of the entry returns, as text; `text` holds its arguments.
+async def call_tool(start: AgentRuntime, text: str) -> Output:
+    """What the tool of the entry returns; `text` holds its arguments.
 
     Raises:
         LlmdoError: The call is refused, does not fit the tool, or fails.
@@ -76,7 +75,7 @@ async def call_tool(start: AgentRuntime, text: str) -> str:
             raise LlmdoError(failed.message) from failed
         except ValidationError as misfit:
             raise LlmdoError(f"the input does not fit `{tool.name}`: {mistakes(misfit)}") from misfit
-    return _text(result, use, tool)
+    return _output(result, use, tool)
 
 
 def arguments_of(text: str, schema: Mapping[str, Any], tool: str) -> dict[str, object]:
@@ -114,10 +113,8 @@ def _require_possible(start: AgentRuntime, tool: Tool) -> None:
         raise LlmdoError(f"`{tool.name}` is blocked: {'; '.join(map(str, verdict.reasons))}")
 
 
-def _text(result: object, use: Use, tool: Tool) -> str:
+def _output(result: object, use: Use, tool: Tool) -> Output:
     value = result.return_value if isinstance(result, ToolReturn) else result
     if isinstance(value, BinaryContent):
         raise LlmdoError(f"`{use.name}.{tool.name}` returned a file, and the output of an entry is text")
-    if value is None or isinstance(value, str):
-        return value or ""
-    return to_json(value, fallback=str).decode()
+    return Output.of("" if value is None else value)

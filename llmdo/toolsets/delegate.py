@@ -22,8 +22,8 @@ class DelegateToolset(FunctionToolset[object]):
             metadata={"capabilities": []},
         )
 
-    async def _call(self, ctx: RunContext[object], input: str) -> str:  # noqa: A002  # what models see
+    async def _call(self, ctx: RunContext[object], input: str) -> object:  # noqa: A002  # what models see
         if not hasattr(ctx.deps, "call_agent"):
             raise LlmdoError(f"the worker `{self.worker}` was called outside of a run of llmdo")
-        output: str = await ctx.deps.call_agent(self.worker, input, ctx)
+        output: object = await ctx.deps.call_agent(self.worker, input, ctx)
         return output

@@ -46,6 +46,8 @@ class WorkspaceFinder(MetaPathFinder):
         self._files = files
         self._code = code
         self._imported: dict[str, ModuleType] = {}
+        self._of_files: dict[str, ModuleType] = {}
+        """Each file to the one module that was made of it, by whichever name that came about."""
         self._thread: int | None = None
         self._inside: dict[str, str | None] = {}
         self._installed = tuple(prefix for prefix in _prefixes() if _lies_in(prefix, self._real))
@@ -125,13 +127,27 @@ class WorkspaceFinder(MetaPathFinder):
         locations = [*(spec.submodule_search_locations or ()), *(own.submodule_search_locations or ())]
         return _folder(name, self, locations)
 
-    def remember(self, module: ModuleType) -> None:
-        """Notes that the module was imported."""
-        self._imported[module.__name__] = module
+    def remember(self, name: str, module: ModuleType) -> None:
+        """Notes that the module was imported by this name."""
+        self._imported[name] = module
 
     def recall(self, name: str) -> ModuleType | None:
         """The module that was imported by this name before; None where none was."""
         return self._imported.get(name)
+
+    def made_of(self, path: str) -> ModuleType | None:
+        """The module that the file at `path` is, once it was begun: its classes are the same for all who import it."""
+        return self._of_files.get(path)
+
+    @contextmanager
+    def making(self, path: str, module: ModuleType) -> Iterator[None]:
+        """Within it, the file at `path` is run as `module`; where that fails, it is none."""
+        self._of_files[path] = module
+        try:
+            yield
+        except BaseException:
+            del self._of_files[path]
+            raise
 
     def _is_asked(self, name: str) -> bool:
         """Whether it is code of this workspace that imports: on this thread's stack, or the package of `name`."""
@@ -244,14 +260,15 @@ class SourceLoader(SourceFileLoader):
         self._place = place
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """The module that was imported before, should its name have been taken from it; else a new one."""
-        return self.finder.recall(spec.name)
+        """The module that the file was made before, under another name or before this one was taken from it."""
+        return self.finder.recall(spec.name) or self.finder.made_of(self._place)
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the file, once."""
-        if self.finder.recall(module.__name__) is not module:
-            super().exec_module(module)
-            self.finder.remember(module)
+        if self.finder.made_of(self._place) is not module:
+            with self.finder.making(self._place, module):
+                super().exec_module(module)
+        self.finder.remember(self.name, module)
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
         """The file, compiled: no compiled one on disk is looked at or written."""
@@ -274,7 +291,7 @@ class FolderLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to run."""
-        self._finder.remember(module)
+        self._finder.remember(module.__name__, module)
 
 
 def _folder(name: str, finder: WorkspaceFinder, locations: list[str]) -> ModuleSpec:

@@ -87,6 +87,8 @@ class Modules:
         return self._finder.source(path)
 
     def _from_file(self, path: str) -> ModuleType:
+        if (known := self._finder.made_of(path)) is not None:
+            return known
         name = _private_name(self._root, path)
         loader = self._finder.loader(name, path)
         code = loader.get_code(name)
@@ -96,7 +98,8 @@ class Modules:
         module.__package__ = ".".join(PurePosixPath(path).parent.parts)  # for `from . import sibling`
         sys.modules[name] = module  # dataclasses and pydantic look there for a class's module
         try:
-            exec(code, vars(module))  # noqa: S102  # to run the workspace's code is what `lock` and `run` are for
+            with self._finder.making(path, module):
+                exec(code, vars(module))  # noqa: S102  # to run the workspace's code is what `lock` and `run` are for
         except BaseException:
             sys.modules.pop(name, None)
             raise

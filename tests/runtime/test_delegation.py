@@ -178,7 +178,7 @@ async def forbidden(runtime, input):
     return await runtime.call_agent("other", input)
 
 async def silent(runtime, input):
-    return 3
+    return None
 """
 
 
@@ -201,11 +201,11 @@ def test_a_function_reaches_only_its_calls(tmp_path: Path) -> None:
     assert outcome.error == "`go` may not call `other`: it is not among its delegates"
 
 
-def test_a_functions_output_must_be_text(tmp_path: Path) -> None:
+def test_a_function_that_returns_nothing_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "entries.py").write_text(FUNCTION)
     script(tmp_path, helper=["x"])
     outcome = go(graph(worker("helper"), function="entries.py:silent", calls=["helper"]), tmp_path)
-    assert outcome.error == "the function of entry `go` did not return text"
+    assert outcome.error == "the function of entry `go` returned nothing"
 
 
 def test_an_unknown_entry_is_refused_with_the_nearest_name(tmp_path: Path) -> None:

@@ -384,7 +384,6 @@ def test_plain_input_is_what_a_worker_takes_that_says_nothing(tmp_path: Path) ->
         signature = signatures_of(made, made.workers, modules)["main"]
     assert signature.takes == PlainInput()
     assert signature.gives is None
-    assert signature.result("x") == "x"
 
 
 def test_an_output_that_never_fits_says_what_was_wrong_with_the_last_one(tmp_path: Path) -> None:
@@ -400,3 +399,40 @@ def test_arguments_that_never_fit_say_what_was_wrong_with_the_last_ones(tmp_path
     outcome = ask(tmp_path, "Task", *[{"title": "x", "minutes": 0}] * 9)
     assert "exceeded max retries" in outcome.error
     assert "minutes" in outcome.error
+
+
+VALUES = """
+from schemas import Score
+
+async def judged(runtime, input):
+    score = await runtime.call_agent("helper", input)
+    assert type(score) is Score, score
+    text = await runtime.call_agent("other", "x")
+    return Score(Points=score.points + len(text))
+
+async def odd(runtime, input):
+    return {"what": object()}
+"""
+
+
+def test_code_is_given_the_instance_of_a_typed_output_and_may_return_one(tmp_path: Path) -> None:
+    (tmp_path / "entries.py").write_text(VALUES)
+    (tmp_path / "schemas.py").write_text(SCHEMAS)
+    script(tmp_path, helper=[[("final_result", {"Points": 4})]], other=["abc"])
+    workers = (typed("helper", gives="Score"), worker("other"))
+    outcome = go(graph(*workers, function="entries.py:judged", calls=["helper", "other"]), tmp_path)
+    assert (outcome.output, outcome.is_typed) == ('{"Points":7,"why":""}', True), outcome.error
+    assert getattr(outcome.value, "points", None) == 7
+    failed = go(graph(*workers, function="entries.py:odd", calls=["helper"]), tmp_path)
+    assert (failed.output, failed.value, failed.is_typed) == (None, None, False)
+    assert failed.error is not None
+    assert failed.error.startswith("the function of entry `go` returned no data: ")
+
+
+def test_the_value_of_a_typed_entry_is_the_instance_and_of_a_plain_one_its_text(tmp_path: Path) -> None:
+    (tmp_path / "schemas.py").write_text(SCHEMAS)
+    script(tmp_path, main=[[("final_result", {"Points": 4})]])
+    outcome = go(graph(typed("main", gives="Score")), tmp_path)
+    assert (type(outcome.value).__name__, outcome.output) == ("Score", '{"Points":4,"why":""}')
+    script(tmp_path, main=["text"])
+    assert go(graph(worker("main")), tmp_path).value == "text"

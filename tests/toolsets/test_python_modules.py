@@ -324,3 +324,17 @@ def test_nobody_else_finds_the_modules_of_a_workspace(tmp_path):
     code = listed(tmp_path)
     with Root.open(tmp_path) as files, Modules(tmp_path, files, code):
         assert importlib.util.find_spec("helpers_of_mine") is None
+
+
+def test_a_file_is_one_module_whether_it_is_loaded_by_its_path_or_imported(tmp_path: Path) -> None:
+    (tmp_path / "kinds.py").write_text("class Kind: pass\n", encoding="utf-8")
+    (tmp_path / "user.py").write_text("from kinds import Kind\n", encoding="utf-8")
+    (tmp_path / "broken.py").write_text("import kinds\n1 / 0\n", encoding="utf-8")
+    for order in (["kinds.py", "user.py"], ["user.py", "kinds.py"]):
+        with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
+            first, second = (modules.load(f"{place}:Kind") for place in order)
+            assert first is second
+            for _ in range(2):  # what failed is no module: it is run, and fails, again
+                with pytest.raises(LlmdoError, match="ZeroDivisionError"):
+                    modules.load("broken.py:kinds")
+        assert "kinds" not in sys.modules

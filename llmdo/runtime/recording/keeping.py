@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -143,18 +144,21 @@ def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
         return RunOutcome(
             **{name: data[name] for name in _AS_THEY_ARE},
             frames=tuple(Frame(**frame) for frame in data["frames"]),
+            value=json.loads(data["output"]) if data["is_typed"] and data["output"] else data["output"],
             usage=_usage_in(data["usage"]),
             usage_by_worker=by_worker,
             denied=tuple(decided_in(call["path"], call, {}) for call in data["denied"]),
         )
-    except (ArithmeticError, AttributeError, KeyError, TypeError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalError(f"{ended.path}: the journal does not say how its run ended") from error
 
 
 def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
     """An outcome as plain data, as the journal keeps it."""
     denied = [{"path": call.path, **record_of(call)} for call in outcome.denied]
-    return {**asdict(replace(outcome, denied=())), "denied": denied}
+    plain = asdict(replace(outcome, value=None, denied=()))
+    del plain["value"]  # the text of it is there
+    return {**plain, "denied": denied}
 
 
 def _usage_in(used: Mapping[str, Any]) -> Usage:
