@@ -7,15 +7,14 @@ import hmac
 import json
 import os
 import socket
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base.diagnostic import LlmdoError, near_or_all
-from llmdo.runtime import Answer, ModelChoice, RunOptions, new_run, run
+from llmdo.base.diagnostic import LlmdoError, shown
+from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions
 from llmdo.runtime.approvals.drawing import describe
-from llmdo.runtime.recording.keeping import keeping
-from llmdo.runtime.signatures import PlainInput, signatures_of
+from llmdo.runtime.approvals.postponed import question_in
 from llmdo.runtime.telemetry.events import (
     ModelResponded,
     ToolCalled,
@@ -23,12 +22,11 @@ from llmdo.runtime.telemetry.events import (
     WorkerFinished,
     WorkerStarted,
 )
-from llmdo.services.audit import auditing
+from llmdo.services.offers import offers_of
 from llmdo.services.root import root_folder
+from llmdo.services.served import ServedTeam
 from llmdo.services.soundness import require_sound, resolved
-from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.processes import hide_from_children
-from llmdo.toolsets.python import Modules
 from llmdo.version import __version__
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import MANIFEST
@@ -37,150 +35,174 @@ try:
     import mcp_types as wire
     import uvicorn
     from mcp.server.lowlevel import Server
+    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
     from mcp.server.stdio import stdio_server
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 except ImportError as missing:
     raise LlmdoError(
         "serving MCP needs the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'"
     ) from missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-    from llmdo.graph.resolved import Entry, Graph
-    from llmdo.runtime import Question, RunOutcome
-    from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.signatures import Signature
+    from llmdo.journal.questions import Waiting
+    from llmdo.runtime import Approver, Question
     from llmdo.runtime.telemetry.events import Event
     from llmdo.services.host import Host
-
-    Watched = Callable[[str], AbstractContextManager["Recorder | None"]]
-    """Given the id of a run: what keeps it while it lasts."""
+    from llmdo.services.offers import OfferedEntry
+    from llmdo.services.served import ServedRun
 
 COLUMNS = 100  # of a question
+LONGEST_QUESTION = (
+    24 * 60 * 60
+)  # seconds that a client may take to answer; the question waits longer in the journal
+CONTINUE = "continue_run"
+"""The tool that goes on with a run; no entry that is offered may have its name."""
+
 _YES = {
     "type": "object",
     "properties": {"allow": {"type": "boolean", "title": "Allow this call", "default": False}},
     "required": ["allow"],
 }
+_CONTINUING = wire.Tool(
+    name=CONTINUE,
+    description="Goes on with a run of another tool whose result was that it waits, once a person has answered its "
+    "questions. It answers none itself.",
+    input_schema={
+        "type": "object",
+        "properties": {"run": {"type": "string", "description": "The id that the result names."}},
+        "required": ["run"],
+        "additionalProperties": False,
+    },
+)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferedEntry:
-    """One entry as a tool."""
-
-    entry: Entry
-    signature: Signature | None
-    """Of its worker; None where a function or a tool takes text."""
-    description: str
-
-    @property
-    def tool(self) -> wire.Tool:
-        """What clients are told."""
-        schema = (
-            self.signature.takes.schema(files=False) if self.signature else PlainInput().schema(files=False)
-        )
-        if self.entry.input is not None and self._takes_text:
-            schema = {**schema, "required": []}
-        gives = self.signature.gives.model_json_schema() if self.signature and self.signature.gives else None
-        is_object = gives is not None and gives.get("type") == "object"
-        return wire.Tool(
-            name=self.entry.name,
-            description=self.description,
-            input_schema=schema,
-            output_schema=gives if is_object else None,
-        )
-
-    @property
-    def _takes_text(self) -> bool:
-        return self.signature is None or isinstance(self.signature.takes, PlainInput)
-
-    def input(self, arguments: Mapping[str, Any]) -> str | None:
-        """The input of a run that is called with `arguments`; None where the entry's own holds.
-
-        Raises:
-            LlmdoError: They are not what it takes.
-        """
-        if not self._takes_text:
-            return json.dumps(arguments)
-        text = arguments.get("input")
-        if set(arguments) - {"input"} or not (text is None or isinstance(text, str)):
-            raise LlmdoError(f"`{self.entry.name}` takes one argument, the text `input`")
-        return text
-
-    def result(self, outcome: RunOutcome) -> wire.CallToolResult:
-        """What a client is given of a finished run."""
-        if outcome.status != "completed" or outcome.output is None:
-            return _failure(outcome.error or "the run did not complete")
-        structured = None
-        if self.tool.output_schema is not None:
-            structured = json.loads(outcome.output)
-        return wire.CallToolResult(content=[_text(outcome.output)], structured_content=structured)
+Told = wire.CallToolResult | wire.InputRequiredResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """The entries of one workspace, for as long as they are offered."""
 
-    graph: Graph
-    root: Path
-    prompts: Mapping[str, str]
+    team: ServedTeam
     offers: Mapping[str, OfferedEntry]
-    options: RunOptions
-    """What holds for every run."""
-    watched: Watched
 
     def server(self) -> Server[Any]:
         """The server of the protocol."""
-        return Server(
+        server: Server[Any] = Server(
             "llmdo",
             version=__version__,
-            title=self.graph.settings.name,
+            title=self.team.graph.settings.name,
             on_list_tools=self._list,
             on_call_tool=self._call,
         )
+        security = RequestStateSecurity.ephemeral(ttl=LONGEST_QUESTION)
+        server.middleware.append(RequestStateBoundary(security, default_audience="llmdo"))
+        return server
 
     async def _list(
         self, ctx: ServerRequestContext[Any], params: wire.PaginatedRequestParams | None
     ) -> wire.ListToolsResult:
         del ctx, params
-        return wire.ListToolsResult(tools=[offer.tool for offer in self.offers.values()])
+        tools = [
+            wire.Tool(
+                name=name, description=offer.description, input_schema=offer.takes, output_schema=offer.gives
+            )
+            for name, offer in self.offers.items()
+        ]
+        return wire.ListToolsResult(tools=[*tools, *([_CONTINUING] if self.team.keeps else ())])
 
-    async def _call(
-        self, ctx: ServerRequestContext[Any], params: wire.CallToolRequestParams
-    ) -> wire.CallToolResult:
-        offer = self.offers.get(params.name)
-        if offer is None:
-            return _failure(f"there is no entry `{params.name}`")
+    async def _call(self, ctx: ServerRequestContext[Any], params: wire.CallToolRequestParams) -> Told:
+        client = _Client(ctx.session)
         try:
-            text = offer.input(params.arguments or {})
-            return offer.result(await self._run(offer, text, ctx.session))
+            async with ClientProgress(ctx.session).reporting() as progress:
+                if params.request_state is not None:
+                    return await self._answered(client, params, progress)
+                if params.name == CONTINUE and self.team.keeps:
+                    return await self._go_on(client, _run_in(params.arguments or {}), progress)
+                offer = self.offers.get(params.name)
+                if offer is None:
+                    return _failure(f"there is no entry `{params.name}`")
+                text = offer.input(params.arguments or {})
+                approver = client.approver(keeps=self.team.keeps)
+                served = await self.team.begin(offer.entry.name, text, approver, progress)
+                return self._told(client, served)
         except LlmdoError as error:
             return _failure(str(error))
 
-    async def _run(self, offer: OfferedEntry, text: str | None, session: ServerSession) -> RunOutcome:
-        run_id = new_run()
-        progress = ClientProgress(session)
-        reporting = asyncio.ensure_future(progress.report())
-        try:
-            with self.watched(run_id) as recorder:
-                options = replace(
-                    self.options,
-                    run=run_id,
-                    input=text,
-                    approver=Elicitation(session),
-                    on_event=progress,
-                    recorder=recorder,
-                )
-                return await run(
-                    self.graph, root=self.root, prompts=self.prompts, entry=offer.entry.name, options=options
-                )
-        finally:
-            reporting.cancel()
+    async def _answered(
+        self, client: _Client, params: wire.CallToolRequestParams, progress: ClientProgress
+    ) -> Told:
+        """What comes of the call that a client repeats with the answers of its person; a missing one is none."""
+        state = json.loads(params.request_state or "")  # which came sealed, so that nobody else wrote it
+        run, asked = state["run"], state["asked"]
+        given = {
+            path: reply
+            for path, reply in (params.input_responses or {}).items()
+            if isinstance(reply, wire.ElicitResult) and reply.action != "cancel" and path in asked
+        }
+        answers = {path: _allows(reply) for path, reply in given.items()}
+        await asyncio.to_thread(self.team.answer, run, asked, answers)
+        if len(answers) < len(asked):
+            return self._waits(self.team.entry_of(run, self.offers), run, self.team.waiting(run))
+        return await self._go_on(client, run, progress)
+
+    async def _go_on(self, client: _Client, run: str, progress: ClientProgress) -> Told:
+        self.team.entry_of(run, self.offers)
+        return self._told(
+            client, await self.team.go_on(run, client.approver(keeps=self.team.keeps), progress)
+        )
+
+    def _told(self, client: _Client, served: ServedRun) -> Told:
+        """What a client is given of a run: what it came to, questions for its person, or that it waits."""
+        outcome = served.outcome
+        if outcome.status == "waiting":
+            asked = {
+                path: question for path, question in served.questions.items() if not question.terminal_only
+            }
+            if asked and client.repeats_with_answers:
+                state = {
+                    "run": outcome.run,
+                    "asked": {path: question.key for path, question in asked.items()},
+                }
+                requests: wire.InputRequests = {path: _request(question) for path, question in asked.items()}
+                return wire.InputRequiredResult(input_requests=requests, request_state=json.dumps(state))
+            return self._waits(outcome.entry, outcome.run, served.questions)
+        refused = [
+            wire.TextContent(type="text", text=shown(f"refused: {call.path}: {call.refusal}"))
+            for call in outcome.denied
+        ]
+        meta = {"llmdo/run": outcome.run, "llmdo/refused": [call.path for call in outcome.denied]}
+        if outcome.status != "completed" or outcome.output is None:
+            failure = _text(outcome.error or "the run did not complete")
+            return wire.CallToolResult(content=[failure, *refused], is_error=True, _meta=meta)
+        is_data = self.offers[outcome.entry].gives is not None
+        return wire.CallToolResult(
+            content=[_text(outcome.output), *refused],
+            structured_content=json.loads(outcome.output) if is_data else None,
+            _meta=meta,
+        )
+
+    def _waits(self, entry: str, run: str, questions: Mapping[str, Waiting]) -> wire.CallToolResult:
+        """That the run waits, which is an error only where the tool promised data."""
+        lines = [
+            shown(f"- {path}: {question.record['tool']}: {'; '.join(question.record['reasons'])}")
+            for path, question in questions.items()
+        ]
+        text = "\n".join(
+            (
+                f"waiting: run {run} waits for a person, who answers with `llmdo approve {run}` in the workspace",
+                *lines,
+                f"once that is done, the tool `{CONTINUE}` goes on with it",
+            )
+        )
+        data = {"status": "waiting", "run": run, "questions": list(questions)}
+        if self.offers[entry].gives is not None:
+            return wire.CallToolResult(content=[_text(text)], is_error=True, _meta={"llmdo/run": run})
+        return wire.CallToolResult(content=[_text(text)], structured_content=data, _meta={"llmdo/run": run})
 
 
 class ClientProgress:
@@ -188,18 +210,29 @@ class ClientProgress:
 
     def __init__(self, session: ServerSession) -> None:
         self._session = session
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
 
     def __call__(self, event: Event) -> None:
         """Takes in one event; the log and the audit have what is left out here."""
         if message := _step(event):
             self._waiting.put_nowait(message)
 
-    async def report(self) -> None:
-        """Sends what was taken in, until it is cancelled."""
+    @asynccontextmanager
+    async def reporting(self) -> AsyncIterator[ClientProgress]:
+        """Around the run: all that was taken in is sent before the result."""
+        sending = asyncio.ensure_future(self._report())
+        try:
+            yield self
+            self._waiting.put_nowait(None)
+            await asyncio.wait(
+                [sending]
+            )  # a client that hears nothing of the steps may still hear of the result
+        finally:
+            sending.cancel()
+
+    async def _report(self) -> None:
         steps = 0
-        while True:
-            message = await self._waiting.get()
+        while (message := await self._waiting.get()) is not None:
             steps += 1
             await self._session.report_progress(steps, message=message)
 
@@ -219,27 +252,70 @@ def _step(event: Event) -> str | None:
     return None
 
 
-class Elicitation:
-    """Puts each question to the person at the client, where it can show one; else the answer is no."""
+class _Client:
+    """Whoever called: in which of the two ways of the protocol its person can be asked, if at all."""
 
     def __init__(self, session: ServerSession) -> None:
         self._session = session
+        asking = session.client_capabilities.elicitation if session.client_capabilities else None
+        self._shows_forms = asking is not None and (asking.form is not None or asking.url is None)
+
+    @property
+    def repeats_with_answers(self) -> bool:
+        """Whether it can be handed questions as a result, and calls again with the answers."""
+        return self._shows_forms and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    def approver(self, *, keeps: bool) -> Approver | None:
+        """Who answers during the run; `keeps`, whether questions can wait. None: nobody, so the answer is no."""
+        otherwise = AskLater() if keeps else None
+        if self._shows_forms and self._session.can_send_request:
+            return Elicitation(self._session, otherwise)
+        return otherwise
+
+
+class Elicitation:
+    """Puts each question to the person at the client; what only a terminal may allow is for `otherwise`."""
+
+    def __init__(self, session: ServerSession, otherwise: Approver | None) -> None:
+        self._session = session
+        self._otherwise = otherwise
         self._asking = asyncio.Lock()  # one question at a time: a person reads one
 
     async def ask(self, question: Question) -> Answer:
         """The answer of the person at the client."""
         if question.terminal_only:
+            if self._otherwise is not None:
+                return await self._otherwise.ask(question)
             return Answer(allowed=False, by="client", reason="only a person at a terminal may allow this")
-        capabilities = self._session.client_capabilities
-        if capabilities is None or capabilities.elicitation is None or not self._session.can_send_request:
-            return Answer(allowed=False, by="reject-all", reason="the client cannot ask anybody")
-        message = "\n".join(describe(question, COLUMNS, folded=False))
         async with self._asking:
-            answer = await self._session.elicit_form(message, _YES)
-        allowed = answer.action == "accept" and (answer.content or {}).get("allow") is True
+            answer = await self._session.elicit_form(_drawn(question), _YES)
+        allowed = _allows(answer)
         return Answer(
             allowed=allowed, by="client", reason="" if allowed else "the person at the client said no"
         )
+
+
+def _drawn(question: Question) -> str:
+    """All of a question, as it is put to a person."""
+    return "\n".join(describe(question, COLUMNS, folded=False))
+
+
+def _request(question: Waiting) -> wire.ElicitRequest:
+    """A question that waits, for the person at the client."""
+    message = _drawn(question_in(question.path, question.record))
+    return wire.ElicitRequest(params=wire.ElicitRequestFormParams(message=message, requested_schema=_YES))
+
+
+def _allows(reply: wire.ElicitResult) -> bool:
+    """Whether the person said yes, in so many words."""
+    return reply.action == "accept" and (reply.content or {}).get("allow") is True
+
+
+def _run_in(arguments: Mapping[str, Any]) -> str:
+    run = arguments.get("run")
+    if set(arguments) - {"run"} or not isinstance(run, str):
+        raise LlmdoError(f"`{CONTINUE}` takes one argument, the text `run`")
+    return run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +337,7 @@ def service_for(request: ServeRequest, host: Host) -> Service:
 
     Raises:
         InvalidTeamError: `check` finds errors that stand in the way.
-        LlmdoError: There is no such entry, or a model cannot be imported.
+        LlmdoError: There is no such entry, one cannot be offered, or a model cannot be imported.
     """
     root = root_folder(request.project)
     read = projects.read(root)
@@ -273,49 +349,24 @@ def service_for(request: ServeRequest, host: Host) -> Service:
     options = RunOptions(
         models=ModelChoice(default=request.model, environment=environment),
         locked=locked,
-        mode="client",
         tightening=host.approving(graph).tightening,
     )
-
-    @contextmanager
-    def watched(run: str) -> Iterator[Recorder | None]:
-        keeps = (root / MANIFEST).is_file()
-        kept = keeping(root, run, request.environ) if keeps else nullcontext()
-        with kept as recorder, auditing(recorder, host.tell):
-            yield recorder
-
-    return Service(
+    offers = offers_of(graph, root, request.entries)
+    if CONTINUE in offers:
+        raise LlmdoError(
+            f"the entry `{CONTINUE}` has the name of a tool of the server itself",
+            hint="rename it, or name the entries to offer",
+        )
+    team = ServedTeam(
         graph=graph,
         root=root,
         prompts=read.prompts,
-        offers=offers_of(graph, root, request.entries),
         options=options,
-        watched=watched,
+        keeps=(root / MANIFEST).is_file(),
+        environ=request.environ,
+        tell=host.tell,
     )
-
-
-def offers_of(graph: Graph, root: Path, names: Iterable[str]) -> dict[str, OfferedEntry]:
-    """The entries of these names, all where none is given, as tools. Models of typed inputs are imported.
-
-    Raises:
-        LlmdoError: There is no such entry, or a model cannot be imported.
-    """
-    chosen = tuple(names) or tuple(graph.entries)
-    for name in chosen:
-        if name not in graph.entries:
-            raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
-    offers: dict[str, OfferedEntry] = {}
-    with closing(Root.open(root)) as files, Modules(root, files, graph.code) as modules:
-        for name in sorted(chosen):
-            entry = graph.entries[name]
-            worker = graph.workers.get(entry.worker.name) if entry.worker else None
-            offers[name] = OfferedEntry(
-                entry=entry,
-                signature=signatures_of(graph, [worker.name], modules)[worker.name] if worker else None,
-                description=(worker and worker.description)
-                or f"Runs the entry {name} of {graph.settings.name}.",
-            )
-    return offers
+    return Service(team=team, offers=offers)
 
 
 async def serve_stdio(service: Service) -> None:

@@ -7,18 +7,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client as Remote
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
-from mcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+from mcp import Client, StdioServerParameters
 from mcp_types import ElicitResult
 
-from llmdo.runtime import RunOptions
-from llmdo.services.serving import Service, offers_of
+import llmdo
+from llmdo.journal import Runs
+from llmdo.runtime import AskLater, RunOptions
+from llmdo.services import approve as approving
+from llmdo.services.offers import offers_of
+from llmdo.services.served import ServedTeam
+from llmdo.services.serving import Service
 from llmdo.workspace import project
 from tests.runtime.building import script
 
@@ -71,25 +75,18 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def service(root: Path, *names: str) -> Service:
+def service(root: Path, *names: str, keeps: bool = False) -> Service:
     read = project.read(root)
-
-    return Service(
-        graph=read.graph,
-        root=root,
-        prompts=read.prompts,
-        offers=offers_of(read.graph, root, names),
-        options=RunOptions(),
-        watched=lambda run: nullcontext(),
-    )
+    team = ServedTeam(graph=read.graph, root=root, prompts=read.prompts, options=RunOptions(), keeps=keeps)
+    return Service(team=team, offers=offers_of(read.graph, root, names))
 
 
-def using(root: Path, work: Callable[[Client], Any], *names: str, **client: Any) -> Any:
+def using(root: Path, work: Callable[[Client], Any], *names: str, keeps: bool = False, **client: Any) -> Any:
     """What `work` returns, given a client that is connected to the entries in this very process."""
 
     async def session() -> Any:
         options = {"mode": "legacy", **client}
-        async with Client(service(root, *names).server(), **options) as connected:
+        async with Client(service(root, *names, keeps=keeps).server(), **options) as connected:
             return await work(connected)
 
     return asyncio.run(session())
@@ -107,17 +104,20 @@ def test_entries_are_tools_with_the_types_of_their_workers(root: Path) -> None:
     assert [tool.name for tool in using(root, lambda client: client.list_tools(), "ask").tools] == ["ask"]
 
 
-def test_a_call_is_a_run_with_progress(root: Path) -> None:
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_call_is_a_run_with_progress(root: Path, mode: str) -> None:
     script(root, main=[[("list_files", {})], "done {prompt}"], typed=["x"])
     steps: list[str] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         steps.append(message or "")
 
-    said = using(root, lambda client: client.call_tool("ask", {"input": "hello"}, progress_callback=hear))
+    call = lambda client: client.call_tool("ask", {"input": "hello"}, progress_callback=hear)  # noqa: E731
+    said = using(root, call, mode=mode)
     assert said.content[0].text == "done hello"
     assert "main ..." in " ".join(steps)
     assert any("list_files#1: success" in step for step in steps)
+    assert steps[-1] == "main: done", "all of it came before the result"
     assert using(root, lambda client: client.call_tool("preset", {})).content[0].text == "done as always"
 
 
@@ -160,20 +160,124 @@ def test_the_person_at_the_client_is_asked(root: Path, answer: Any, written: boo
         assert "\u202e" not in asked[0]
 
 
-def test_a_client_of_the_newest_protocol_is_served_and_nobody_is_asked_there(root: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        (ElicitResult(action="accept", content={"allow": True}), True),
+        (ElicitResult(action="accept", content={"allow": False}), False),
+        (ElicitResult(action="accept", content={"allow": "true"}), False),
+        (ElicitResult(action="accept"), False),
+        (ElicitResult(action="decline"), False),
+    ],
+)
+def test_a_client_of_today_asks_its_person_between_two_calls(root: Path, answer: Any, written: bool) -> None:
     script(root, main=WRITE, typed=["x"])
+    asked: list[str] = []
 
     async def elicit(context: Any, params: Any) -> Any:
-        return ElicitResult(action="accept", content={"allow": True})
+        asked.append(params.message)
+        return answer
 
-    said = using(
+    result = using(
         root,
         lambda client: client.call_tool("ask", {"input": "x"}),
+        keeps=True,
         mode="auto",
         elicitation_callback=elicit,
     )
-    assert "needs approval, which was not given" in said.content[0].text
+    assert (root / "notes.txt").exists() is written
+    assert len(asked) == 1
+    assert "notes.txt" in asked[0]
+    assert "\u202e" not in asked[0]
+    assert not result.is_error
+    refusals = [block.text for block in result.content if block.text.startswith("refused: ")]
+    assert len(refusals) == (not written)
+    assert result.meta["llmdo/refused"] == ([] if written else ["main/write_file#1"])
+
+
+def waits(result: Any) -> str:
+    """The run that `result` says waits."""
+    assert result.content[0].text.startswith("waiting: run ")
+    assert result.structured_content["status"] == "waiting"
+    return str(result.structured_content["run"])
+
+
+def continued(root: Path, run: str, *names: str, **more: Any) -> Any:
+    arguments = {"run": run, **more}
+    return using(root, lambda client: client.call_tool("continue_run", arguments), *names, keeps=True)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_where_nobody_can_be_asked_the_run_waits_for_a_person(root: Path, mode: str) -> None:
+    script(root, main=WRITE, typed=["x"])
+    run = waits(using(root, lambda client: client.call_tool("ask", {"input": "x"}), keeps=True, mode=mode))
+    assert waits(continued(root, run)) == run, "whoever calls answers nothing"
+    assert waits(continued(root, run)) == run
+    assert "one argument" in continued(root, run, allow=True).content[0].text
+    path = "main/write_file#1"
+    service(root, keeps=True).team.answer(run, {path: "of another question"}, {path: True})
+    assert waits(continued(root, run)) == run, "an answer is for what was shown"
     assert not (root / "notes.txt").exists()
+    answers = approving.Answers(yes=["main/write_file#1"])
+    approving.approve(approving.ApproveRequest(root=root, run=run, answers=answers))
+    assert "success" in continued(root, run).content[0].text
+    assert (root / "notes.txt").exists()
+    assert "success" in continued(root, run).content[0].text, "a complete run says again what it said"
+
+
+def test_a_person_who_answers_nothing_leaves_the_run_waiting(root: Path) -> None:
+    script(root, main=WRITE, typed=["x"])
+
+    async def elicit(context: Any, params: Any) -> Any:
+        return ElicitResult(action="cancel")
+
+    call = lambda client: client.call_tool("ask", {"input": "x"})  # noqa: E731
+    result = using(root, call, keeps=True, mode="auto", elicitation_callback=elicit)
+    assert waits(continued(root, waits(result)))
+    assert not (root / "notes.txt").exists()
+
+
+def test_answers_that_belong_to_no_question_count_for_nothing(root: Path) -> None:
+    script(root, main=WRITE, typed=["x"])
+    yes = ElicitResult(action="accept", content={"allow": True})
+
+    async def work(client: Client) -> Any:
+        arguments = {"name": "ask", "arguments": {"input": "x"}, "allow_input_required": True}
+        asked = await client.session.call_tool(**arguments)
+        path = next(iter(asked.input_requests))
+        unasked = await client.session.call_tool(**arguments, input_responses={path: yes})
+        other = await client.session.call_tool(
+            **arguments, input_responses={"main": yes}, request_state=asked.request_state
+        )
+        with pytest.raises(Exception, match="requestState"):
+            await client.session.call_tool(
+                **arguments, input_responses={path: yes}, request_state=f"{asked.request_state}x"
+            )
+        with pytest.raises(Exception, match="requestState"):
+            await client.session.call_tool(
+                "preset", {}, input_responses={path: yes}, request_state=asked.request_state
+            )
+        return unasked, other
+
+    async def elicit(context: Any, params: Any) -> Any:
+        return yes
+
+    unasked, other = using(root, work, keeps=True, mode="auto", elicitation_callback=elicit)
+    assert unasked.input_requests, "a call that hands over answers is a new run like any other"
+    assert waits(other)
+    assert not (root / "notes.txt").exists()
+
+
+def test_no_other_run_of_the_workspace_is_gone_on_with(root: Path) -> None:
+    script(root, main=WRITE, typed=["x"])
+    llmdo.run(root, "ask", input="x", approver=AskLater(), journal=True)
+    run = Runs(root).find("last")
+    for name in (run, "last", "../x", "20200101T000000000-00000000"):
+        result = continued(root, name)
+        assert result.is_error
+        assert "there is no run" in result.content[0].text
+    served = waits(using(root, lambda client: client.call_tool("ask", {"input": "x"}), keeps=True))
+    assert "there is no run" in continued(root, served, "typed").content[0].text, "its entry is not offered"
 
 
 def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:
@@ -184,6 +288,11 @@ def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:
 
     said = using(root, lambda client: client.call_tool("ask", {"input": "x"}), elicitation_callback=elicit)
     assert "needs approval, which was not given" in said.content[0].text
+    assert said.content[1].text.startswith("refused: main/write_file#1: ")
+    assert "schema = 1" in (root / "llmdo.toml").read_text()
+    for mode in ("legacy", "auto"):
+        call = lambda client: client.call_tool("ask", {"input": "x"})  # noqa: E731
+        waits(using(root, call, keeps=True, mode=mode, elicitation_callback=elicit))
     assert "schema = 1" in (root / "llmdo.toml").read_text()
 
 
@@ -210,14 +319,20 @@ WORDS = [sys.executable, "-m", "llmdo", "serve", "mcp"]
 
 @pytest.mark.long
 def test_a_client_over_stdio_uses_the_command(root: Path) -> None:
-    script(root, main=["done {prompt}"], typed=["x"])
+    script(root, main=WRITE, typed=["x"])
+    asked: list[str] = []
+
+    async def elicit(context: Any, params: Any) -> Any:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"allow": True})
 
     async def session() -> Any:
-        transport = StdioTransport(WORDS[0], WORDS[1:], cwd=str(root), env=dict(os.environ), keep_alive=False)
-        async with Remote(transport, mode="legacy") as client:
+        server = StdioServerParameters(command=WORDS[0], args=WORDS[1:], cwd=root, env=dict(os.environ))
+        async with Client(server, elicitation_callback=elicit) as client:
             return await client.call_tool("ask", {"input": "hello"})
 
-    assert asyncio.run(session()).content[0].text == "done hello"
+    assert "success" in asyncio.run(session()).content[0].text
+    assert len(asked) == 1
     runs = subprocess.run([*WORDS[:3], "runs"], cwd=root, capture_output=True, text=True).stdout
     assert "completed" in runs, "each call keeps a journal"
 
@@ -240,7 +355,7 @@ def test_a_client_over_http_needs_the_token(root: Path) -> None:
 
         async def session(token: str) -> Any:
             headers = {"Authorization": f"Bearer {token}"}
-            async with Remote(StreamableHttpTransport(url, headers=headers), mode="legacy") as client:
+            async with Remote(StreamableHttpTransport(url, headers=headers)) as client:
                 return await client.call_tool("ask", {"input": "hello"})
 
         assert asyncio.run(session("s3cret")).content[0].text == "done hello"

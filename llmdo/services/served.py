@@ -1,0 +1,158 @@
+"""Runs for the clients of a server: begun, gone on with, and the questions that wait in them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal import Runs, audit
+from llmdo.journal.answers import Answers, give
+from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
+from llmdo.journal.summary import ending
+from llmdo.runtime import new_run, run
+from llmdo.runtime.recording.keeping import keeping
+from llmdo.services.audit import auditing
+from llmdo.services.resume import ResumeRequest, completed, going_on
+from llmdo.services.soundness import tell_nobody
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.questions import Waiting
+    from llmdo.runtime import Approver, RunOptions, RunOutcome
+    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.services.root import Tell
+
+MODE = "client"
+"""How the audit names that whoever uses a client answers; no other run may be gone on with by a client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedRun:
+    """A run that ended, or that waits."""
+
+    outcome: RunOutcome
+    questions: Mapping[str, Waiting] = field(default_factory=dict)
+    """Those that wait for an answer, by call path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedTeam:
+    """A workspace whose entries are run for clients."""
+
+    graph: Graph
+    root: Path
+    prompts: Mapping[str, str]
+    options: RunOptions
+    """What holds for every run."""
+    keeps: bool = False
+    """Whether its runs keep journals, in which questions can wait."""
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    tell: Tell = tell_nobody
+
+    async def begin(
+        self, entry: str, text: str | None, approver: Approver | None, on_event: Sink
+    ) -> ServedRun:
+        """How a new run of `entry` ended, or that it waits.
+
+        Raises:
+            LlmdoError: It cannot begin.
+        """
+        name = new_run()
+        with (
+            keeping(self.root, name, self.environ) if self.keeps else nullcontext() as recorder,
+            auditing(recorder, self.tell),
+        ):
+            options = replace(
+                self._options(self.options, approver, on_event), run=name, input=text, recorder=recorder
+            )
+            outcome = await run(
+                self.graph, root=self.root, prompts=self.prompts, entry=entry, options=options
+            )
+            return ServedRun(
+                outcome=outcome, questions=waiting(recorder.journal) if recorder is not None else {}
+            )
+
+    async def go_on(self, name: str, approver: Approver | None, on_event: Sink) -> ServedRun:
+        """How the run of that id ended that waited; of a complete one, how it did.
+
+        Raises:
+            LlmdoError: It cannot go on.
+        """
+        request = ResumeRequest(root=self.root, run=name, environ=self.environ)
+        runs = Runs(self.root)
+        with runs.claim(name), runs.open(name) as journal:
+            if (outcome := completed(journal, request)) is not None:
+                return ServedRun(outcome=outcome)
+            resumed = await asyncio.to_thread(going_on, journal, request, self.tell)
+            options = self._options(resumed.options, approver, on_event)
+            basis = resumed.basis
+            with auditing(options.recorder, self.tell):
+                outcome = await run(
+                    basis.graph,
+                    root=self.root,
+                    prompts=basis.prompts,
+                    entry=resumed.entry,
+                    options=options,
+                )
+            return ServedRun(outcome=outcome, questions=waiting(journal))
+
+    def entry_of(self, name: str, offered: Collection[str]) -> str:
+        """The entry of the run of that very id, one of `offered`, which a client began and may go on with.
+
+        Raises:
+            LlmdoError: There is none, or it neither waits nor is complete. Of others nothing is said.
+        """
+        runs = Runs(self.root)
+        nothing = LlmdoError(f"there is no run `{name}` that this server began")
+        if name not in runs.names():
+            raise nothing
+        with runs.read(name) as journal:
+            first, end = journal.last("run"), ending(journal)
+            if first is None or first.path not in offered or not _is_of_client(journal):
+                raise nothing
+            if end is None or end.outcome not in ("waiting", "completed"):
+                raise LlmdoError(f"run `{name}` does not wait for answers")
+            return first.path
+
+    def waiting(self, name: str) -> dict[str, Waiting]:
+        """The questions that wait in the run of that id."""
+        with Runs(self.root).read(name) as journal:
+            journal.know(Known.of(self.environ))
+            return waiting(journal)
+
+    def answer(self, name: str, asked: Mapping[str, str], answers: Mapping[str, bool]) -> None:
+        """Keeps what the person at the client said to questions of the run, by call path.
+
+        `asked` is the digest of each as it was shown: what does not wait any more, or is another now, gets no answer.
+
+        Raises:
+            LlmdoError: Only a person at a terminal may say so.
+        """
+        runs = Runs(self.root)
+        with runs.claim(name), runs.open(name) as journal:
+            journal.know(Known.of(self.environ))
+            records = [
+                {"path": path, "digest": question.key, "allowed": answers[path]}
+                for path, question in waiting(journal).items()
+                if path in answers and asked.get(path) == question.key
+            ]
+            give(journal, Answers(records=records, by=MODE))
+
+    def _options(self, options: RunOptions, approver: Approver | None, on_event: Sink) -> RunOptions:
+        tightening = self.options.tightening
+        return replace(options, approver=approver, mode=MODE, tightening=tightening, on_event=on_event)
+
+
+def _is_of_client(journal: JournalStore) -> bool:
+    """Whether a client began the run, as its audit says."""
+    records = audit.read(journal.lines()).records
+    return bool(records) and records[0].get("mode") == MODE
