@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 FILES = (".claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md")
 """Agents, of the project and of plugins."""
+OWN = ".claude/"
 COPILOT = ".agent.md"
-"""How the names of GitHub Copilot's agents end, which lie in folders of the same name."""
+"""How the names of GitHub Copilot's agents end, which lie in `agents` as well; not in a folder of Claude Code."""
 SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 SERVERS = ".mcp.json"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
@@ -60,7 +61,7 @@ _ITEM = re.compile(r"[^,()\s\"'][^,()]*(?:\([^()]*\))?")
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code."""
     paths, problems = few(*tree.find(FILES))
-    paths = tuple(path for path in paths if not path.endswith(COPILOT))
+    paths = tuple(path for path in paths if path.startswith(OWN) or not path.endswith(COPILOT))
     reader = _ClaudeReader(tree, [*problems])
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     document = reader.json(SERVERS)
