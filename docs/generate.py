@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,34 @@ from llmdo.checks import ALL, explanation, name_of
 from llmdo.foreign.findings import ALL as FOREIGN
 from llmdo.policy.authority import BUILT_IN, OUTSIDE_CEILINGS, TERMINAL_ONLY, VOCABULARY
 from llmdo.policy.secret_files import SECRET_FILES
+from llmdo.runtime.telemetry import events as telemetry
 
 FOLDER = Path(__file__).parent
+EVENTS = """\
+`on_event`, `run_stream` ([api.md](api.md#events-as-they-happen)) and `--log-events` tell of everything that happens in
+the tree of a run, in its order. Every event has its `kind` and its `path`, the call path: `main`, `main/summarizer#2`,
+`main/summarizer#2/read_file#1`. A line of the log is a JSON object with the `time`, the kind as `event`, the path, and
+what the event says; known secrets are redacted in it, and bytes are their digest. From Python events hold everything in
+full.
+
+## Answers as they arrive
+
+Where somebody listens, models are asked to stream, and `text_delta` and `tool_call_delta` tell of each piece when it
+arrives. `model_responded` follows with the whole, which counts: what is decided on, kept in the journal and taken from
+the budgets is never a piece.
+
+* Somebody listens: `on_event` and `run_stream` in Python (`stream=False` leaves it), and `--log-events`.
+* A model that cannot stream is told of in one piece.
+* An answer that the journal has, in a run that goes on and in a replay, has no pieces: nothing arrives. It has its
+  `model_responded`, like every answer.
+* `stream_broken` says that an answer broke off, and that its pieces are void. That was one request: it counts, the
+  journal has it as an attempt, and it is made again as any other that failed (`model_failed` says when), perhaps to the
+  next model of a chain.
+* In the log a secret that two pieces share is redacted as well. The end of a piece that may be its beginning is held
+  back until it is certain: mostly the last word. The rest comes before `model_responded`; of an answer that broke off
+  it never comes.
+"""
+
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"
 
 
@@ -35,6 +63,7 @@ def pages() -> dict[str, str]:
         + "[approvals.md](approvals.md) says what it is for.\n"
         + reference("policy", "["),
         "checks.md": MADE + "# Checks\n" + "".join(map(check, (*ALL, *FOREIGN))),
+        "events.md": MADE + "# Events of a run\n\n" + EVENTS + events(),
         "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files(),
     }
 
@@ -101,6 +130,32 @@ def check(one: Any) -> str:
     code = next(code for code, (known, _) in CODES.items() if known == name)
     head, _, body = (explanation(code) or "").partition("\n\n")
     return f"\n## {head}\n\n{body}"
+
+
+def events() -> str:
+    """The kinds of events, each with what it says."""
+    sections = []
+    for shape in ast.parse(inspect.getsource(telemetry)).body:
+        kind = getattr(getattr(telemetry, getattr(shape, "name", ""), None), "kind", None)
+        if not isinstance(shape, ast.ClassDef) or not isinstance(kind, str):
+            continue
+        rows = [f"| `{name}` | {meaning} |\n" for name, meaning in stated(shape).items() if name != "kind"]
+        table = "\n| it says | |\n| --- | --- |\n" + "".join(rows)
+        sections.append(f"\n## `{kind}`\n\n`{shape.name}`: {ast.get_docstring(shape)}\n{table * bool(rows)}")
+    return "".join(sections)
+
+
+def stated(shape: ast.ClassDef) -> dict[str, str]:
+    """The fields of a class, each with the docstring that follows it."""
+    meanings: dict[str, str] = {}
+    name = ""
+    for part in shape.body:
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            name = part.target.id
+            meanings[name] = ""
+        elif name and isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant):
+            meanings[name] = inspect.cleandoc(str(part.value.value)).replace("\n", " ")
+    return meanings
 
 
 def vocabulary() -> str:

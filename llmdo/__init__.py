@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from llmdo.checks import check
     from llmdo.graph.resolved import Limits
     from llmdo.policy.authority import Capability
-    from llmdo.services.embedding import TeamEntry, build_entry, open_entry, run, run_async
+    from llmdo.services.embedding import TeamEntry, build_entry, open_entry, run, run_async, run_stream
     from llmdo.services.invalid import InvalidTeamError
     from llmdo.services.past import approve, replay, resume, resume_async
     from llmdo.toolsets.workers import PythonWorker as Worker
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Capability", "Diagnostic", "InvalidTeamError", "Limits", "LlmdoError", "Project", "TeamEntry", "Worker",
     "__version__", "approve", "build_entry", "check", "open_entry", "read", "replay", "resume", "resume_async", "run",
-    "run_async",
+    "run_async", "run_stream",
 ]  # fmt: skip
 
 _HOMES = {
@@ -76,6 +76,7 @@ _HOMES = {
     "resume_async": "llmdo.services.past",
     "run": "llmdo.services.embedding",
     "run_async": "llmdo.services.embedding",
+    "run_stream": "llmdo.services.embedding",
 }
 
 

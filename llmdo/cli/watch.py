@@ -15,6 +15,8 @@ from llmdo.services.host import Watch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from llmdo.runtime.telemetry.events import Streams
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
@@ -61,7 +63,8 @@ def watching(
         )
         stack.enter_context(_spoken_warnings())
         sink = each([log, display] if log else [display])
-        yield Watch(sink=sink, abandon=display.abandon, instruments=instruments)
+        streams: Streams = "everything" if log else "nothing"
+        yield Watch(sink=sink, abandon=display.abandon, instruments=instruments, streams=streams)
     if log and log.failure:
         _warn(f"the log `{options.log_events}` is not complete: {log.failure}")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.signatures import Signature
-    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.runtime.telemetry.events import Sink, Streams
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.resolver import ToolsetResolver
@@ -67,6 +67,8 @@ class RuntimeConfig:
     policy: RunPolicy | None = None
     """The one that the caller of the run gave."""
     on_event: Sink = discard
+    streams: Streams = "nothing"
+    """Whose answers are told of piece by piece."""
     recorder: Recorder | None = None
     """None in a run that keeps no journal."""
     never_runs: Callable[[tuple[Capability, ...], Authority, Least], bool] = field(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.stop import Stop
-    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.runtime.telemetry.events import Sink, Streams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,8 @@ class RunOptions:
     """Rules of the person who runs it, from their `policy.toml`: they only tighten."""
     on_event: Sink = discard
     """One that fails ends the run."""
+    streams: Streams = "nothing"
+    """Whose answers are told of piece by piece as they arrive: their models are asked to stream."""
     stop: Stop | None = None
     """Ends this run early."""
     instruments: tuple[AbstractCapability[object], ...] = ()

@@ -96,6 +96,7 @@ def configure(
         limits=TreeLimits(budget),
         ledger=budget.ledger,
         on_event=on_event,
+        streams=options.streams,
         recorder=options.recorder,
     )
 

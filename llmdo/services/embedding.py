@@ -8,7 +8,7 @@ import inspect
 import json
 import math
 import os
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -22,8 +22,9 @@ from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all
+from llmdo.runtime.listening import listening
 from llmdo.runtime.recording.keeping import keeping_aside
-from llmdo.runtime.telemetry.events import discard
+from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
@@ -34,7 +35,7 @@ from llmdo.workspace import project as projects
 from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from pydantic_ai.models import Model
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.graph.inventory import Offer
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.runtime import Approver, RunOutcome, RunPolicy
+    from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.runtime.telemetry.events import Event, Sink, Streams
     from llmdo.workspace.personal import PersonalPolicy
 
     ModelNamed = str | Model | dict[str, str | Model] | None
@@ -70,6 +71,8 @@ class RunSettings(TypedDict, total=False):
     """They may only lower what the files say, as `max_depth` may."""
     max_depth: int | None
     on_event: Sink
+    stream: bool
+    """Whether `on_event` is told of answers piece by piece, as they arrive. By default it is."""
     journal: bool
     """Whether the run keeps one, as those from the command line do: to be resumed, replayed and audited."""
 
@@ -140,6 +143,29 @@ class TeamEntry:
         Raises:
             LlmdoError: The run cannot start; nothing was asked of a model.
         """
+        return await self._run(input, settings)
+
+    @naming(RunSettings)
+    def run_stream(
+        self,
+        input: str | Mapping[str, Json] | None = None,  # noqa: A002
+        **settings: Unpack[RunSettings],
+    ) -> AsyncGenerator[Event | RunOutcome]:
+        """The events of a run of it as they happen, answers piece by piece, and its outcome as the last.
+
+        Closing the iterator early ends the run as interrupted.
+
+        Raises:
+            LlmdoError: As `run`, when it is iterated.
+        """
+        return listening(lambda tell, stop: self._run(input, _told_to(tell, settings), stop))
+
+    async def _run(
+        self,
+        input: str | Mapping[str, Json] | None,  # noqa: A002
+        settings: RunSettings,
+        stop: Stop | None = None,
+    ) -> RunOutcome:
         approver, limits = settings.get("approver"), settings.get("limits")
         person = policy_for(approver)
         options = RunOptions(
@@ -153,6 +179,8 @@ class TeamEntry:
             mode="reject-all" if approver is None else mode_of(approver),
             tightening=person.rules,
             on_event=settings.get("on_event", discard),
+            streams=streams_of(settings),
+            stop=stop,
             locked=settings.get("locked", False),
         )
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
@@ -221,6 +249,41 @@ async def run_async(
     locked = settings.get("locked", False)
     opened = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
     return await opened.run(input, **settings)
+
+
+@naming(RunSettings)
+async def run_stream(
+    workspace: Files | Iterable[Files] = ".",
+    entry: str | None = None,
+    input: str | Mapping[str, Json] | None = None,  # noqa: A002
+    *,
+    model: ModelNamed = None,
+    **settings: Unpack[RunSettings],
+) -> AsyncGenerator[Event | RunOutcome]:
+    """The events of a run as they happen, answers piece by piece, and its outcome as the last.
+
+    The arguments are those of `run_async`. Closing the iterator early ends the run as interrupted.
+
+    Raises:
+        InvalidTeamError: As `run_async`, when it is iterated.
+        LlmdoError: The same.
+    """
+    locked = settings.get("locked", False)
+    opened = await asyncio.to_thread(open_entry, workspace, entry, model=model, locked=locked)
+    async with aclosing(opened.run_stream(input, **settings)) as events:
+        async for event in events:
+            yield event
+
+
+def _told_to(tell: Sink, settings: RunSettings) -> RunSettings:
+    """`settings`, with all events going to `tell` first."""
+    sinks = [tell, settings["on_event"]] if "on_event" in settings else [tell]
+    return {**settings, "on_event": each(sinks)}
+
+
+def streams_of(settings: Mapping[str, object]) -> Streams:
+    """Whose answers are told of piece by piece: everybody's, where somebody listens who does not say otherwise."""
+    return "everything" if "on_event" in settings and settings.get("stream", True) else "nothing"
 
 
 @naming()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Rule
     from llmdo.runtime import Approver, RunOptions, RunOutcome, Stop
     from llmdo.runtime.recording.recorder import Recorder
-    from llmdo.runtime.telemetry.events import Sink
+    from llmdo.runtime.telemetry.events import Sink, Streams
     from llmdo.services.basis import Basis
 
 
@@ -44,6 +44,8 @@ class Watch:
     abandon: Callable[[], None]
     """Gives the terminal back, where the program ends at once."""
     instruments: tuple[AbstractCapability[Any], ...] = field(default=())
+    streams: Streams = "nothing"
+    """Whose answers the sink takes piece by piece."""
 
 
 class Host(Protocol):
@@ -96,6 +98,7 @@ def carry_out(
             mode=answering.mode,
             tightening=answering.tightening,
             on_event=watch.sink,
+            streams=watch.streams,
             instruments=watch.instruments,
             stop=stop,
         )

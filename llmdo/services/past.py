@@ -16,7 +16,15 @@ from llmdo.runtime import run as run_entry
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import approve as approving
 from llmdo.services import replay as replaying
-from llmdo.services.embedding import choice_of, mode_of, naming, policy_for, require_limits, require_no_loop
+from llmdo.services.embedding import (
+    choice_of,
+    mode_of,
+    naming,
+    policy_for,
+    require_limits,
+    require_no_loop,
+    streams_of,
+)
 from llmdo.services.resume import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace.root import find_root
@@ -56,6 +64,8 @@ class ResumeSettings(TypedDict, total=False):
     """Without one, questions wait."""
     policy: RunPolicy | None
     on_event: Sink
+    stream: bool
+    """Whether `on_event` is told of answers piece by piece, as they arrive. By default it is."""
 
 
 @naming(ResumeSettings)
@@ -111,6 +121,7 @@ async def resume_async(
             tightening=person.rules,
             policy=settings.get("policy"),
             on_event=settings.get("on_event", discard),
+            streams=streams_of(settings),
         )
         basis = resumed.basis
         return await run_entry(

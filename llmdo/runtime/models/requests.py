@@ -12,6 +12,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.runtime.models.failure import unreadable
 from llmdo.runtime.models.played import PlayedModel
+from llmdo.runtime.models.streaming import answer_heard, is_heard
+from llmdo.runtime.place import is_in_code
 from llmdo.runtime.telemetry.events import UNPAID
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class CountedModel(WrapperModel):
         super().__init__(wrapped)
         self._config = config
         self._frame = frame
+        self._is_heard = is_heard(config, frame)
 
     async def request(
         self,
@@ -46,6 +49,15 @@ class CountedModel(WrapperModel):
         """The model's response, once there is room for the request."""
         await self._reserve()
         with self._taken_back_if_not_sent():
+            if self._is_heard and not is_in_code():
+                return await answer_heard(
+                    self.wrapped,
+                    messages,
+                    model_settings,
+                    model_request_parameters,
+                    self._config,
+                    self._frame,
+                )
             return await self.wrapped.request(messages, model_settings, model_request_parameters)
 
     @asynccontextmanager

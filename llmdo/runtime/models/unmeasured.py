@@ -50,7 +50,12 @@ class UnmeasuredModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """The model's response."""
+        """The model's response; of one that only streams, put together."""
+        if isinstance(self.wrapped, FunctionModel) and self.wrapped.function is None:
+            async with self.request_stream(messages, model_settings, model_request_parameters) as stream:
+                async for _ in stream:
+                    pass
+            return stream.get()
         response = await self.wrapped.request(messages, model_settings, model_request_parameters)
         if isinstance(self.wrapped, TestModel):
             response.usage = _nothing()

@@ -22,6 +22,9 @@ Status = Literal["completed", "failed", "interrupted", "waiting"]
 Outcome = Literal["success", "denied", "failed", "retried", "error"]
 """How a tool call ended: `denied` by the gate, `failed` or `retried` by the tool; `error` ends the worker."""
 
+Streams = Literal["nothing", "entry", "everything"]
+"""Whose answers are told of piece by piece: nobody's, those of the entry's own worker, or all."""
+
 UNPAID = ("function:", "test:", "python:", "replay:")
 """How the models name themselves that run in this process, and that nobody is paid for."""
 
@@ -101,6 +104,40 @@ class ModelFailed(Event):
     """Which attempt failed: 1 is the first."""
     wait: float
     """Seconds until the next one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(Event):
+    """A piece of a worker's answer, as it arrived. Put together they are the `text` of its `ModelResponded`."""
+
+    kind: ClassVar[str] = "text_delta"
+    worker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallDelta(Event):
+    """A piece of a call that a worker's model is writing. It is not complete, and nothing is decided about it."""
+
+    kind: ClassVar[str] = "tool_call_delta"
+    worker: str
+    index: int
+    """Which of the calls of the answer, from 0."""
+    tool: str
+    """Its name, as far as it is known."""
+    arguments: str
+    """The next piece of them, as JSON; the first may be empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBroken(Event):
+    """An answer broke off: the pieces that were told of it are void. It may be asked for again."""
+
+    kind: ClassVar[str] = "stream_broken"
+    worker: str
+    model: str
+    """`provider:model` of the one that was answering."""
+    error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.decided import record_of
 from llmdo.runtime.telemetry.events import Decided
+from llmdo.runtime.telemetry.joins import RedactedPieces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,7 @@ class EventLog:
     def __init__(self, descriptor: int, redaction: Redaction) -> None:
         self._descriptor = descriptor
         self._redaction = redaction
+        self._pieces = RedactedPieces(redaction)
         self.failure: str | None = None
         """Why nothing more was written, where writing failed."""
 
@@ -41,6 +43,10 @@ class EventLog:
 
     def __call__(self, event: Event) -> None:
         """Writes `event` with the time, in one write of a whole line."""
+        for ready in self._pieces.take(event):
+            self._write(ready)
+
+    def _write(self, event: Event) -> None:
         if self.failure is None:
             line = json.dumps(record(event, self._redaction)) + "\n"  # ASCII: nothing in it moves a terminal
             try:

@@ -10,9 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from math import isfinite
+from string import ascii_letters, digits
 
 from llmdo.base import credentials
 from llmdo.journal.secrets import Known
+
+REDACTED = "[redacted]"
+
+WORDS = f"{ascii_letters}{digits}_.:/+=-"
+"""What tokens consist of, and the beginnings of addresses."""
 
 DEEPEST = 64  # levels: deeper data is a cycle, or nobody's to read
 
@@ -26,6 +32,8 @@ class Redaction:
     _values: re.Pattern[str] | None
     known: Known
     """The same for what a journal keeps."""
+    phrases: tuple[str, ...] = ()
+    """The forms of secrets that are more than a word."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Redaction:
@@ -34,13 +42,13 @@ class Redaction:
         names = known.in_texts
         longest_first = sorted(names, key=len, reverse=True)
         pattern = re.compile("|".join(map(re.escape, longest_first))) if names else None
-        return cls(names, pattern, known)
+        return cls(names, pattern, known, tuple(form for form in names if form.strip(WORDS)))
 
     def text(self, text: str) -> str:
         """`text`, with the name of its variable in place of each secret."""
         if self._values is not None:
             text = self._values.sub(lambda match: f"[redacted {self._names[match[0]]}]", text)
-        return credentials.without_tokens(text, "[redacted]")
+        return credentials.without_tokens(text, REDACTED)
 
     def suspects(self, text: str) -> bool:
         """Whether `text`, plain or as JSON, may hold something that is to be taken out; a no is certain."""

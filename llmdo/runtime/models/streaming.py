@@ -1,0 +1,175 @@
+"""Answers that arrive piece by piece: a model is asked to stream where somebody listens, and its pieces are told of.
+
+The agent loop, the journal and the budget see the whole answer alone, as they do where nobody listens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic_ai.messages import BaseToolCallPart, TextPart
+from pydantic_ai.models import Model
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.wrapper import WrapperModel
+
+from llmdo.runtime.models.failure import UnreadableAnswerError, explained, failure_text
+from llmdo.runtime.telemetry.events import StreamBroken, TextDelta, ToolCallDelta
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelResponse,
+        ModelResponsePart,
+        ModelResponseStreamEvent,
+        ToolCallPartDelta,
+    )
+    from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+    from pydantic_ai.settings import ModelSettings
+
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.frame import CallFrame
+    from llmdo.runtime.telemetry.events import Sink
+
+
+def is_heard(config: RuntimeConfig, frame: CallFrame) -> bool:
+    """Whether somebody listens to the answers of the worker of `frame` as they arrive."""
+    is_entrys = config.entry.worker is not None and frame.depth == 0
+    return config.streams == "everything" or (config.streams == "entry" and is_entrys)
+
+
+async def answer_heard(
+    model: Model,
+    messages: list[ModelMessage],
+    settings: ModelSettings | None,
+    parameters: ModelRequestParameters,
+    config: RuntimeConfig,
+    frame: CallFrame,
+) -> ModelResponse:
+    """The answer of `model`, told of as it arrives; all at once where the model cannot stream.
+
+    Raises:
+        UnreadableAnswerError: The stream ended before the answer did.
+        Exception: Whatever the model raises.
+    """
+    pieces = Pieces(frame.path, frame.name, config.on_event)
+    if not can_stream(model):
+        response = await model.request(messages, settings, parameters)
+        for index, part in enumerate(response.parts):
+            pieces.begin(index, part)
+        pieces.end(response)
+        return response
+    try:
+        async with model.request_stream(messages, settings, parameters) as stream:
+            async for event in stream:
+                pieces.take(event)
+        response = _complete(stream, model.model_name)
+    except Exception as error:
+        if pieces.any_told:
+            failure = explained(error, {model.model_name: model.model_id})
+            broken = StreamBroken(
+                path=frame.path, worker=frame.name, model=model.model_id, error=failure_text(failure)
+            )
+            config.on_event(broken)
+        raise
+    pieces.end(response)
+    return response
+
+
+def can_stream(model: Model) -> bool:
+    """Whether `model` can answer piece by piece; a scripted one where its script does."""
+    if isinstance(model, FunctionModel):
+        return model.stream_function is not None
+    if isinstance(model, FallbackModel):
+        return all(map(can_stream, model.models))
+    if isinstance(model, WrapperModel):
+        return can_stream(model.wrapped)
+    return type(model).request_stream is not Model.request_stream
+
+
+def _complete(stream: StreamedResponse, model: str) -> ModelResponse:
+    """The answer that was streamed.
+
+    Raises:
+        UnreadableAnswerError: It has no end: its provider has not said that it is complete.
+    """
+    response = stream.get()
+    # Of chat completions, pydantic-ai takes the end of the connection for the end of the answer.
+    is_assumed = response.finish_reason == "stop" and not getattr(stream, "_has_finish_reason", True)
+    if response.state == "incomplete" or is_assumed:
+        raise UnreadableAnswerError(model, "it broke off before its end")
+    return response
+
+
+class Pieces:
+    """Tells of the pieces of one answer."""
+
+    def __init__(self, path: str, worker: str, tell: Sink) -> None:
+        self._path = path
+        self._worker = worker
+        self._tell = tell
+        self.any_told = False
+        self._has_text = False
+        self._is_in_text = False
+        self._numbers: dict[int, int] = {}
+        """Those of the calls, by the index of their parts."""
+        self._tools: dict[int, str] = {}
+        """The names of the tools that they call."""
+        self._unwritten: list[int] = []
+        """The indices of the calls whose arguments came as data."""
+
+    def take(self, event: ModelResponseStreamEvent) -> None:
+        """Tells of what has arrived."""
+        if event.event_kind == "part_delta":
+            delta = event.delta
+            if delta.part_delta_kind == "text":
+                if delta.content_delta:
+                    self._tell(TextDelta(path=self._path, worker=self._worker, text=delta.content_delta))
+            elif delta.part_delta_kind == "tool_call":
+                self._go_on(event.index, delta)
+        elif event.event_kind == "part_start":
+            self.begin(event.index, event.part)
+
+    def begin(self, index: int, part: ModelResponsePart) -> None:
+        """Tells of a part of the answer that is new."""
+        if isinstance(part, TextPart):
+            # As `ModelResponse.text` puts parts together.
+            between = "\n\n" if self._has_text and not self._is_in_text else ""
+            self._has_text = True
+            if text := between + part.content:
+                self.any_told = True
+                self._tell(TextDelta(path=self._path, worker=self._worker, text=text))
+        elif isinstance(part, BaseToolCallPart) and index not in self._tools:
+            self._numbers[index], self._tools[index] = len(self._numbers), part.tool_name
+            if isinstance(part.args, dict):
+                self._unwritten.append(index)
+            self._tell_call(index, part.args if isinstance(part.args, str) else "")
+        self._is_in_text = isinstance(part, TextPart)
+
+    def end(self, response: ModelResponse) -> None:
+        """Tells of the arguments that did not come as text."""
+        for index in self._unwritten:
+            part = response.parts[index] if index < len(response.parts) else None
+            if isinstance(part, BaseToolCallPart):
+                self._tell_call(index, part.args_as_json_str())
+
+    def _go_on(self, index: int, delta: ToolCallPartDelta) -> None:
+        if index not in self._tools:
+            return
+        self._tools[index] += delta.tool_name_delta or ""
+        if isinstance(delta.args_delta, str):
+            self._tell_call(index, delta.args_delta)
+        elif delta.args_delta and index not in self._unwritten:
+            self._unwritten.append(index)
+
+    def _tell_call(self, index: int, arguments: str) -> None:
+        self.any_told = True
+        self._tell(
+            ToolCallDelta(
+                path=self._path,
+                worker=self._worker,
+                index=self._numbers[index],
+                tool=self._tools[index],
+                arguments=arguments,
+            )
+        )
