@@ -34,6 +34,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO151": ("foreign-key", "warning"),
     "LDO152": ("foreign-no-agent", "note"),
     "LDO153": ("foreign-unread", "error"),
+    "LDO154": ("foreign-skipped", "note"),
     # 2xx: names
     "LDO201": ("name-collision", "error"),
     "LDO202": ("unknown-toolset", "error"),

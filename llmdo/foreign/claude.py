@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
@@ -50,6 +50,9 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of an agent file."""
 
+IDENTIFYING = frozenset({"description", "name", "tools"})
+"""Keys of which an agent has one."""
+
 _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permissions", "tool"})
 """Keys that other files have for what an agent file calls `tools`."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
@@ -64,6 +67,10 @@ def read(tree: Tree) -> Team:
     paths = tuple(path for path in paths if path.startswith(OWN) or not path.endswith(COPILOT))
     reader = _ClaudeReader(tree, [*problems])
     texts = [(path, text) for path in paths if (text := reader.text(path))]
+    homes = {_home(path) for path, _ in texts}
+    reader.problems.extend(
+        note for path, note in reader.others.items() if path.startswith(OWN) or _home(path) in homes
+    )
     document = reader.json(SERVERS)
     identities = [_identity(path, text.document) for path, text in texts]
     project = _ClaudeProject(
@@ -101,6 +108,8 @@ class _ClaudeReader:
     tree: Tree
     problems: list[Diagnostic]
     files: list[str] = field(default_factory=list)
+    others: dict[str, Diagnostic] = field(default_factory=dict)
+    """What files are no agents, which matters where there are agents."""
 
     def text(self, path: str) -> reading.Text | None:
         """The agent file at `path`; None where it is none."""
@@ -108,9 +117,11 @@ class _ClaudeReader:
         if source is None:
             return None
         text = reading.text(source, KEYS)
-        if text is None:
-            message = f"`{path}` has no header, so it is no agent to Claude Code"
-            self.problems.append(finding("LDO152", source.location(), message))
+        lacking = "no header" if text is None else "neither `name` nor `description`"
+        if text is None or not text.document.data.keys() & IDENTIFYING:
+            if PurePosixPath(path).stem.lower() != "readme":
+                message = f"`{path}` has {lacking}, so it is no agent to Claude Code"
+                self.others[path] = finding("LDO152", source.location(), message)
             return None
         self.problems.extend(text.document.problems)
         return text
@@ -218,7 +229,7 @@ class _AgentReader:
             if key in _FOR_TOOLS:
                 hint = "an agent file says `tools`; without it, the agent has every tool"
                 self.reader.unknown(self._place(key, of_key=True), key, KEYS, hint)
-            elif key not in KEYS and nearest(key, KEYS):
+            elif reading.misspelt(key, KEYS):
                 self.reader.unknown(self._place(key, of_key=True), key, KEYS)
             elif self._plugin and key in _NOT_IN_PLUGINS:
                 message = f"`{key}` does nothing in an agent of a plugin"
@@ -353,6 +364,12 @@ def _identity(path: str, document: Document) -> str:
     own = name.strip() if isinstance(name, str) and name.strip() else PurePosixPath(path).stem
     plugin = _plugin(path)
     return excerpt(f"{plugin}:{own}" if plugin else own, MAX_NAME)
+
+
+def _home(path: str) -> str:
+    """The folder of agents that a file lies in."""
+    above, agents, _ = f"/{path}".partition("/agents/")
+    return above + agents
 
 
 def _plugin(path: str) -> str | None:

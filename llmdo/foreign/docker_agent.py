@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
@@ -137,7 +137,7 @@ class _FileReader:
             if key == "permissions":
                 message = "docker-agent knows `permissions` only beside `agents`, so these do nothing"
                 self.problems.append(finding("LDO151", self.document.key(*route, key), message))
-            elif key not in KEYS and (near := nearest(key, KEYS)):
+            elif near := reading.misspelt(key, KEYS):
                 message = f"docker-agent does not know `{key}`, so it does nothing"
                 hint = f"did you mean `{near}`?"
                 self.problems.append(finding("LDO151", self.document.key(*route, key), message, hint=hint))

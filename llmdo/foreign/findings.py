@@ -57,6 +57,15 @@ def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO153")
 
 
+def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
+    """A file was left out, or a `.gitignore` was not heeded.
+
+    llmdo follows no links, so that nothing outside the project is read, and heeds no pattern that takes long to match.
+    The project's own tool may do either: where the file is an agent, look at it by yourself.
+    """
+    yield from _with_code(project, "LDO154")
+
+
 def foreign_unknown_name(project: Foreign) -> Iterator[Diagnostic]:
     """A name that exists nowhere: a tool, an agent or an MCP server.
 
@@ -243,6 +252,7 @@ ALL: tuple[Check, ...] = (
     foreign_key,
     foreign_no_agent,
     foreign_unread,
+    foreign_skipped,
     foreign_unknown_name,
     foreign_name_collision,
     foreign_cycle,
@@ -258,7 +268,7 @@ ALL: tuple[Check, ...] = (
 
 def check(project: Foreign) -> tuple[Diagnostic, ...]:
     """Every finding about `project`, in order of place: those of reading it, and those of `ALL`."""
-    codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO250", "LDO553", "LDO554"}
+    codes = {"LDO150", "LDO151", "LDO152", "LDO153", "LDO154", "LDO250", "LDO553", "LDO554"}
     findings = {problem for problem in project.team.problems if problem.code not in codes}
     for each in ALL:
         findings.update(_few(each(project)))

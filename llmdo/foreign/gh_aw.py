@@ -136,7 +136,7 @@ class _WorkflowReader:
                     finding("LDO250", self._place("tools", key).location, message, hint=hint)
                 )
         for key in self.document.data.keys() - KEYS:
-            if hint := did_you_mean(key, KEYS):
+            if reading.misspelt(key, KEYS) and (hint := did_you_mean(key, KEYS)):
                 message = f"gh-aw does not know `{key}`, so it does nothing"
                 self.problems.append(finding("LDO151", self._place(key).location, message, hint=hint))
 

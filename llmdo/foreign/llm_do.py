@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.llm_do_code import Shown, shown
@@ -372,7 +372,7 @@ def _is_hosted(model: str) -> bool:
 def _misspelt(document: Document) -> Iterator[Diagnostic]:
     """The keys of a header that llm-do does not know and that look like one that it does."""
     for key in document.data:
-        if key not in KEYS and (near := nearest(key, KEYS)):
+        if near := reading.misspelt(key, KEYS):
             message = f"llm-do does not know `{key}`, so it does nothing"
             yield finding("LDO151", document.key(key), message, hint=f"did you mean `{near}`?")
 

@@ -7,7 +7,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading, servers
 from llmdo.foreign.tables import OPENCODE, Line
@@ -152,7 +152,7 @@ class _OpencodeReader:
             yield from self._rule(description, "*", "*", permission, "permission")
             return
         for name, given in permission.items() if isinstance(permission, dict) else ():
-            if name not in _LINES and not set(name) & set("*?_") and nearest(name, _LINES):
+            if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
                 self._unknown(description.place("permission", name, of_key=True), name, _LINES)
             tool = _OLD_NAMES.get(str(name), str(name))
             if not isinstance(given, dict):
@@ -206,7 +206,7 @@ class _OpencodeProject:
         callable_: Sequence[str],
     ) -> Agent:
         for key in agent.table:
-            if key not in KEYS and (near := nearest(key, KEYS)):
+            if near := reading.misspelt(key, KEYS):
                 message = f"opencode does not know `{key}`, so it does nothing"
                 hint = f"did you mean `{near}`?"
                 place = agent.place(key, of_key=True)

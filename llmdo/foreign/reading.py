@@ -13,7 +13,7 @@ from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Route
@@ -60,6 +60,17 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
         [] if problems[0].code != "LDO109" else [_guess(problems[0], "so the next lines were taken for it")]
     )
     return Text(_by_chunks(source, source.text[start:end], line, frozenset(keys), guesses), fenced.end())
+
+
+def misspelt(name: str, known: Collection[str]) -> str | None:
+    """The known name that a name is for certain meant to be; None where it is known, or may be somebody's own.
+
+    Other tools skip what they do not know, and people keep notes there: `version` is no `permission`.
+    """
+    match = None if name in known else nearest(name, known)
+    if match is None or abs(len(match) - len(name)) > 2:  # letters left out or added by mistake
+        return None
+    return match
 
 
 def yaml(source: Source) -> Document:

@@ -88,7 +88,7 @@ class DiskTree:
                 refused[path] = why
         return (
             tuple(sorted(paths)),
-            (*problems, *(unread(path, refused[path]) for path in sorted(refused))),
+            (*map(skipped, problems), *(unread(path, refused[path]) for path in sorted(refused))),
         )
 
     def read(self, path: str) -> Read | None:
@@ -100,5 +100,12 @@ class DiskTree:
 
 
 def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:
-    """The problem with a file that cannot be read."""
+    """The problem with a file that cannot be read; one with a link is none of the project's."""
+    if refused.code == "LDO107":
+        return finding("LDO154", Location(path), f"`{path}` {refused.reason}, so it was not read")
     return finding(refused.code, Location(path), f"`{path}` {refused.reason}")
+
+
+def skipped(problem: Diagnostic) -> Diagnostic:
+    """A problem with what says which files are left out: a project of another tool does not owe us a better one."""
+    return finding("LDO154", problem.at, f"`{problem.at.path}` was not heeded: {problem.message}")

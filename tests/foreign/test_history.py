@@ -28,7 +28,10 @@ def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path)
     for case in (tmp_path / "all").glob("*/*"):
         now, then = foreign.read(form, case), foreign.read(form, case, "HEAD")
         assert now.graph == then.graph
-        assert findings.check(now) == findings.check(then)
+        # What git ignores is in no revision, so there is nothing to heed.
+        assert [each for each in findings.check(now) if each.at.path != ".gitignore"] == [
+            *findings.check(then)
+        ]
 
 
 def test_a_link_in_a_revision_is_not_followed_and_a_file_that_is_too_large_not_read(tmp_path: Path) -> None:
@@ -42,7 +45,7 @@ def test_a_link_in_a_revision_is_not_followed_and_a_file_that_is_too_large_not_r
     found = findings.check(foreign.read("claude", tmp_path, "HEAD"))
     assert {(one.code, one.at.path) for one in found} == {
         ("LDO105", ".claude/agents/large.md"),
-        ("LDO107", ".claude/agents/link.md"),
+        ("LDO154", ".claude/agents/link.md"),
     }
 
 

@@ -120,7 +120,10 @@ def test_no_link_is_followed(form: str, tmp_path: Path) -> None:
     except LlmdoError:
         return
     assert read.team.agents == ()
-    assert {one.code for one in findings.check(read)} == {"LDO107"}
+    # A link in place of an agent is left out and named; one in place of settings is an error, for these may allow.
+    codes = {one.code for one in findings.check(read)}
+    assert codes
+    assert codes <= {"LDO107", "LDO154"}
 
 
 def test_a_pipe_and_a_folder_in_place_of_a_file_are_refused(tmp_path: Path) -> None:
