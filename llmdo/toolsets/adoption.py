@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, TextOutput, ToolOutput, capabilities
 from pydantic_ai.capabilities import ToolSearch
+from pydantic_ai.messages import BinaryContent
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
 from llmdo.base.diagnostic import LlmdoError
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
 
 _USUAL = frozenset(type(usual) for usual in Agent().root_capability.capabilities)
 """What pydantic-ai itself adds to every agent."""
+_TELLING = (
+    "Caching", "Citations", "IncludeToolReturnSchemas", "Instrumentation", "PrepareOutputTools", "PrepareTools",
+    "ProcessHistory", "RaiseContentFilterError", "ReinjectSystemPrompt", "Thinking",
+)  # fmt: skip
+"""The capabilities that change what a model is told, or watch: what it then calls is called behind the gate."""
+_CARRIED = _USUAL | {vars(capabilities)[name] for name in _TELLING if hasattr(capabilities, name)}
+_CHOOSING = frozenset({"ModelFallback", "ResolveModelId", "SelectModel"})
+"""The capabilities by which an agent asks another model than the run knows."""
 
 
 def adopted(reference: str, value: object) -> Agent[object, object]:
@@ -77,16 +87,9 @@ def tools_in(settings: Any) -> Iterator[str]:
 def _problems(agent: Agent[object, object]) -> Iterator[str]:
     if agent.deps_type not in (object, type(None)):
         yield f"it needs dependencies of type `{_named(agent.deps_type)}`, and what a run gives is its own"
-    if not isinstance(agent.output_type, type):
-        yield "its output is not one plain type, and an output function would be a tool that no gate sees"
+    yield from _problems_of_output(agent.output_type)
     for capability in agent.root_capability.capabilities:
-        if isinstance(capability, ToolSearch) and callable(capability.strategy):
-            yield "its capability `ToolSearch` has a function of its own, which would run where no gate stands"
-        if type(capability) not in _USUAL:
-            yield (
-                f"its capability `{type(capability).__name__}` can act where no gate stands "
-                "(name provider-side tools in `native_tools`)"
-            )
+        yield from _problems_of_capability(capability)
     if callable(agent.model_settings):
         yield "its model settings are made by a function"
     else:
@@ -98,6 +101,69 @@ def _problems(agent: Agent[object, object]) -> Iterator[str]:
     for leaf in leaves:
         if type(leaf).__module__.startswith("pydantic_ai.mcp"):
             yield "it has an MCP server as a toolset: declare that as `[toolsets.NAME] mcp` and name it in `toolsets`"
+
+
+def _problems_of_capability(capability: object) -> Iterator[str]:
+    name = type(capability).__name__
+    if isinstance(capability, ToolSearch) and callable(capability.strategy):
+        yield "its capability `ToolSearch` has a function of its own, which would run where no gate stands"
+    if type(capability) in _CARRIED:
+        return
+    if name in _CHOOSING:
+        yield f"its capability `{name}` asks models that the run does not know (name them in `[models]`)"
+    else:
+        yield (
+            f"its capability `{name}` can act where no gate stands "
+            "(name provider-side tools in `native_tools`)"
+        )
+
+
+def _problems_of_output(output: object) -> Iterator[str]:
+    """What of an output no worker can give, or would be done where no gate stands."""
+    for choice in _choices(output):
+        if isinstance(choice, TextOutput):
+            yield _is_function(choice.output_function)
+        elif not isinstance(choice, type):
+            if choice is not None and get_origin(choice) is None:
+                yield _is_function(choice)
+        elif issubclass(choice, BinaryContent):
+            yield "its output is a file, and what a worker gives is text or data"
+        elif choice.__name__ == "PendingModelResponse":
+            yield "its output may be a response that the provider still works on, and a run waits for none"
+        elif any(map(callable, _stands_for(choice))):
+            yield "a choice of its output calls a function, which would be a tool that no gate sees"
+
+
+def _choices(output: object) -> Iterator[object]:
+    """The types and functions of which an output is one."""
+    several: tuple[object, ...] = ()
+    match output:
+        case ToolOutput():
+            several = (output.output,)
+        case NativeOutput() | PromptedOutput():
+            several = (output.outputs,)
+        case list() | tuple():
+            several = tuple(output)
+        case _ if get_origin(output) in (Union, UnionType):
+            several = get_args(output)
+        case _ if get_origin(output) is Annotated:
+            several = get_args(output)[:1]
+        case _ if hasattr(output, "__value__"):  # an alias
+            several = (output.__value__,)
+        case _:
+            yield output
+    for choice in several:
+        yield from _choices(choice)
+
+
+def _stands_for(output: type) -> Iterator[object]:
+    """What the choices of a set stand for that pydantic-ai calls when its model picks one."""
+    if hasattr(output, "keys_type") and isinstance(values := getattr(output, "values", None), Mapping):
+        yield from values.values()
+
+
+def _is_function(output: object) -> str:
+    return f"its output `{_named(output)}` is a function, and an output function would be a tool that no gate sees"
 
 
 def _named(kind: object) -> str:

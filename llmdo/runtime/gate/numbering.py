@@ -26,6 +26,8 @@ class CallNumbers:
 
     _seen: int = 0
     """How many of the run's messages were looked at."""
+    _last: ModelMessage | None = None
+    """The last of them."""
     _made: Counter[str] = field(default_factory=Counter)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     """By tool and id; where an id comes again, that of the later call."""
@@ -33,13 +35,15 @@ class CallNumbers:
 
     def look_at(self, messages: list[ModelMessage]) -> None:
         """Numbers the calls of the responses that are new."""
-        if len(messages) < self._seen:  # something took messages out: the numbers are those of what is left
-            self._seen = 0
-            self._made.clear()
-        for message in messages[self._seen :]:
+        new = messages[self._seen :]
+        if self._seen and (len(messages) < self._seen or messages[self._seen - 1] is not self._last):
+            # Something took messages out, such as a processor of the history: new is the last, whose calls are made.
+            new = [message for message in messages[-1:] if message is not self._last]
+        for message in new:
             if message.kind == "response":
                 self._number(message.tool_calls)
-        self._seen = len(messages)
+        if messages:
+            self._seen, self._last = len(messages), messages[-1]
 
     def _number(self, calls: list[Any]) -> None:
         for place, call in enumerate(calls):

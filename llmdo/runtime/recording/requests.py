@@ -57,7 +57,9 @@ class RecordedModel(WrapperModel):
         self._told: list[ModelMessage] | None = None
         """What the next request tells, before it is put into the words of the model's provider."""
         self._seen = 0
-        """The messages that earlier requests of this call held."""
+        """The messages that the request before held."""
+        self._last: ModelMessage | None = None
+        """The last of them."""
         self._tools: list[ToolDefinition] = []
         self._tools_digest = ""
 
@@ -117,8 +119,9 @@ class RecordedModel(WrapperModel):
         parameters: ModelRequestParameters,
     ) -> Asking:
         sent = messages if self._told is None else self._told
-        new = sent[self._seen :] if len(sent) >= self._seen else sent
+        new = _new_in(sent, self._seen, self._last)
         self._told, self._seen = None, len(sent)
+        self._last = sent[-1] if sent else None
 
         def asked(recorded: Mapping[str, object] | None) -> dict[str, object]:
             return {
@@ -149,6 +152,16 @@ class RecordedModel(WrapperModel):
             self._tools = tools
             self._tools_digest = self._recorder.keep(definitions(tools))
         return self._tools_digest
+
+
+def _new_in(messages: Sequence[ModelMessage], seen: int, last: ModelMessage | None) -> Sequence[ModelMessage]:
+    """What comes after the `last` of so many messages of the request before; all where it was taken out."""
+    if seen == 0 or (seen <= len(messages) and messages[seen - 1] is last):
+        return messages[seen:]
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at] is last or messages[at] == last:
+            return messages[at + 1 :]
+    return messages
 
 
 def shown_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:
