@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import topology
 from llmdo.base.diagnostic import Related, finding
+from llmdo.graph.code_calls import calls_below, own_uses
 from llmdo.reach import depth_of
 
 if TYPE_CHECKING:
@@ -135,7 +136,9 @@ def unused_toolset(project: Project) -> Iterator[Diagnostic]:
     if project.gaps.contents:
         return
     used = {use.name for worker in graph.workers.values() for use in worker.uses}
-    used |= {entry.use.name for entry in graph.entries.values() if entry.use}
+    used |= {use.name for entry in graph.entries.values() for use in own_uses(graph, entry)}
+    called = calls_below(graph, [toolset for name, toolset in graph.toolsets.items() if name in used])
+    used |= {call.use.name for call in called}
     modules = {_module(toolset) for name, toolset in graph.toolsets.items() if name in used}
     for name, toolset in graph.toolsets.items():
         if name not in used and not (toolset.is_class and _module(toolset) in modules):

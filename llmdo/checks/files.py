@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import finding
-from llmdo.checks import selection, servers, shell, toolsets
+from llmdo.checks import code, selection, servers, shell, toolsets
 from llmdo.syntax import toml
 from llmdo.version import __version__
 
@@ -76,6 +76,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     yield from shell.without_meaning(project)
     yield from servers.without_meaning(project)
     yield from toolsets.without_meaning(project)
+    yield from code.unused_configuration(project)
     document = project.workspace.document
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import Related, did_you_mean, finding, nearest, only_match
-from llmdo.checks import toolsets
+from llmdo.checks import code, toolsets
 from llmdo.graph import builtin, inventory, models, servers
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
@@ -120,6 +120,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                     fix=_respelt(use.at, use.name, known),
                 )
     yield from _entries_without_toolset(graph)
+    yield from code.unknown_toolsets(graph)
     yield from _tables_without_toolset(project)
 
 
@@ -467,6 +468,7 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
                 f"`{entry.use.name}` has no tool `{entry.tool_name}` that is declared",
                 hint=did_you_mean(entry.tool_name, tools),
             )
+    yield from code.undeclared_tools(project)
     manifest: Any = project.workspace.manifest or {}
     for name, table in manifest.get("toolsets", {}).items():
         toolset = project.graph.toolsets.get(name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
+from llmdo.graph.code_calls import uses_named
 from llmdo.workspace.references import module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Entry
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.project import Project
 
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 def without_meaning(project: Project) -> Iterator[Diagnostic]:
     """Configuration of what takes none: an instance that all workers share."""
     graph = project.graph
-    for worker in graph.workers.values():
-        for use in worker.uses:
+    codes: tuple[Entry | Toolset, ...] = (*graph.entries.values(), *graph.toolsets.values())
+    called = [tuple(uses_named(code).values()) for code in codes if code.configure]
+    for uses in (*(worker.uses for worker in graph.workers.values()), *called):
+        for use in uses:
             toolset = graph.toolsets.get(use.name)
             if use.config and toolset is not None and _is_instance(project, toolset):
                 yield finding(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.diff.difference import Change, HandEdit
 from llmdo.diff.rows import acceptance_of
-from llmdo.graph import inventory, keys
+from llmdo.graph import code_calls, inventory, keys
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
 from llmdo.graph.worker import Worker
@@ -206,8 +206,8 @@ def _users(*graphs: Graph) -> _Users:
             for item in _used(graph, worker):
                 workers.setdefault(item, set()).add(worker.name)
         for entry in graph.entries.values():
-            if entry.use:
-                themselves.setdefault(("toolset", entry.use.name), set()).add(entry.name)
+            for use in code_calls.own_uses(graph, entry):
+                themselves.setdefault(("toolset", use.name), set()).add(entry.name)
             for name in inventory.reachable(graph, entry):
                 entries.setdefault(name, set()).add(entry.name)
                 if entry.model and graph.workers[name].model is None:
@@ -217,7 +217,7 @@ def _users(*graphs: Graph) -> _Users:
 
 
 def _used(graph: Graph, worker: Worker) -> Iterator[tuple[str, str]]:
-    for use in worker.uses:
+    for use in code_calls.uses_with_calls(graph, worker.uses):
         yield "toolset", use.name
     for schema in (worker.schema_in, worker.schema_out):
         if schema:

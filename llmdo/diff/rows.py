@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmdo.diff.difference import RowChange
-from llmdo.graph import inventory
+from llmdo.graph import code_calls
 from llmdo.policy.authority import (
     STRICTNESS,
     Capability,
@@ -72,11 +72,11 @@ def _scopes(analysis: Analysis) -> Iterator[Capability]:
         if acceptance.capability and acceptance.capability.scope is not None:
             yield acceptance.capability
     for entry in graph.entries.values():
-        if own := inventory.own_tool(graph, entry):
+        for own in code_calls.own_tools(graph, entry):
             yield from (capability for capability in own.capabilities if capability.scope is not None)
     for worker in graph.workers.values():
         for use in worker.uses:
-            for tool in inventory.tools_of(graph, worker, use).values():
+            for tool in code_calls.tools_with_calls(graph, worker, use):
                 yield from (capability for capability in tool.capabilities if capability.scope is not None)
 
 

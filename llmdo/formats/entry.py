@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.formats.tables import table
+from llmdo.formats.worker import CodeToolsets
 from llmdo.graph import resolved, settings
 
 if TYPE_CHECKING:
@@ -18,6 +19,6 @@ if TYPE_CHECKING:
 else:
     Limits = table("Limits", resolved.Limits, "lock", {})
 
-    EntryTable = table("EntryTable", resolved.Entry, "file", {"Limits": Limits})
+    EntryTable = table("EntryTable", resolved.Entry, "file", {"Limits": Limits, "CodeToolsets": CodeToolsets})
 
     Acceptance = table("Acceptance", settings.Acceptance, "lock", {})

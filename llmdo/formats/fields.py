@@ -117,6 +117,13 @@ ToolName = Annotated[
     str,
     Matches(r"^[A-Za-z][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_.-]{0,127}$", "of the form TOOLSET.TOOL"),
 ]
+Callee = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_.-]{0,127})?$",
+        "the name of a worker, or a tool of the form TOOLSET.TOOL",
+    ),
+]
 NativeTool = Literal["code_execution", "web_fetch", "web_search", "x_search"]
 """The provider-side tools that need no configuration and answer in words."""
 Chain = str | Annotated[list[str], MinLen(1)]

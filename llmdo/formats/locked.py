@@ -21,7 +21,7 @@ from llmdo.formats.fields import (
 )
 from llmdo.formats.shell import LockedShell
 from llmdo.formats.tables import table
-from llmdo.formats.worker import AttachmentLimits, FilesystemConfig, ModelSettings, NativeTools
+from llmdo.formats.worker import AttachmentLimits, CodeToolsets, FilesystemConfig, ModelSettings, NativeTools
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Identity, Server, Tool, Toolset
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 else:
     LockedSettings = table("LockedSettings", Settings, "lock", {})
 
-    LockedEntry = table("LockedEntry", Entry, "lock", {"Limits": Limits})
+    LockedEntry = table("LockedEntry", Entry, "lock", {"Limits": Limits, "CodeToolsets": CodeToolsets})
 
     LockedWorker = table(
         "LockedWorker",
@@ -67,6 +67,7 @@ else:
         Toolset,
         "lock",
         {
+            "CodeToolsets": CodeToolsets,
             "LockedServer": table("LockedServer", Server, "lock", {}),
             "LockedIdentity": table("LockedIdentity", Identity, "lock", {}),
             "LockedTool": table("LockedTool", Tool, "lock", {}),

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from llmdo.formats.fields import STRICT, Doc, Path, Retry, ScopedCapability, Text
 from llmdo.formats.tables import table
+from llmdo.formats.worker import CodeToolsets
 from llmdo.graph.toolset import Toolset
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ else:
         "ToolsetTable",
         Toolset,
         "file",
-        {},
+        {"CodeToolsets": CodeToolsets},
         {
             "mcp": NotRequired[
                 Annotated[

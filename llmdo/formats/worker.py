@@ -105,6 +105,18 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
 )
 WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
 
+CodeToolsets = TypedDict(  # type: ignore[misc]
+    "CodeToolsets",
+    {
+        "filesystem": NotRequired[
+            Annotated[FilesystemConfig, Doc("The files that code may read and write by `filesystem`.")]
+        ],
+        "shell": NotRequired[Annotated[ShellConfig, Doc("The commands that code may run by `shell`.")]],
+    },
+    extra_items=dict[str, Any],
+)
+CodeToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
+
 if TYPE_CHECKING:
     AttachmentLimits = Mapping[str, Json]
     WorkerHeader = Mapping[str, Json]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass, replace
+from llmdo.base.values import replace
 from llmdo.graph import builtin, servers
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.graph.toolset import Tool
@@ -26,17 +26,6 @@ READ = Capability("fs.read")
 NO_TOOLS: Mapping[str, Tool] = {}
 START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capability("mcp.start"),))}
 """What using an MCP server does before any tool is called; no tool of a server can have its name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """One tool that a worker has."""
-
-    worker: str
-    toolset: str
-    tool: str
-    capabilities: tuple[Capability, ...]
-    """What the tool declares; a call never raises more."""
 
 
 def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
@@ -98,29 +87,6 @@ def reachable(graph: Graph, entry: Entry, beyond: Set[str] = frozenset()) -> tup
 def own_tool(graph: Graph, entry: Entry) -> Tool | None:
     """The tool that `entry` itself calls; None where it calls none, or one that nothing declares."""
     return tools_of(graph, None, entry.use).get(entry.tool_name) if entry.use else None
-
-
-def list_tools(graph: Graph, entry: Entry) -> tuple[Offer, ...]:
-    """Every tool that `entry` could call through any delegation, sorted by worker, toolset and tool; first its own."""
-    own = own_tool(graph, entry)
-    first = (
-        [Offer(worker=entry.name, toolset=entry.use.name, tool=own.name, capabilities=own.capabilities)]
-        if own and entry.use
-        else []
-    )
-    return (
-        *first,
-        *_tools_of_workers(graph, entry),
-    )
-
-
-def _tools_of_workers(graph: Graph, entry: Entry) -> Iterator[Offer]:
-    return (
-        Offer(worker=name, toolset=use.name, tool=tool.name, capabilities=tool.capabilities)
-        for name in reachable(graph, entry)
-        for use in sorted(graph.workers[name].uses, key=lambda use: use.name)
-        for _, tool in sorted(tools_of(graph, graph.workers[name], use).items())
-    )
 
 
 def known_capabilities(graph: Graph) -> frozenset[str]:

@@ -16,6 +16,7 @@ from llmdo.graph.keys import (
     REFERENCE,
     REFERENCES,
     RULES,
+    SETTINGS,
     Key,
     table_of,
     written,
@@ -26,6 +27,7 @@ from llmdo.policy.shell.rules import ShellSettings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from llmdo.base.values import Json
     from llmdo.graph.keys import Reference, Written
     from llmdo.graph.settings import Acceptance, Settings
     from llmdo.graph.toolset import Toolset
@@ -145,9 +147,24 @@ class Entry:
         default=(),
         metadata=written(
             REFERENCES,
-            file=Key("calls", "list[Name]", "The workers that the function or tool may call."),
-            lock=Key("calls", "list[Name]", "The workers that the function or tool may call."),
-            gives_nothing=True,
+            file=Key(
+                "calls",
+                "list[Callee]",
+                "What the function or tool may call: workers, and tools as TOOLSET.TOOL.",
+            ),
+            lock=Key("calls", "list[Callee]", "The workers and tools that the function or tool may call."),
+        ),
+    )
+    configure: Mapping[str, Json] = field(
+        default_factory=dict,
+        metadata=written(
+            SETTINGS,
+            file=Key(
+                "configure",
+                "CodeToolsets",
+                "How the toolsets are configured whose tools it calls: name to configuration, as in a worker.",
+            ),
+            lock=Key("configure", "CodeToolsets", "The configuration of the toolsets that it calls."),
         ),
     )
     may: tuple[Capability, ...] | None = field(
@@ -191,7 +208,12 @@ class Entry:
     @property
     def starts(self) -> tuple[Reference, ...]:
         """The workers that this entry calls itself: its edges in the graph."""
-        return (self.worker,) if self.worker else self.calls
+        return (self.worker,) if self.worker else self.delegates
+
+    @property
+    def delegates(self) -> tuple[Reference, ...]:
+        """The workers among its `calls`."""
+        return tuple(call for call in self.calls if "." not in call.name)
 
     @property
     def use(self) -> Use | None:

@@ -9,6 +9,8 @@ from llmdo.graph.keys import (
     CAPABILITIES,
     LINES,
     PLAIN,
+    REFERENCES,
+    SETTINGS,
     SEVERAL,
     SORTED_WORDS,
     WORDS,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.base.values import Json
-    from llmdo.graph.keys import ValueOrigin
+    from llmdo.graph.keys import Reference, ValueOrigin
     from llmdo.policy.authority import Capability
     from llmdo.policy.shell.rules import IsolationMode
     from llmdo.syntax.document import Place
@@ -347,6 +349,31 @@ class Toolset:
         ),
     )
     """Put before the name of each tool, with `_` between: what models, rules and people see."""
+    calls: tuple[Reference, ...] = field(
+        default=(),
+        metadata=written(
+            REFERENCES,
+            file=Key(
+                "calls",
+                "list[ToolName]",
+                "The tools that its code may call, as TOOLSET.TOOL, with the rights of the worker that uses it.",
+            ),
+            lock=Key("calls", "list[ToolName]", "The tools that its code may call."),
+        ),
+    )
+    """The tools that its code may call, TOOLSET.TOOL each."""
+    configure: Mapping[str, Json] = field(
+        default_factory=dict,
+        metadata=written(
+            SETTINGS,
+            file=Key(
+                "configure",
+                "CodeToolsets",
+                "How the toolsets are configured whose tools it calls: name to configuration, as in a worker.",
+            ),
+            lock=Key("configure", "CodeToolsets", "The configuration of the toolsets that it calls."),
+        ),
+    )
     is_class: bool = field(
         default=False,
         metadata=written(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, replace
+from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import reachable
 from llmdo.graph.models import python_reference
 from llmdo.journal.entries import JournalError
@@ -88,8 +89,8 @@ class Binding:
 def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
     """The part of `graph` that a run of `entry` can reach; `models` are the models that its workers use."""
     workers = {name: graph.workers[name] for name in reachable(graph, graph.entries[entry])}
-    own = graph.entries[entry].use
-    uses = {use.name for worker in workers.values() for use in worker.uses} | ({own.name} if own else set())
+    uses = {use.name for use in own_uses(graph, graph.entries[entry])}
+    uses |= {use.name for worker in workers.values() for use in uses_with_calls(graph, worker.uses)}
     toolsets = {name: toolset for name, toolset in graph.toolsets.items() if name in uses}
     modules = {toolset.python.rpartition(":")[0] for toolset in toolsets.values() if toolset.python}
     schemas = {

@@ -258,6 +258,8 @@ def failed(journal: JournalStore) -> dict[str, str]:
     """The tools that ended with an error of which no caller was told, by call path: it ended the run."""
     last = {entry.path: entry.outcome for entry in journal.entries("finished")}
     returned = {entry.path for entry in journal.entries("return")}
+    # Code was told of the failure of a tool that it called, and went on.
+    returned |= {path for path, outcome in last.items() if outcome != "error"}
     return {
         path: _tool(path)
         for path, outcome in sorted(last.items())

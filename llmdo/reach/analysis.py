@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import topology
 from llmdo.base.values import dataclass, field
-from llmdo.graph import inventory
+from llmdo.graph import code_calls, inventory
 from llmdo.graph.keys import Reference
 from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.bounds import Bounds
@@ -101,7 +101,13 @@ class Analysis(Premises):
             called = Reference(entry.use.name, entry.tool.at)
             for row, raised, declared in self.shapes.of_tool(own, delegation=False):
                 yield Shape(row, raised, declared, entry.use.name, own.name, assurance), called
-        for called in entry.calls:
+        for call in code_calls.calls_below(self.graph, code_calls.codes_of(self.graph, entry)):
+            toolset = call.use.name
+            assurance = assurance_of(self.graph, toolset)
+            named = Reference(toolset, call.named.at)
+            for row, raised, declared in self.shapes.of_tool(call.tool, delegation=False):
+                yield Shape(row, raised, declared, toolset, call.tool.name, assurance), named
+        for called in entry.delegates:
             if callee := self.graph.workers.get(called.name):
                 tool = inventory.delegation(self.graph, None, callee)
                 for row, raised, declared in self.shapes.of_tool(tool, delegation=True):

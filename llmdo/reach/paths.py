@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
 from llmdo.base.values import dataclass
-from llmdo.graph.inventory import DELEGATE, known_capabilities, known_toolsets, tools_of
+from llmdo.graph.code_calls import own_uses, tools_with_calls, uses_with_calls
+from llmdo.graph.inventory import DELEGATE, known_capabilities, known_toolsets
 from llmdo.graph.resolved import Entry
 from llmdo.policy.authority import STRICTNESS, Capability, decide, strictest
 from llmdo.reach import Hop
@@ -97,8 +98,14 @@ def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
             f"`{excerpt(name)}` is neither a worker nor an entry nor a toolset",
             hint=did_you_mean(name, {*graph.workers, *graph.entries, *toolsets}),
         )
-    own = [entry for entry in graph.entries.values() if entry.use and entry.use.name == name]
-    workers = [worker for worker in graph.workers.values() if any(use.name == name for use in worker.uses)]
+    own = [
+        entry for entry in graph.entries.values() if any(use.name == name for use in own_uses(graph, entry))
+    ]
+    workers = [
+        worker
+        for worker in graph.workers.values()
+        if any(use.name == name for use in uses_with_calls(graph, worker.uses))
+    ]
     return (*own, *workers)
 
 
@@ -166,7 +173,7 @@ def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Dec
     authority = premises.authority(walk.entry, walk.layers(path))
     decisions = [
         decide(raised, declared, authority).decision
-        for tool in tools_of(graph, worker, use).values()
+        for tool in tools_with_calls(graph, worker, use)
         for row, raised, declared in premises.shapes.of_tool(tool, delegation=use.name in graph.workers)
         if target.means(row)
     ]

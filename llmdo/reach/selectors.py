@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt, nearest
-from llmdo.graph.inventory import known_capabilities, known_toolsets, own_tool, tools_of
+from llmdo.graph.code_calls import own_tools, own_uses, tools_with_calls, uses_with_calls
+from llmdo.graph.inventory import known_capabilities, known_toolsets
 from llmdo.policy.authority import Capability
 from llmdo.syntax.globs import Glob
 
@@ -110,7 +111,7 @@ def _of_name(graph: Graph, name: str) -> Selection:
         return Selection(frozenset([name]))
     if entry := graph.entries.get(name):
         starts = frozenset(start.name for start in entry.starts if start.name in graph.workers)
-        return Selection(starts, frozenset([name]) if entry.use else frozenset())
+        return Selection(starts, frozenset([name]) if own_uses(graph, entry) else frozenset())
     toolsets = known_toolsets(graph)
     if name in toolsets:
         return _of_toolset(graph, name)
@@ -126,8 +127,16 @@ def _of_toolset(graph: Graph, name: str) -> Selection:
         raise LlmdoError(f"there is no toolset `{excerpt(name)}`", hint=did_you_mean(name, toolsets))
     workers = graph.workers.items()
     return Selection(
-        frozenset(worker for worker, read in workers if any(use.name == name for use in read.uses)),
-        frozenset(entry.name for entry in graph.entries.values() if entry.use and entry.use.name == name),
+        frozenset(
+            worker
+            for worker, read in workers
+            if any(use.name == name for use in uses_with_calls(graph, read.uses))
+        ),
+        frozenset(
+            entry.name
+            for entry in graph.entries.values()
+            if any(use.name == name for use in own_uses(graph, entry))
+        ),
     )
 
 
@@ -200,8 +209,7 @@ def _raising(graph: Graph, wanted: Capability) -> Selection:
     workers = {
         name
         for name, worker in graph.workers.items()
-        if any(can_raise(tool) for use in worker.uses for tool in tools_of(graph, worker, use).values())
+        if any(can_raise(tool) for use in worker.uses for tool in tools_with_calls(graph, worker, use))
     }
-    own = {name: own_tool(graph, entry) for name, entry in graph.entries.items()}
-    entries = {name for name, tool in own.items() if tool and can_raise(tool)}
+    entries = {name for name, entry in graph.entries.items() if any(map(can_raise, own_tools(graph, entry)))}
     return Selection(frozenset(workers), frozenset(entries))

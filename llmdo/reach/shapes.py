@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
-from llmdo.graph import builtin, inventory
+from llmdo.graph import builtin, code_calls, inventory
 from llmdo.policy.authority import Capability, Verdict, gravity, scope_contains, scope_order
 
 if TYPE_CHECKING:
@@ -184,18 +184,26 @@ class Shapes:
         toolset = "" if delegation else use.name
         assurance = assurance_of(self.graph, toolset)
         distinct: dict[object, Shape] = {}
-        for _, tool in sorted(inventory.tools_of(self.graph, worker, use).items()):
+        offered = [
+            (tool, name, assurance)
+            for name, tool in sorted(inventory.tools_of(self.graph, worker, use).items())
+        ]
+        offered += [
+            (call.tool, call.name, assurance_of(self.graph, call.use.name))
+            for call in code_calls.calls_by(self.graph, use)
+        ]
+        for tool, name, assured in offered:
             for row, raised, declared in self.of_tool(tool, delegation=delegation):
-                # Of tools that do the same, the first by name speaks for all.
-                if (call := (row, raised, declared)) in distinct:
+                # Of tools that do the same, the first by name speaks for all; the least assured for none but itself.
+                if (call := (row, raised, declared, assured)) in distinct:
                     continue
                 row = self._rows.setdefault(row, row)
                 implied = not any(
                     row.name == capability.name and scope_contains(capability.scope, row.scope)
                     for capability in declared
                 )
-                opened = "open" if tool.is_open else assurance
-                distinct[call] = Shape(row, raised, declared, toolset, tool.name, opened, implied)
+                opened = "open" if tool.is_open else assured
+                distinct[call] = Shape(row, raised, declared, toolset, name, opened, implied)
         return tuple(distinct.values())
 
     def of_tool(

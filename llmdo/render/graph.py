@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
+from llmdo.graph.code_calls import own_uses
 from llmdo.graph.inventory import DELEGATE
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
@@ -94,8 +95,9 @@ def _started(
         if start.name in drawn or (only is None and start.name not in analysis.graph.workers):
             rows = calls.get(start.name)
             yield _edge(analysis.graph, start.name, rows) if rows else Edge(start.name, "worker")
-    if entry.use and entry.use.name in calls:
-        yield _edge(analysis.graph, entry.use.name, calls[entry.use.name])
+    for used in dict.fromkeys(use.name for use in own_uses(analysis.graph, entry)):
+        if used in calls:
+            yield _edge(analysis.graph, used, calls[used])
 
 
 def _edge(graph: Graph, target: str, rows: tuple[Row, ...]) -> Edge:

@@ -17,6 +17,8 @@ from llmdo.graph.inventory import DELEGATE, READ, delegation, hands_over, tools_
 from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
+from llmdo.runtime.code_paths import path_at
+from llmdo.runtime.code_tools import call_of
 from llmdo.runtime.frame import CallFrame
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
@@ -28,7 +30,6 @@ from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.models.reporting import cut_off
 from llmdo.runtime.models.retries import persistent
 from llmdo.runtime.place import not_calling, place_of
-from llmdo.runtime.recording.replay_mode import DivergenceError
 from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.signatures import FILES, Output
@@ -65,7 +66,7 @@ class AgentRuntime:
         """
         callee = _callee(self, name)
         call = Call(
-            path=self._path_at(place_of(self.frame, None, name), name, input),
+            path=path_at(self.config, place_of(self.frame, None, name), name, input),
             toolset=name,
             tool=name,
             arguments={"input": input},
@@ -108,7 +109,7 @@ class AgentRuntime:
             with not_calling():
                 callee = _callee(self, name)
                 arguments = _arguments(self.config.signatures[name], input, attachments)
-                path = self._path_at(place, name, arguments)
+                path = path_at(self.config, place, name, arguments)
                 if self.config.recorder:
                     await self.config.recorder.require_same(path, name, arguments)
                 call = Call(
@@ -128,6 +129,20 @@ class AgentRuntime:
             if ctx is not None:
                 raise
             raise LlmdoError(failed.message) from failed
+
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object] | None = None, *, key: str | None = None
+    ) -> Coroutine[object, object, Any]:
+        """What the tool TOOLSET.TOOL returns, called by code of a toolset or of an entry's function.
+
+        The `calls` of that toolset or entry name it. It is called as a model would call it in this place, through the
+        gate. Objects of the tool's own come as the plain data that a model would see. Its place and `key` are as
+        those of `call_agent`.
+
+        Raises:
+            ToolFailed: The call is not declared, is refused or fails; in a function, LlmdoError.
+        """
+        return call_of(self.config, self.frame, self, name, arguments or {}, key)
 
     def toolsets_for(self, name: str) -> list[AbstractToolset[object]]:
         """The toolsets of the worker `name`, made for this call of it, each behind the gate.
@@ -164,22 +179,6 @@ class AgentRuntime:
         await judge(self.config, self.frame, call)
         return await files.load_one(worker, path, self.config.paths, self.config.confined)
 
-    def _path_at(self, place: CallPlace, name: str, given: object) -> str:
-        """The path of a call made by code at `place`; `given` is its input."""
-        unnumbered = f"{place.above}/{name}"
-        if place.number is not None:
-            return f"{unnumbered}#{place.number}"
-        recorder = self.config.recorder
-        if recorder is None:
-            return self.config.ledger.unordered.path(unnumbered, "", lambda _: False)
-        try:
-            return self.config.ledger.unordered.path(
-                unnumbered, recorder.unordered.digest(unnumbered, given), recorder.has_called
-            )
-        except DivergenceError as error:
-            recorder.brake.stop(error)
-            raise
-
     def _make(self, use: Use) -> AbstractToolset[object]:
         graph, caller = self.config.graph, self.frame.worker
         if worker := graph.workers.get(use.name):
@@ -213,7 +212,7 @@ def below(runtime: AgentRuntime, callee: Worker, *, input: str, path: str) -> Ag
 def _callee(runtime: AgentRuntime, name: str) -> Worker:
     """The worker `name`, where it is one that the caller may call."""
     caller, graph = runtime.frame.worker, runtime.config.graph
-    own = graph.edges[caller.name] if caller else [called.name for called in runtime.config.entry.calls]
+    own = graph.edges[caller.name] if caller else [called.name for called in runtime.config.entry.delegates]
     if name not in own or name not in graph.workers:
         raise ToolFailed(f"`{runtime.frame.name}` may not call `{name}`: it is not among its delegates")
     return graph.workers[name]

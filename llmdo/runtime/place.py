@@ -1,4 +1,4 @@
-"""Where in code a call of a worker stands: the same place whenever that code runs again, whatever ends first.
+"""Where in code a call of a worker or a tool stands: the same place whenever that code runs again, whatever ends first.
 
 The order in which parallel tasks come to their calls is chance, so it numbers nothing. A task is numbered by its
 creation among those that the same task created from the same function; a call, in its task, among those of the same
@@ -38,6 +38,8 @@ class Scope:
     """Of the worker that has the tool, or of the entry."""
     path: str
     """The call path of that code."""
+    toolset: str | None = None
+    """The toolset whose code it is; None of the function of an entry."""
     prefix: str = ""
     """What numbers its calls: the tasks between the code's own one and this one."""
     task: asyncio.Task[object] | None = None
@@ -74,7 +76,7 @@ class Scope:
         """The scope of the next task that this one creates from `function`."""
         self._tasks[function] += 1
         prefix = f"{self.prefix}{function}-{self._tasks[function]}."
-        return Scope(frame=self.frame, path=self.path, prefix=prefix, _keys=self._keys)
+        return Scope(frame=self.frame, path=self.path, toolset=self.toolset, prefix=prefix, _keys=self._keys)
 
 
 @dataclass(slots=True, eq=False)
@@ -136,11 +138,28 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
 
 
 @contextmanager
-def calling(frame: CallFrame, path: str, *, again: bool = False) -> Iterator[None]:
-    """Around code of `frame` that may call workers; `again` where it is run once more at the same `path`."""
-    prefix = "again." if again else ""
-    with _within(Scope(frame=frame, path=path, prefix=prefix, task=asyncio.current_task())):
+def calling(
+    frame: CallFrame, path: str, toolset: str | None = None, *, again: bool = False
+) -> Iterator[None]:
+    """Around code of `frame` that may call workers and tools; `again` where it is run once more at the same `path`.
+
+    It is code of `toolset`, or the function of an entry.
+    """
+    scope = Scope(
+        frame=frame,
+        path=path,
+        toolset=toolset,
+        prefix="again." if again else "",
+        task=asyncio.current_task(),
+    )
+    with _within(scope):
         yield
+
+
+def code_at(frame: CallFrame) -> Scope | None:
+    """The code of `frame` that runs now, or that began what runs now; None where nobody knows whose code it is."""
+    scope = _SCOPE.get()
+    return scope if scope is not None and scope.frame is frame else None
 
 
 def is_in_code() -> bool:

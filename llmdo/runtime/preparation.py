@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.backtrace import Backtrace
 from llmdo.base.values import fields, replace
+from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import governing_files, reachable
 from llmdo.graph.models import python_reference
 from llmdo.graph.resolved import Limits
@@ -117,7 +118,7 @@ def _resolver(
         LlmdoError: Some of them cannot be loaded.
     """
     uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
-    uses += [entry.use] if entry.use else []
+    uses = [*uses_with_calls(graph, uses), *own_uses(graph, entry)]
     launcher = Launcher(root=root, files=confined, governing=governing_files(graph), environ=os.environ)
     resolver = ToolsetResolver(
         graph=graph,

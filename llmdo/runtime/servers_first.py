@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import ToolFailed
 
+from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import DELEGATE
 from llmdo.policy.authority import decide
 from llmdo.runtime.calls import below
@@ -13,7 +14,7 @@ from llmdo.runtime.gate.call import Refused
 from llmdo.runtime.gate.starting import is_server, may_start_unasked, require_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.graph.worker import Use
     from llmdo.runtime.calls import AgentRuntime
@@ -49,8 +50,7 @@ def _uses(start: AgentRuntime) -> Iterator[tuple[AgentRuntime, Use]]:
     """
     config = start.config
     graph = config.graph
-    if config.entry.use:
-        yield from _startable(start, [config.entry.use])
+    yield from _startable(start, own_uses(graph, config.entry))
     known: set[str] = set()
     level = [start]
     while level:
@@ -64,13 +64,11 @@ def _uses(start: AgentRuntime) -> Iterator[tuple[AgentRuntime, Use]]:
                         continue  # a policy has none for this place
                     known.add(name)
                     deeper.append(callee)
-                    yield from _startable(callee, graph.workers[name].uses)
+                    yield from _startable(callee, uses_with_calls(graph, graph.workers[name].uses))
         level = deeper
 
 
-def _startable(
-    runtime: AgentRuntime, uses: tuple[Use, ...] | list[Use]
-) -> Iterator[tuple[AgentRuntime, Use]]:
+def _startable(runtime: AgentRuntime, uses: Iterable[Use]) -> Iterator[tuple[AgentRuntime, Use]]:
     for use in uses:
         if is_server(runtime.config, use) and may_start_unasked(runtime.config, runtime.frame, use):
             yield runtime, use
@@ -84,7 +82,7 @@ def _callees(runtime: AgentRuntime) -> tuple[str, ...]:
     if decide(_DELEGATION, _DELEGATION, frame.authority).decision != "allowed":
         return ()
     if frame.worker is None:
-        return tuple(called.name for called in config.entry.calls)
+        return tuple(called.name for called in config.entry.delegates)
     return tuple(name for name in config.graph.edges[frame.worker.name] if name in config.graph.workers)
 
 

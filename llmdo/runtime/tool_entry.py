@@ -9,41 +9,21 @@ from pydantic import ValidationError
 from pydantic_ai import BinaryContent, ModelRetry, RunContext, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart
-from pydantic_ai.models import Model
 from pydantic_ai.tool_manager import ToolManager
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.inventory import own_tool
 from llmdo.policy.authority import decide
+from llmdo.runtime.code_tools import NoModel
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.signatures import Output, mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic_ai.messages import ModelResponse
-
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use
     from llmdo.runtime.calls import AgentRuntime
-
-
-class NoModel(Model):
-    """What a tool sees as its run's model where there is none."""
-
-    @property
-    def model_name(self) -> str:
-        """A word for it."""
-        return "none"
-
-    @property
-    def system(self) -> str:
-        """A word for its provider."""
-        return "llmdo"
-
-    async def request(self, *_: object, **__: object) -> ModelResponse:
-        """Never an answer."""
-        raise LlmdoError("an entry that is a tool has no model to ask")
 
 
 async def call_tool(start: AgentRuntime, text: str) -> Output:

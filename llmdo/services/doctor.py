@@ -19,6 +19,7 @@ from llmdo.base.nearest import nearest
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.diff.revision import git_in
+from llmdo.graph.code_calls import uses_with_calls
 from llmdo.graph.inventory import reachable
 from llmdo.graph.models import KEYS, python_reference, recording_file
 from llmdo.journal import Runs
@@ -141,7 +142,9 @@ def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> 
     """What would isolate commands, and whether the workspace can do without it."""
     wanted = read.graph.shell.isolation if read else "auto"
     uses_shell = read is not None and any(
-        use.name == "shell" for worker in read.graph.workers.values() for use in worker.uses
+        use.name == "shell"
+        for worker in read.graph.workers.values()
+        for use in uses_with_calls(read.graph, worker.uses)
     )
     programs = Programs.of(environ.get("PATH", os.defpath), here)
     is_needed = uses_shell and wanted == "require"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypedDict, Typ
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.base.values import fields, replace
-from llmdo.graph import inventory
+from llmdo.graph import offers
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from llmdo.base.values import Json
-    from llmdo.graph.inventory import Offer
+    from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
     from llmdo.runtime.recording.recorder import Recorder
@@ -357,7 +357,7 @@ def _build(files: Sequence[Files], model: str | Model | None, models: ModelChoic
     built = _entry_of(graph, root, project.prompts, name, made)
     if built.kind == "worker":
         return BuiltEntry(built, (), ())
-    return BuiltEntry(built, tuple(call.name for call in entry.calls), inventory.list_tools(graph, entry))
+    return BuiltEntry(built, tuple(call.name for call in entry.delegates), offers.list_tools(graph, entry))
 
 
 def _placed(files: Iterable[Files]) -> tuple[Path, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
-from llmdo.graph import inventory
+from llmdo.graph import offers
 from llmdo.graph.models import near_provider, problem_of
 from llmdo.services.basis import Basis
 from llmdo.services.entries import with_entry
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.base.source import Source
-    from llmdo.graph.inventory import Offer
+    from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
     from llmdo.services.host import EndedRun, Host
@@ -121,7 +121,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
 def list_tools(request: EntryRequest, tell: Tell) -> tuple[Offer, ...]:
     """Every tool that the run could call; nothing is run."""
     prepared = prepare(request, tell)
-    return inventory.list_tools(prepared.graph, prepared.graph.entries[prepared.entry])
+    return offers.list_tools(prepared.graph, prepared.graph.entries[prepared.entry])
 
 
 def prepare(request: EntryRequest, tell: Tell) -> PreparedRun:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from llmdo.base.source import Span
     from llmdo.syntax.tree import Notes
 
-_CALLING = "call_agent"
+_CALLING = ("call_agent", "call_tool")
 MAX_FOLLOWED = 64  # functions that one hands its argument on to, near and far
 
 Call = tuple[str, "Span"]
-"""A worker and where it is named."""
+"""A worker, or a tool as TOOLSET.TOOL, and where it is named."""
 Step = tuple[str, int]
 """A function and the position of one of its parameters."""
 
@@ -35,7 +35,7 @@ class FunctionOutline:
     takes_two: bool
     """Whether it can be called with two arguments."""
     calls: tuple[Call, ...]
-    """The workers that it asks its first argument for, itself or by other such functions; each where that is."""
+    """What it asks its first argument for, itself or by other such functions; each where that is."""
 
 
 def functions(notes: Notes) -> Mapping[str, FunctionOutline]:
@@ -126,7 +126,7 @@ def _handed(call: ast.Call, function: str, name: str) -> Iterator[tuple[str, int
 def _is_method(method: ast.expr, owner: str) -> bool:
     return (
         isinstance(method, ast.Attribute)
-        and method.attr == _CALLING
+        and method.attr in _CALLING
         and isinstance(method.value, ast.Name)
         and method.value.id == owner
     )

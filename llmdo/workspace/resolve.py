@@ -303,7 +303,12 @@ def _toolset(
         module = workspace.modules.get(path or "")
         known = _outlined(module.outline.toolsets.get(python.rpartition(":")[2]) if module else None)
     declared = table.get("capabilities", {})
-    return Toolset(
+    written = {key: table[key] for key in ("calls", "configure") if key in table}
+    return decoded(
+        Toolset,
+        "file",
+        written,
+        ValueOrigin(workspace.document, ("toolsets", name)),
         name=name,
         kind="python",
         at=place,
@@ -322,7 +327,11 @@ def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any], known: ToolsetF
     return decoded(
         Toolset,
         "file",
-        {key: value for key, value in table.items() if key not in ("python", "sources")},
+        {
+            key: value
+            for key, value in table.items()
+            if key not in ("python", "sources", "calls", "configure")
+        },
         ValueOrigin(at.document, at.route),
         name=name,
         kind="mcp",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llmdo.graph.inventory import list_tools
+from llmdo.graph.offers import list_tools
 from llmdo.runtime import RejectAll, RunOptions, RunOutcome, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled
 from llmdo.services import locking

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.inventory import governing_files, list_tools
+from llmdo.graph.inventory import governing_files
+from llmdo.graph.offers import list_tools
 from llmdo.graph.toolset import Toolset
 from llmdo.policy.authority import Capability
 from llmdo.runtime.recording.keeping import keeping

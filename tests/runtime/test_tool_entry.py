@@ -176,7 +176,7 @@ def test_a_tool_calls_the_workers_that_the_entry_lists_and_no_others(root: Path)
 def test_a_tool_has_no_model_to_ask(root: Path) -> None:
     outcome = go(root, "review", "model")
     assert outcome.error is not None
-    assert "an entry that is a tool has no model to ask" in outcome.error
+    assert "a tool that no model calls has no model to ask" in outcome.error
 
 
 def test_reach_has_the_rows_of_the_tool_alone_and_of_what_it_calls(root: Path) -> None:

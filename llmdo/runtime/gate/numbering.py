@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pydantic_ai import RunContext
+
 from llmdo.base.diagnostic import LlmdoError
 
 if TYPE_CHECKING:
-    from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelMessage, ModelResponse
 
     from llmdo.runtime.frame import CallFrame
@@ -80,11 +81,21 @@ def require_bounded(response: ModelResponse) -> None:
         raise LlmdoError(f"the model made {number:,} calls in one response; {ENDLESS:,} are taken at most")
 
 
+@dataclass(repr=False, kw_only=True)
+class CodeContext(RunContext[Any]):
+    """The context of a tool call that code makes, not a model: no response numbers it."""
+
+    path: str
+    """The call path, by the place of the call in that code."""
+
+
 def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:
     """The call path of the tool call that `ctx` is about.
 
     Numbered over the responses of this frame, for each tool, so that a run which starts the calls in another order
     gives them the same numbers. A call that no response holds goes by its id.
     """
+    if isinstance(ctx, CodeContext):
+        return ctx.path
     tool, call = str(ctx.tool_name), str(ctx.tool_call_id)
     return f"{frame.path}/{tool}#{numbers_of(ctx).number(tool, call) or call}"

@@ -63,6 +63,8 @@ class Gate(WrapperToolset[Any]):
     use: Use
     tools: Mapping[str, Tool]
     """The declared tools by name; a tool that is not among them is hidden, and blocked if it is called."""
+    is_for_code: bool = False
+    """Whether code calls the tools: of one that is never let through it is told why, where a model does not see it."""
     _open: frozenset[str] = field(init=False)
     """The tools that some call could use."""
     _asking: set[str] = field(init=False, default_factory=set)
@@ -72,7 +74,8 @@ class Gate(WrapperToolset[Any]):
         self._open = frozenset(
             name
             for name, tool in self.tools.items()
-            if not self.config.never_runs(tool.capabilities, self.frame.authority, self._least(tool))
+            if self.is_for_code
+            or not self.config.never_runs(tool.capabilities, self.frame.authority, self._least(tool))
         )
 
     def _least(self, tool: Tool) -> tuple[tuple[Capability, ...], ...] | None:
@@ -171,6 +174,8 @@ class Gate(WrapperToolset[Any]):
         )
         asks = name in self._asking
         try:
+            if self.is_for_code and self.config.recorder:
+                await self.config.recorder.require_same(path, name, arguments)
             permit = await self._judged(attempt, arguments, asks=asks)
             if asks:
                 attempt = replace(attempt, ctx=replace(ctx, tool_call_approved=True))
@@ -200,7 +205,7 @@ class Gate(WrapperToolset[Any]):
 
         async def work() -> Any:
             try:
-                with calling(self.frame, call.path, again=again):
+                with calling(self.frame, call.path, self.use.name, again=again):
                     return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted

@@ -46,13 +46,13 @@ class DivergenceError(LlmdoError):
 
 
 class AnotherInputError(DivergenceError):
-    """Code calls a worker at a place where it called it with another input."""
+    """Code calls a worker or a tool at a place where it called it with another input."""
 
-    def __init__(self, path: str, worker: str) -> None:
+    def __init__(self, path: str, name: str) -> None:
         super().__init__(
-            f"{path}: `{worker}` is called with another input than recorded",
-            hint="code that calls workers makes the same calls again only where nothing but their answers and its "
-            "input decides about them; `call_agent(..., key=...)` names a call",
+            f"{path}: `{name}` is called with another input than recorded",
+            hint="code that calls workers and tools makes the same calls again only where nothing but their answers "
+            "and its input decides about them; `key=...` names a call",
         )
 
 

@@ -1,0 +1,32 @@
+"""The call paths of the calls that code makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.runtime.recording.replay_mode import DivergenceError
+
+if TYPE_CHECKING:
+    from llmdo.runtime.config import RuntimeConfig
+    from llmdo.runtime.place import CallPlace
+
+
+def path_at(config: RuntimeConfig, place: CallPlace, name: str, given: object) -> str:
+    """The path of a call made by code at `place`; `given` is its input.
+
+    Raises:
+        DivergenceError: Nobody can know which of several recorded calls it is.
+    """
+    unnumbered = f"{place.above}/{name}"
+    if place.number is not None:
+        return f"{unnumbered}#{place.number}"
+    recorder = config.recorder
+    if recorder is None:
+        return config.ledger.unordered.path(unnumbered, "", lambda _: False)
+    try:
+        return config.ledger.unordered.path(
+            unnumbered, recorder.unordered.digest(unnumbered, given), recorder.has_called
+        )
+    except DivergenceError as error:
+        recorder.brake.stop(error)
+        raise

@@ -1,0 +1,2 @@
+async def nightly(runtime, input):
+    return ""
