@@ -277,7 +277,7 @@ MISSPELT = {
     "polcy": "did you mean `policy`?",
     "limit": "did you mean `limits`?",
     "on_events": "did you mean `on_event`?",
-    "message_history": "it has ",
+    "message_histories": "did you mean `message_history`?",
 }
 
 
@@ -317,7 +317,7 @@ async def use(policy: RunPolicy) -> None:
     llmdo.run("team", polcy=policy)  # wrong
     llmdo.run("team", limit=llmdo.Limits())  # wrong
     llmdo.run("team", limits={"requests": 1})  # wrong
-    await llmdo.run_async("team", message_history=[])  # wrong
+    await llmdo.run_async("team", message_history="hello", continue_from=3)  # wrong
     await built.entry.run("x", locked="yes")  # wrong
     await built.entry.run("x", on_evnt=print)  # wrong
     await llmdo.build_entry(["a.worker"], name="main")  # wrong

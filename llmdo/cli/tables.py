@@ -68,6 +68,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--entry": (),
         "--project": (),
         "--input": (),
+        "--continue": (),
         "--path": (),
         "--model": (),
         "--max-depth": (),
@@ -190,6 +191,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--entry": (),
         "--status": (),
         "--limit": (),
+        "--turns": None,
         "--format": ("text", "json"),
     },
     "runs show": {

@@ -9,6 +9,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import reachable
 from llmdo.graph.models import python_reference
+from llmdo.journal.conversation import Earlier
 from llmdo.journal.entries import JournalError
 from llmdo.workspace import lock
 from llmdo.workspace.root import LOCK
@@ -30,6 +31,7 @@ _KINDS: Mapping[str, type | UnionType] = {
     "max_depth": int | None,
     "prompts": dict,
     "lock": str,
+    "continues": dict | None,
 }
 
 
@@ -47,6 +49,8 @@ class Binding:
     graph: Graph
     """The part of the resolved graph that the entry reaches."""
     prompts: Mapping[str, str]
+    continues: Earlier | None = None
+    """Where the run before it ended, for one that goes on from another."""
 
     @property
     def data(self) -> dict[str, object]:
@@ -59,6 +63,7 @@ class Binding:
             "max_depth": self.max_depth,
             "lock": lock.dump(self.graph),
             "prompts": dict(self.prompts),
+            "continues": None if self.continues is None else self.continues.data,
         }
 
     @classmethod
@@ -73,7 +78,9 @@ class Binding:
         locked = lock.read(Source(LOCK, data["lock"]))
         if locked.graph is None:
             raise JournalError(f"the lock in the journal cannot be read: {locked.problems[0].message}")
-        values = {key: data[key] for key in _KINDS if key != "lock"}
+        values: dict[str, Any] = {key: data.get(key) for key in _KINDS if key != "lock"}
+        if values["continues"] is not None:
+            values["continues"] = Earlier.of(values["continues"])
         if values["entry"] not in locked.graph.entries:
             raise JournalError(f"the lock in the journal has no entry `{values['entry']}`")
         return cls(graph=locked.graph, **values)

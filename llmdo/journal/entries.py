@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "run", "session", "call", "request", "invalid", "decision", "asked", "answered", "started", "finished", "files",
-    "return", "end", "sources", "attempt", "imported", "sent", "kept",
+    "return", "end", "sources", "attempt", "imported", "sent", "kept", "history", "messages",
 ]  # fmt: skip
 """What an entry is about.
 
@@ -26,7 +26,9 @@ work on the run. `call`: a worker begins. `request`: a model answered. `invalid`
 `decision`: the gate decided. `asked`, `answered`: a question and its answer. `started`, `finished`: a tool's
 execution. `files`: what a worker was handed. `return`: a worker's call ended. `end`: a session ended. `sources`: the
 Python files that an exported run brings, by path, as contents. `attempt`: a request that a model did not answer.
-`imported`: the run came from a file, and which answers came with it. `sent`: a request leaves.
+`imported`: the run came from a file, and which answers came with it. `sent`: a request leaves. `history`: the messages
+that the run starts from, where it does not read them from the journals of earlier runs. `messages`: those that came in
+this run, of the entry's own worker, as far as a process came.
 """
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base.backtrace import Frame
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
+from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.decided import decided_in
 from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
@@ -51,6 +52,12 @@ class Summary:
     denied: int
     questions: int
     """That wait for an answer."""
+    continues: str | None = None
+    """The run that it goes on from."""
+    conversation: str | None = None
+    """The run that began what it goes on with; None where it goes on from none."""
+    turn: int = 1
+    """Its place among the runs that go on from one another."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,6 +110,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
     closing: dict[str, Any] = last.data if last is not None and is_over else {}
     used = closing.get("usage") or _used(journal)
     cost = used["cost_usd"]
+    before = goes_on_from(journal)
     return Summary(
         run=journal.run,
         entry=first.path,
@@ -119,6 +127,9 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         cost_usd=None if cost is None else Decimal(str(cost)),
         denied=len(closing.get("denied") or ()),
         questions=len(waiting(journal)),
+        continues=before.run if before else None,
+        conversation=before.first if before else None,
+        turn=before.turn if before else 1,
     )
 
 
@@ -161,7 +172,7 @@ def tree(journal: JournalStore) -> dict[str, Node]:
     roots: dict[str, Node] = {}
     known: dict[str, Node] = {}
     for entry in journal.entries():
-        if entry.kind in ("run", "session", "end", "sources", "imported", "kept"):
+        if entry.kind in ("run", "session", "end", "sources", "imported", "kept", "history", "messages"):
             continue
         node = known.get(entry.path)
         if node is None:

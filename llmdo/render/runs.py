@@ -85,6 +85,8 @@ def summary_record(run: Summary) -> dict[str, Any]:
 def as_text(run: Summary, roots: Mapping[str, Node]) -> str:
     """The run and its tree."""
     lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
+    if run.continues:
+        lines.append(f"  goes on from run {run.continues}")
     if run.error:
         lines.append(f"  {_quoted(run.error)}")
     if run.hint:
@@ -101,7 +103,7 @@ def as_markdown(run: Summary, roots: Mapping[str, Node]) -> str:
     lines = [
         f"### Run `{run.run}`: entry `{_cell(run.entry)}`, {run.status}",
         "",
-        f"{_when(run.began)}, {_spent(run)}",
+        f"{_when(run.began)}, {_spent(run)}" + (f", goes on from `{run.continues}`" if run.continues else ""),
         "",
         "| call | after | took | ended | decided | used |",
         "| --- | ---: | ---: | --- | --- | --- |",
@@ -230,6 +232,8 @@ def _spent(run: Summary) -> str:
         spent.append(money(run.cost_usd))
     if run.denied:
         spent.append(f"{run.denied} denied")
+    if run.turn > 1:
+        spent.append(f"turn {run.turn} of a conversation")
     if run.questions:
         spent.append(counted(run.questions, "question") + " waiting")
     return ", ".join(spent)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic_ai import capture_run_messages
 from pydantic_ai.exceptions import ToolFailed, UsageLimitExceeded
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
     from pydantic_ai import RunContext
-    from pydantic_ai.messages import UserContent
+    from pydantic_ai.messages import ModelMessage, UserContent
     from pydantic_ai.models import Model
 
     from llmdo.graph.worker import Use, Worker
@@ -284,6 +286,8 @@ async def run_worker(
         config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
     output: Output | None = None
     failure: Exception = LlmdoError("it was interrupted")
+    captured = ExitStack()
+    messages = captured.enter_context(capture_run_messages()) if frame.is_entry else []
     try:
         result = await config.agents.of(frame.name).run(
             prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
@@ -303,6 +307,9 @@ async def run_worker(
         failure = explained(error, backtrace=config.backtrace)
         raise
     finally:
+        captured.close()
+        if frame.is_entry:
+            config.ledger.messages = _new(messages, frame.history)
         config.on_event(
             WorkerFinished(
                 path=frame.path,
@@ -313,6 +320,12 @@ async def run_worker(
             )
         )
     return output
+
+
+def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
+    """Those of `messages` that the agent loop has added to the history of a run."""
+    earlier = {None, *(message.run_id for message in history)}
+    return tuple(message for message in messages if message.run_id not in earlier)
 
 
 def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:

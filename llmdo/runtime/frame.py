@@ -31,7 +31,12 @@ class CallFrame:
     policies: tuple[RunPolicy, ...] = ()
     """Who else has a say over them, in the order in which they are asked."""
     history: tuple[ModelMessage, ...] = ()
-    """The messages that the call starts from: none, for nothing is inherited."""
+    """The messages that the call starts from: those of the run for the entry's own worker; nothing is inherited."""
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it is the call of the entry's own worker."""
+        return self.worker is not None and self.depth == 0 and "/" not in self.path
 
     @property
     def name(self) -> str:

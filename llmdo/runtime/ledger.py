@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
+    from pydantic_ai.messages import ModelMessage
     from pydantic_ai.usage import RequestUsage
 
     from llmdo.journal.decided import DecidedCall
@@ -34,6 +35,8 @@ class Ledger:
     denied: list[DecidedCall] = field(default_factory=list)
     last_text: str | None = None
     """The last text of the entry's worker: what was reached, where the run does not complete."""
+    messages: tuple[ModelMessage, ...] = ()
+    """What came to the messages of the entry's worker in this run."""
     numbers: dict[str | None, CallNumbers] = field(default_factory=dict)
     """The numbers of the calls of each run of an agent, by its id."""
     unordered: UnorderedCalls = field(default_factory=UnorderedCalls)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelMessage
 
+    from llmdo.journal.conversation import Earlier
     from llmdo.policy.authority import Rule
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.gate.policy import RunPolicy
@@ -28,6 +30,10 @@ class RunOptions:
 
     input: str | None = None
     """None: what the entry's `input` says."""
+    history: tuple[ModelMessage, ...] = ()
+    """The messages that the entry's worker starts from."""
+    continues: Earlier | None = None
+    """The end of the run whose messages these are, for one that goes on from another."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Path maps that replace or add to the manifest's."""
     models: ModelChoice = field(default_factory=ModelChoice)

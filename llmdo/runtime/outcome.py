@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
 
+    from pydantic_ai.messages import ModelMessage
     from pydantic_ai.usage import RequestUsage, RunUsage
 
     from llmdo.base.backtrace import Frame
@@ -56,6 +57,14 @@ class RunOutcome:
     usage_by_worker: Mapping[str, Usage]
     denied: tuple[DecidedCall, ...]
     """The calls that the gate did not let through, in the order in which they were refused."""
+    messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)
+    """What the entry's worker was told and answered, from the beginning of its history on, as far as it came.
+
+    None of code; nor of a complete run that is resumed, where the journal of an earlier one is gone. A later run takes
+    them as its `message_history`.
+    """
+    new_messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)
+    """Those of them that came in this run."""
 
 
 def usage_of(used: RunUsage) -> Usage:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pydantic_ai.messages import ModelMessage
+
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.signatures import Order
@@ -69,6 +71,11 @@ async def run(
     """
     options = options or RunOptions()
     started = _entry(graph, entry)
+    if options.history and started.worker is None:
+        raise LlmdoError(
+            f"entry `{entry}` is code, and only a worker takes a history",
+            hint="give code what it needs in its input",
+        )
     text = options.input if options.input is not None else started.input
     if text is None:
         raise LlmdoError(
@@ -82,7 +89,7 @@ async def run(
         Modules(code, code_files, graph.code) as modules,
     ):
         config = configure(graph, started, root, confined, modules, prompts, options)
-        work = _work_of(config, modules, text)
+        work = _work_of(config, modules, text, options.history)
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it
             for model in {id(model): model for model in config.agents.models.values()}.values():
                 await connections.enter_async_context(model)
@@ -92,6 +99,8 @@ async def run(
             if options.locked:
                 await _start_servers(config, text)
             outcome, cancellation = await _outcome(config, work, text)
+            new = config.ledger.messages
+            outcome = replace(outcome, messages=(*options.history, *new), new_messages=new)
             return await _recorded(config, outcome, cancellation)
 
 
@@ -241,7 +250,7 @@ def _ended(
 
 
 def _work_of(
-    config: RuntimeConfig, modules: Modules, text: str
+    config: RuntimeConfig, modules: Modules, text: str, history: tuple[ModelMessage, ...]
 ) -> Callable[[AgentRuntime], Awaitable[Output]]:
     """What starting the entry with `text` does: calls its worker, its own function, or its tool.
 
@@ -256,7 +265,7 @@ def _work_of(
             raise LlmdoError(
                 f"the input of entry `{entry.name}` hands over files, which only a caller can do"
             )
-        return partial(_start_worker, entry.worker.name, order)
+        return partial(_start_worker, entry.worker.name, order, history)
     if entry.tool is not None:
         return partial(call_tool, text=text)
     if entry.function is None:
@@ -270,9 +279,11 @@ def _work_of(
     return partial(_call_function, function, text)
 
 
-async def _start_worker(name: str, order: Order, start: AgentRuntime) -> Output:
+async def _start_worker(
+    name: str, order: Order, history: tuple[ModelMessage, ...], start: AgentRuntime
+) -> Output:
     child = below(start, start.config.graph.workers[name], input=order.text, path=name)
-    return await run_worker(child, order.parts)
+    return await run_worker(replace(child, frame=replace(child.frame, history=history)), order.parts)
 
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:

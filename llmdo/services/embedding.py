@@ -12,7 +12,7 @@ from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.base.values import fields, replace
@@ -23,9 +23,11 @@ from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all
 from llmdo.runtime.listening import listening
+from llmdo.runtime.recording.history import require_messages
 from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
+from llmdo.services.continuing import continuation
 from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.soundness import require_sound, resolved
@@ -38,18 +40,20 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
+    from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model
     from typing_extensions import Unpack
 
     from llmdo.base.values import Json
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.journal.conversation import Earlier
     from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Event, Sink, Streams
     from llmdo.workspace.personal import PersonalPolicy
 
-    ModelNamed = str | Model | dict[str, str | Model] | None
+    ModelNamed: TypeAlias = str | Model | dict[str, str | Model] | None
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,6 +64,10 @@ Files = str | os.PathLike[str]
 class RunSettings(TypedDict, total=False):
     """How an entry is run. Nothing of it lifts a block."""
 
+    message_history: Sequence[ModelMessage] | None
+    """What the entry's worker was told and answered before, such as the `messages` of an earlier outcome."""
+    continue_from: str | None
+    """The run that it goes on from, by its id, what only that begins or ends with, or `last`: it keeps a journal."""
     locked: bool
     """Whether a lock that is missing or stale refuses the run."""
     approver: Approver | None
@@ -168,9 +176,12 @@ class TeamEntry:
     ) -> RunOutcome:
         approver, limits = settings.get("approver"), settings.get("limits")
         person = policy_for(approver)
+        history, end = await self._before(input, settings)
         options = RunOptions(
             run=new_run(),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
+            history=history,
+            continues=end,
             paths=settings.get("paths") or {},
             models=self.models,
             max_depth=settings.get("max_depth"),
@@ -184,11 +195,29 @@ class TeamEntry:
             locked=settings.get("locked", False),
         )
         graph = self.graph if limits is None else _limited(self.graph, self.name, limits)
-        async with self._journal(options.run or "", keeps=settings.get("journal", False)) as recorder:
+        async with self._journal(
+            options.run or "", keeps=settings.get("journal", end is not None)
+        ) as recorder:
             options = dataclasses.replace(options, recorder=recorder)
             return await run_entry(
                 graph, root=self.root, prompts=self.prompts, entry=self.name, options=options
             )
+
+    async def _before(
+        self, given: object, settings: RunSettings
+    ) -> tuple[tuple[ModelMessage, ...], Earlier | None]:
+        """The messages that a run starts from, and the end of the run whose they are."""
+        history, run = settings.get("message_history"), settings.get("continue_from")
+        if run is None:
+            return require_messages(history or ()), None
+        if history is not None:
+            raise LlmdoError("`continue_from` brings the messages of that run; leave out `message_history`")
+        if given is None:
+            raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
+        if not settings.get("journal", True):
+            raise LlmdoError("a run that goes on from another keeps a journal", hint="leave out `journal`")
+        earlier = await asyncio.to_thread(continuation, self.root, run, self.name, os.environ)
+        return earlier.messages, earlier.end
 
     def _journal(self, run: str, *, keeps: bool) -> AbstractAsyncContextManager[Recorder | None]:
         if not keeps:

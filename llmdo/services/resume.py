@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.graph.keys import names_of
 from llmdo.graph.resolved import Limits
-from llmdo.journal import Runs
+from llmdo.journal import JournalError, Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import require_ended
 from llmdo.journal.secrets import Known
@@ -90,10 +90,18 @@ def completed(journal: JournalStore, request: ResumeRequest) -> RunOutcome | Non
     last = journal.last("end")
     if last is None or last.outcome != "completed":
         return None
+    from llmdo.runtime.recording.history import history_of, new_messages
     from llmdo.runtime.recording.keeping import outcome_in  # which takes a second
 
-    journal.know(Known.of(request.environ))
-    return outcome_in(last, journal.for_output(last))
+    known = Known.of(request.environ)
+    journal.know(known)
+    outcome = outcome_in(last, journal.for_output(last))
+    new = new_messages(journal, known)
+    try:
+        history = history_of(journal, known)
+    except JournalError:  # what it said is known all the same
+        return replace(outcome, new_messages=new)
+    return replace(outcome, messages=(*history, *new), new_messages=new)
 
 
 def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> ResumedRun:
@@ -130,12 +138,19 @@ def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> Resum
 
 
 def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions:
-    """What a run was started with, for whoever goes on with it or repeats it."""
+    """What a run was started with, for whoever goes on with it or repeats it.
+
+    Raises:
+        LlmdoError: The messages that it started from are not there any more.
+    """
     from llmdo.runtime import ModelChoice, RunOptions
+    from llmdo.runtime.recording.history import history_of
 
     return RunOptions(
         run=recorder.journal.run,
         input=binding.input,
+        history=history_of(recorder.journal, recorder.encoding.redaction.known),
+        continues=binding.continues,
         paths=binding.paths,
         models=ModelChoice(by_worker=binding.models),
         max_depth=binding.max_depth,

@@ -13,6 +13,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.graph import offers
 from llmdo.graph.models import near_provider, problem_of
 from llmdo.services.basis import Basis
+from llmdo.services.continuing import continuation, entry_of
 from llmdo.services.entries import with_entry
 from llmdo.services.host import carry_out
 from llmdo.services.root import root_folder
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
+    from llmdo.services.continuing import Continuation
     from llmdo.services.host import EndedRun, Host
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
@@ -52,6 +54,8 @@ class EntryRequest:
     locked: bool = False
     """Whether a lock that is there has to be current."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    otherwise: str | None = None
+    """The entry's name, where no word is the name of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,8 @@ class RunRequest:
     models: tuple[str, ...] = ()
     """MODEL or WORKER=MODEL each."""
     max_depth: int | None = None
+    continues: str | None = None
+    """The run that it goes on from."""
     later: bool = False
     """Whether questions wait in the journal."""
     journal: bool = True
@@ -91,15 +97,19 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be started.
     """
-    prepared = prepare(request.start, host.tell)
+    prepared = prepare(_start(request), host.tell)
     from llmdo import runtime  # only for what does run
     from llmdo.runtime.recording.keeping import keeping
 
     hide_from_children()
     graph, root = prepared.graph, prepared.root
+    keeps = (root / MANIFEST).is_file() and request.journal
+    earlier = _earlier(prepared, request, keeps=keeps)
     options = runtime.RunOptions(
         run=runtime.new_run(),
         input=prepared.input,
+        history=earlier.messages if earlier else (),
+        continues=earlier.end if earlier else None,
         models=_models(graph, request),
         paths=_mapped(root, request),
         max_depth=request.max_depth,
@@ -109,13 +119,31 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     answering = host.approving(graph)
     if not request.journal:
         host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
-    keeps = (root / MANIFEST).is_file() and request.journal
     if request.later and not keeps:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
     kept = keeping(root, options.run or "", request.start.environ) if keeps else nullcontext()
     with kept as recorder:
         basis = Basis(graph=graph, prompts=prepared.prompts)
         return carry_out(basis, root, prepared.entry, replace(options, recorder=recorder), answering, host)
+
+
+def _start(request: RunRequest) -> EntryRequest:
+    """What is to be started: where no entry is named, that of the run which it goes on from."""
+    if request.continues is None or request.start.entry is not None:
+        return request.start
+    root = root_folder(request.start.project)
+    return replace(request.start, otherwise=entry_of(root, request.continues))
+
+
+def _earlier(prepared: PreparedRun, request: RunRequest, *, keeps: bool) -> Continuation | None:
+    """What the run goes on from, if anything."""
+    if request.continues is None:
+        return None
+    if not keeps:
+        raise LlmdoError("a run that goes on from another keeps a journal, which this one could not")
+    if prepared.input is None:
+        raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
+    return continuation(prepared.root, request.continues, prepared.entry, request.start.environ)
 
 
 def list_tools(request: EntryRequest, tell: Tell) -> tuple[Offer, ...]:
@@ -197,8 +225,10 @@ def _wanted(graph: Graph, request: EntryRequest) -> str | None:
 def _entry(graph: Graph, opened: _Opened, named: str | None, request: EntryRequest) -> tuple[str, str | None]:
     """The entry's name and its input, None where the entry's own holds."""
     rest = list(opened.words)
-    comes_first = bool(rest) and (rest[0] in graph.entries or opened.manifest is None)
-    name = named or (rest.pop(0) if comes_first else _only_entry(graph, of_files=opened.manifest is not None))
+    is_named = opened.manifest is None and request.otherwise is None
+    comes_first = bool(rest) and (rest[0] in graph.entries or is_named)
+    name = named or (rest.pop(0) if comes_first else request.otherwise)
+    name = name or _only_entry(graph, of_files=opened.manifest is not None)
     if name not in graph.entries:
         raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
     if len(rest) > 1 or (rest and request.input is not None):

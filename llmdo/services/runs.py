@@ -34,6 +34,8 @@ class RunsRequest:
     status: str | None = None
     limit: int = 20
     """How many, the last ones; 0 is all."""
+    turns: bool = False
+    """Whether every run of a conversation is listed, and not only where it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,18 @@ def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
         for run in summaries(Runs(request.root), _telling(tell))
         if request.entry in (None, run.entry) and request.status in (None, run.status)
     )
-    return list(islice(chosen, min(request.limit, sys.maxsize) or None))
+    listed = chosen if request.turns else _as_one(chosen)
+    return list(islice(listed, min(request.limit, sys.maxsize) or None))
+
+
+def _as_one(runs: Iterator[Summary]) -> Iterator[Summary]:
+    """`runs`, the last one first, with one for each conversation: its last, and those that could go on."""
+    known = set()
+    for run in runs:
+        conversation = run.conversation or run.run
+        if conversation not in known or run.status not in OVER:
+            yield run
+        known.add(conversation)
 
 
 def show(root: Path, run: str) -> ShownRun:

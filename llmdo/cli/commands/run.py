@@ -28,6 +28,14 @@ Input = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--input", metavar="TEXT", help="The input, or - for standard input."),
 ]
+Continue = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--continue",
+        metavar="RUN",
+        help="Go on from an earlier run, with what was said in it; or from the last.",
+    ),
+]
 Paths = Annotated[
     options.Texts,
     typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; may be repeated."),
@@ -63,6 +71,7 @@ def run(
     entry: Entry = None,
     project: options.Project = None,
     input: Input = None,  # noqa: A002
+    continues: Continue = None,
     path: Paths = None,
     model: Models = None,
     max_depth: MaxDepth = None,
@@ -89,9 +98,8 @@ def run(
     start = service.EntryRequest(tuple(words or ()), entry, project, input, not locked, is_locked)
     if all_tools:
         return _list_tools(start)
-    limits = service.RunRequest(
-        start=start, paths=tuple(path or ()), models=tuple(model or ()), max_depth=max_depth
-    )
+    limits = service.RunRequest(start=start, paths=tuple(path or ()), models=tuple(model or ()))
+    limits = replace(limits, max_depth=max_depth, continues=continues)
     request = replace(limits, later=approvals == "later", journal=not no_journal, debug=debug)
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
     watch = options.watched(verbose, log_events, trace_dir, content=trace_content, binary=trace_binary)

@@ -33,6 +33,9 @@ Status = Annotated[
     typer.Option("--status", help="completed, failed, interrupted, waiting, running or stopped."),
 ]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many, the last ones; 0 is all.")]
+Turns = Annotated[
+    bool, typer.Option("--turns", help="Every run of a conversation, and not only its last one.")
+]
 ListFormat = Annotated[options.PlainFormat, typer.Option("--format", help="How they are printed.")]
 
 runs = typer.Typer(invoke_without_command=True)
@@ -49,7 +52,7 @@ def default(
 ) -> int:
     """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
     if not ctx.invoked_subcommand:
-        return list_runs(project, entry, status, limit, form)
+        return list_runs(project, entry, status, limit, form=form)
     if project or entry or status or limit != 20 or form != "text":
         name = ctx.invoked_subcommand
         raise LlmdoError(
@@ -64,13 +67,15 @@ def list_runs(
     entry: RunsOf = None,
     status: Status = None,
     limit: Limit = 20,
+    turns: Turns = False,
     form: ListFormat = options.PlainFormat.text,
 ) -> int:
     """List the runs that have a journal, the last one first."""
     from llmdo.cli import history
     from llmdo.services.runs import RunsRequest
 
-    request = RunsRequest(root=root_folder(project), entry=entry, status=status, limit=limit)
+    root = root_folder(project)
+    request = RunsRequest(root=root, entry=entry, status=status, limit=limit, turns=turns)
     return history.list_runs(request, as_json=form == "json")
 
 

@@ -17,12 +17,18 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import read_journal
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
-from llmdo.runtime.recording.requests import definitions, shown_tools, told_in, tools_digest
+from llmdo.runtime.recording.requests import (
+    definitions,
+    last_response,
+    shown_tools,
+    told_in,
+    tools_digest,
+)
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
@@ -79,7 +85,7 @@ class PlayedModel(Model):
             raise LlmdoError(f"`replay:{self._file}` answers the workers of a run alone")
         config, frame = self._call
         path = frame.path
-        step = 1 + sum(isinstance(message, ModelResponse) for message in messages)
+        step = 1 + _responses(messages) - _responses(frame.history)
         recorder = config.recorder
         encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
         with read_journal(self._root / self._file) as journal:
@@ -125,15 +131,17 @@ class PlayedModel(Model):
         # What became of `max_retries` on the way here does not matter to a model.
         given: Any = {key: value for key, value in (settings or {}).items() if key != "max_retries"}
         given |= {key: value for key, value in own.items() if key == "max_retries"}
-        last = max(
-            (number for number, message in enumerate(messages) if isinstance(message, ModelResponse)),
-            default=-1,
-        )
         return {
             "model": None,
             "tools": tools_digest(shown, str(recorded["tools"]), encoding, content),
-            **told_in(encoding, messages, messages[last + 1 :], given, parameters, recorded),
+            **told_in(
+                encoding, messages, messages[1 + last_response(messages) :], given, parameters, recorded
+            ),
         }
+
+
+def _responses(messages: Sequence[ModelMessage]) -> int:
+    return sum(isinstance(message, ModelResponse) for message in messages)
 
 
 def _instead(journal: JournalStore, path: str) -> str:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from pydantic import TypeAdapter
-from pydantic_ai.messages import BinaryContent, ModelResponse, ToolReturn, ToolReturnPart, UserContent
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    ToolReturn,
+    ToolReturnPart,
+    UserContent,
+)
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from llmdo.base import credentials
@@ -22,9 +29,12 @@ from llmdo.journal.spans import without_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from pydantic_ai.messages import ModelMessage
+
     from llmdo.runtime.telemetry.redaction import Redaction
 
 _RESPONSE = TypeAdapter(ModelResponse)
+_MESSAGES = ModelMessagesTypeAdapter
 _RETURN = TypeAdapter(ToolReturnPart)
 _RICH: TypeAdapter[ToolReturn[object]] = TypeAdapter(ToolReturn)
 _HANDED: TypeAdapter[list[UserContent]] = TypeAdapter(list[UserContent])
@@ -63,6 +73,12 @@ class Encoding:
         """What a model answered."""
         # What failed before it, with the bodies of those answers: the journal has an entry of its own for each.
         return self._packed(_RESPONSE.dump_json(response, exclude_none=True, exclude={"failed_attempts"}))
+
+    def messages(self, messages: Sequence[ModelMessage]) -> Packed:
+        """What a worker was told and answered, without its prompt, which every request has anew."""
+        left_out = {"__all__": {"failed_attempts", "instructions", "conversation_id"}}
+        text = _MESSAGES.dump_json(list(messages), exclude_none=True, exclude=left_out)
+        return self._packed(b'{"messages":' + text + b"}")
 
     def result(self, value: object) -> Packed:
         """What a tool returned. An object of the tool's own comes back as the plain data that a model sees.
@@ -196,6 +212,10 @@ class Decoding:
     def response(self, value: object) -> ModelResponse:
         """What a model answered."""
         return _RESPONSE.validate_python(_with_binary(value, self.content))
+
+    def messages(self, value: Mapping[str, object]) -> tuple[ModelMessage, ...]:
+        """What a worker was told and answered."""
+        return tuple(_MESSAGES.validate_python(_with_binary(value["messages"], self.content)))
 
     def result(self, value: dict[str, object]) -> object:
         """What a tool returned."""

@@ -20,6 +20,7 @@ from llmdo.journal.summary import ending
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import EndedError
+from llmdo.runtime.recording.sessions import history_entry, messages_entry
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.workspace import lock
 
@@ -102,11 +103,19 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         max_depth=options.max_depth,
         graph=reached(config.graph, config.entry.name, references),
         prompts={name: config.agents.prompts[name] for name in references},
+        continues=options.continues,
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
     isolation = str(config.resolver.isolation) if config.resolver.isolation else None
     journal, code = config.recorder.journal, config.graph.code
+    if (
+        config.recorder.mode.live
+        and journal.last("run") is None
+        and not options.continues
+        and options.history
+    ):
+        journal.add(*history_entry(binding.entry, options.history, config.recorder.encoding))
     if not (code and config.recorder.mode.live) or journal.last("run") is not None:
         await config.recorder.begin(binding, options.mode, isolation, options.limits)
         return
@@ -154,10 +163,11 @@ def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
 
 
 def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
-    """An outcome as plain data, as the journal keeps it."""
+    """An outcome as plain data, as the journal keeps it; its messages are kept by themselves."""
     denied = [{"path": call.path, **record_of(call)} for call in outcome.denied]
-    plain = asdict(replace(outcome, value=None, denied=()))
-    del plain["value"]  # the text of it is there
+    plain = asdict(replace(outcome, value=None, denied=(), messages=(), new_messages=()))
+    for name in ("value", "messages", "new_messages"):  # the text of the value is there
+        del plain[name]
     return {**plain, "denied": denied}
 
 
@@ -170,6 +180,10 @@ async def kept(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:
     """`outcome`, which its journal holds now; where that failed, the outcome says so."""
     try:
         if recorder:
+            if outcome.new_messages and recorder.mode.live:
+                journal, new = recorder.journal, outcome.new_messages
+                step = 1 + journal.count(outcome.entry, "messages")
+                journal.add(*messages_entry(outcome.entry, step, new, recorder.encoding))
             await recorder.end(outcome.entry, outcome.status, plain_outcome(outcome))
     except JournalError as error:
         return replace(outcome, error=outcome.error or f"how the run ended is not recorded: {error}")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.messages import ModelRequest
+from pydantic_ai.messages import ModelRequest, ModelResponse
 from pydantic_ai.models import CompletedStreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import ToolDefinition
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from pydantic_ai import RunContext
-    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
@@ -120,6 +120,9 @@ class RecordedModel(WrapperModel):
     ) -> Asking:
         sent = messages if self._told is None else self._told
         new = _new_in(sent, self._seen, self._last)
+        if self._seen == 0 and self._frame.history:
+            # The run is bound to what the call starts from, whose end the loop may have mended.
+            new = sent[1 + last_response(sent) :]
         self._told, self._seen = None, len(sent)
         self._last = sent[-1] if sent else None
 
@@ -162,6 +165,11 @@ def _new_in(messages: Sequence[ModelMessage], seen: int, last: ModelMessage | No
         if messages[at] is last or messages[at] == last:
             return messages[at + 1 :]
     return messages
+
+
+def last_response(messages: Sequence[ModelMessage]) -> int:
+    """The place of the last response among `messages`; -1 where there is none."""
+    return max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
 
 
 def shown_tools(parameters: ModelRequestParameters) -> list[ToolDefinition]:

@@ -11,7 +11,9 @@ from llmdo.journal.entries import JournalEntry
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from pydantic_ai.messages import ModelMessage
 
     from llmdo.journal.binding import Binding
     from llmdo.runtime.recording.encoding import Encoding
@@ -26,6 +28,22 @@ def run_entry(binding: Binding, encoding: Encoding) -> JournalEntry:
         digest=encoding.digest(binding.input),
         body=encoding.plain(binding.data).body,
     )
+
+
+def history_entry(
+    path: str, messages: Sequence[ModelMessage], encoding: Encoding
+) -> tuple[JournalEntry, Mapping[str, bytes]]:
+    """The messages that the run starts from, and the binary contents that they name."""
+    packed = encoding.messages(messages)
+    return JournalEntry(path=path, kind="history", step=1, body=packed.body), packed.contents
+
+
+def messages_entry(
+    path: str, number: int, messages: Sequence[ModelMessage], encoding: Encoding
+) -> tuple[JournalEntry, Mapping[str, bytes]]:
+    """Those that came in the run, as its processes ended one after the other: the entry of that number."""
+    packed = encoding.messages(messages)
+    return JournalEntry(path=path, kind="messages", step=number, body=packed.body), packed.contents
 
 
 def session_entry(

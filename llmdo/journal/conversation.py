@@ -1,0 +1,87 @@
+"""Runs that go on from one another: each has a journal of its own, and is bound to where the one before it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from llmdo.base.values import dataclass, fields
+from llmdo.journal.audit import Link
+from llmdo.journal.entries import JournalError, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.journal.entries import JournalEntry
+    from llmdo.journal.ports import JournalStore
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The end of the run that another one goes on from."""
+
+    run: str
+    number: int
+    """Of its last entry."""
+    head: str
+    """What the chain over its entries is there."""
+    first: str
+    """The run that the conversation began with."""
+    turn: int
+    """The place of the run that goes on among those of the conversation: 2 for the one after the first."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The same as an entry holds it."""
+        return {each.name: getattr(self, each.name) for each in fields(Earlier)}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Earlier:
+        """What an entry holds of it.
+
+        Raises:
+            JournalError: It does not say all of it.
+        """
+        kinds = {"run": str, "number": int, "head": str, "first": str, "turn": int}
+        if lacks := [name for name, kind in kinds.items() if not isinstance(data.get(name), kind)]:
+            raise JournalError(f"the journal does not say what its run goes on from: it lacks `{lacks[0]}`")
+        return cls(**{name: data[name] for name in kinds})
+
+
+def goes_on_from(journal: JournalStore) -> Earlier | None:
+    """What the run of `journal` goes on from; None where it began by itself.
+
+    Raises:
+        JournalError: It holds no run, or does not say.
+    """
+    entry = next(journal.entries("run"), None)
+    if entry is None:
+        raise JournalError(f"`{journal.path}` holds no run")
+    data = entry.data.get("continues")
+    if data is None:
+        return None
+    if not isinstance(data, dict):
+        raise JournalError(f"`{journal.path}` does not say what its run goes on from")
+    return Earlier.of(data)
+
+
+def messages_at(journal: JournalStore, end: Earlier) -> JournalEntry:
+    """The messages that came in the run of `journal`, up to where another one goes on from it.
+
+    Raises:
+        JournalError: The journal is not the one that the other run is bound to.
+    """
+    bound = next(journal.after(end.number - 1, *_KINDS), None)
+    if bound is None or Link(bound.number, bound.head) != Link(end.number, end.head):
+        raise JournalError(
+            f"the journal of run `{journal.run}` is not the one that a later run goes on from",
+            hint="`llmdo audit --verify` says whether it was changed",
+        )
+    entry = None
+    for row in journal.after(0, "messages"):
+        if row.number <= end.number:
+            entry = row.entry
+    if entry is None:
+        raise JournalError(f"the journal of run `{journal.run}` holds no messages")
+    return entry

@@ -1,0 +1,103 @@
+"""Going on from an earlier run: its messages, and its end, which the new run is bound to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.journal import Runs
+from llmdo.journal.conversation import Earlier, goes_on_from
+from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
+from llmdo.journal.summary import ending, unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pydantic_ai.messages import ModelMessage
+
+    from llmdo.journal.ports import JournalStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """What a run goes on from."""
+
+    end: Earlier
+    messages: tuple[ModelMessage, ...]
+
+
+def entry_of(root: Path, run: str) -> str:
+    """The entry of an earlier run.
+
+    Raises:
+        LlmdoError: There is no such run, or it never began.
+    """
+    runs = Runs(root)
+    with runs.read(runs.find(run)) as journal:
+        first = next(journal.entries("run"), None)
+        if first is None:
+            raise LlmdoError(f"run `{journal.run}` never began")
+        return first.path
+
+
+def end_of(journal: JournalStore) -> Earlier:
+    """The end of the run of `journal`, for one that goes on from it.
+
+    Raises:
+        LlmdoError: It is not over, or not all that it began was ended.
+    """
+    run = journal.run
+    if open_calls := unfinished(journal):
+        path, tool = next(iter(open_calls.items()))
+        raise LlmdoError(
+            f"`{tool}` at {path} was started and did not finish, so nothing goes on from run `{run}` yet",
+            hint=f"look, then `llmdo resume {run} --again {path}` or `llmdo resume {run} --give-up {path}`",
+        )
+    ended = ending(journal)
+    if ended is None:
+        raise LlmdoError(
+            f"run `{run}` ended without a word, so nothing goes on from it yet",
+            hint=f"`llmdo resume {run}` ends it",
+        )
+    if ended.outcome == "waiting" and (questions := waiting(journal)):
+        raise LlmdoError(
+            f"a question waits at {next(iter(questions))}, so nothing goes on from run `{run}` yet",
+            hint=f"`llmdo approve {run}`, then `llmdo resume {run}`",
+        )
+    if ended.outcome == "waiting":
+        raise LlmdoError(
+            f"run `{run}` has answers that it did not go on with yet", hint=f"`llmdo resume {run}`"
+        )
+    if next(journal.entries("messages"), None) is None:
+        raise LlmdoError(
+            f"nothing was said in run `{run}`: its entry is code, or it ended before its worker began",
+            hint="a run goes on from that of a worker",
+        )
+    link, before = journal.entry_link, goes_on_from(journal)
+    first, turn = (run, 2) if before is None else (before.first, before.turn + 1)
+    return Earlier(run=run, number=link.number, head=link.head, first=first, turn=turn)
+
+
+def continuation(root: Path, run: str, entry: str, environ: Mapping[str, str]) -> Continuation:
+    """What a run of `entry` goes on from, where that is the run `run`.
+
+    Raises:
+        LlmdoError: There is no such run, it is not over, or its messages are not there any more.
+    """
+    from llmdo.runtime.recording.history import history_of, new_messages  # which takes a second
+
+    runs, known = Runs(root), Known.of(environ)
+    name = runs.find(run)
+    if (began := entry_of(root, name)) != entry:
+        raise LlmdoError(
+            f"run `{name}` is one of entry `{began}`, and another entry does not go on from it",
+            hint="give it what it needs in its input",
+        )
+    if runs.is_claimed(name):
+        raise LlmdoError(f"run `{name}` still goes on", hint="wait until it is over, or stop it")
+    with runs.read(name, whole=True) as journal:
+        end = end_of(journal)
+        return Continuation(end=end, messages=(*history_of(journal, known), *new_messages(journal, known)))
