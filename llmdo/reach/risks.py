@@ -27,6 +27,12 @@ LEGS: Mapping[str, tuple[str, ...]] = {
 }
 """What must not meet in one tree, and the capabilities that bring it; a command can send."""
 
+SHELL = "proc.exec.unlisted"
+IN_A_SHELL = (
+    "env.read", "fs.delete", "fs.list", "fs.read", "fs.write", "net.connect", "net.search", "proc.exec",
+)  # fmt: skip
+"""What any command can do, where nothing confines it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gain:
@@ -39,8 +45,12 @@ class Gain:
 
     @property
     def names(self) -> str:
-        """The capabilities, as a sentence lists them."""
-        return ", ".join(f"`{row.capability}`" for row in self.rows)
+        """The capabilities, as a sentence lists them; those of a shell that nothing confines stand behind it."""
+        shell = next((row for row in self.rows if _is_free_shell(row)), None)
+        if shell is None:
+            return ", ".join(f"`{row.capability}`" for row in self.rows)
+        others = [f"`{row.capability}`" for row in self.rows if not _is_in_a_shell(row.capability)]
+        return ", ".join([f"`{shell.capability}` (a shell, which also reads, writes and sends)", *others])
 
     @property
     def is_gated(self) -> bool:
@@ -63,7 +73,7 @@ class Leak:
     def related(self, *, quote: str = "") -> list[Related]:
         """The place at which each leg is used, the path between two `quote`s."""
         return [
-            Related(use.at.location, f"{leg}: `{row.capability}` by {quote}{path_text(row.path)}{quote}")
+            Related(use.at.location, f"{leg}: {_brought(leg, row)} by {quote}{path_text(row.path)}{quote}")
             for leg, row in self.legs
             if (use := row.path[-1].use)
         ]
@@ -72,10 +82,14 @@ class Leak:
 def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
     """What the rows of one entry say that it gains through each of its delegates, in the order of the rows."""
     open_rows = [row for row in rows if row.decision != "blocked"]
-    own = [row.capability for row in open_rows if not row.takes_delegation]
+    own_rows = [row for row in open_rows if not row.takes_delegation]
+    own = [row.capability for row in own_rows]
+    shell = min((STRICTNESS[row.decision] for row in own_rows if _is_free_shell(row)), default=None)
     by_delegate: dict[str, tuple[Hop, list[Row]]] = {}
     for row in open_rows:
         is_own = any(capability.contains(row.capability) for capability in own)
+        if shell is not None and shell <= STRICTNESS[row.decision] and _is_in_a_shell(row.capability):
+            continue
         if row.takes_delegation and not is_own and row.capability.name not in OUTSIDE_CEILINGS:
             first = row.path[1]
             by_delegate.setdefault(first.name, (first, []))[1].append(row)
@@ -87,24 +101,44 @@ def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
 
 def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
     """What tells for an entry whether all three of `LEGS` come together below it, and where."""
-    bounds = [analysis.bounds.rows_where(partial(_is_of, names=names)) for names in LEGS.values()]
+    bounds = [analysis.bounds.rows_where(partial(_is_of, names=_names(leg))) for leg in LEGS]
 
     def leak_of(entry: Entry) -> Leak | None:
         if not all(analysis.may_reach(entry, bound) for bound in bounds):
             return None
         rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
-        legs = [(leg, row) for leg, names in LEGS.items() if (row := _mildest(rows, names))]
+        legs = [(leg, row) for leg in LEGS if (row := _mildest(rows, leg))]
         return Leak(tuple(legs)) if len(legs) == len(LEGS) else None
 
     return leak_of
 
 
-def _mildest(rows: Iterable[Row], names: Sequence[str]) -> Row | None:
+def _names(leg: str) -> tuple[str, ...]:
+    return (*LEGS[leg], SHELL) if leg == "private data" else LEGS[leg]
+
+
+def _mildest(rows: Iterable[Row], leg: str) -> Row | None:
     return min(
-        (row for row in rows if _is_of(row.capability, names)),
+        (row for row in rows if _is_of(row.capability, LEGS[leg]) or _is_read_in_a_shell(leg, row)),
         key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)),
         default=None,
     )
+
+
+def _is_read_in_a_shell(leg: str, row: Row) -> bool:
+    return leg == "private data" and _is_free_shell(row)
+
+
+def _brought(leg: str, row: Row) -> str:
+    return "`fs.read` through the shell" if _is_read_in_a_shell(leg, row) else f"`{row.capability}`"
+
+
+def _is_free_shell(row: Row) -> bool:
+    return row.capability.name == SHELL and row.assurance == "open"
+
+
+def _is_in_a_shell(capability: Capability) -> bool:
+    return _is_of(capability, IN_A_SHELL)
 
 
 def _is_of(capability: Capability, names: Sequence[str]) -> bool:
