@@ -19,6 +19,7 @@ from llmdo.syntax import discovery, frontmatter, module, toml
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
+from llmdo.workspace import older
 from llmdo.workspace.gaps import lost
 from llmdo.workspace.references import (
     manifest_references,
@@ -33,7 +34,7 @@ from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.base.cache import Seen
@@ -123,8 +124,11 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     ignored, unheeded = discovery.git_ignored(root, seen)
     reader.problems.extend(unheeded)
     paths = reader.matches(("workspace", "workers"), table.get("workers", ()), ignored)
-    workers = tuple(worker for path in paths if (worker := reader.worker(path)))
     modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
+    taken = None if reader.has_lock else _names_in(root, modules)
+    workers = tuple(worker for path in paths if (worker := reader.worker(path, taken)))
+    if reader.is_vouching:
+        manifest = {**manifest, "toolsets": {**older.VOUCHED, **manifest.get("toolsets", {})}}
     packages = reader.packages(manifest)
     workers = (*workers, *adopted(document, manifest.get("workers", {})))
     references = [*manifest_references(document, manifest), *references_of(workers)]
@@ -140,6 +144,13 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     return reader.workspace(manifest, workers, listed, outlines, recordings)
+
+
+def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    """The names of the toolsets that the Python files at `paths` show."""
+    return frozenset(
+        name for outlined in read_modules(root, paths).values() for name in outlined.outline.toolsets
+    )
 
 
 def read_modules(root: Path, paths: Iterable[str]) -> Mapping[str, Module]:
@@ -171,6 +182,8 @@ class _WorkspaceReader:
     """Whether each folder that an import could mean exists."""
     unread: set[str] = field(default_factory=set)
     lacks: set[Lack] = field(default_factory=set)
+    is_vouching: bool = False
+    """Whether a header of files alone names commands that only read."""
     files: dict[str, bool] = field(default_factory=dict)
     """Whether each file that an import could mean exists."""
 
@@ -241,8 +254,11 @@ class _WorkspaceReader:
                     self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
         return sorted(paths)
 
-    def worker(self, path: str) -> WorkerFile | None:
-        """The worker file at `path`; None where its header cannot be used."""
+    def worker(self, path: str, taken: Collection[str] | None) -> WorkerFile | None:
+        """The worker file at `path`; None where its header cannot be used.
+
+        Of files alone, it may be one of llm-do: `taken` are the names of what their Python brings; None of a workspace.
+        """
         source, problems = discovery.read_source(self.root, path, seen=self.seen)
         text = None if problems else frontmatter.parse(source)
         problems = text.document.problems if text else problems
@@ -250,7 +266,10 @@ class _WorkspaceReader:
         if text is None or problems:
             self.note_unread(path, "names")
             return None
-        judged = judge(text.document, "worker")
+        document = text.document if taken is None else older.translated(text.document, taken)
+        if document is not text.document:
+            self.is_vouching |= older.is_vouched_for(text.document)
+        judged = judge(document, "worker")
         self.problems.extend(judged.problems)
         header: Any = judged.data
         if not header:
