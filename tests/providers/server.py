@@ -32,6 +32,12 @@ class Say:
     """Whether the connection breaks before the end."""
     pieces: int | None = None
     """How many pieces of a stream are sent before it breaks; None is half of them."""
+    quiet: bool = False
+    """Whether a stream that is cut ends as if it were complete."""
+    hold: int | None = None
+    """After how many pieces a stream stops, until the test ends."""
+    size: int = 0
+    """How many characters of the text and of arguments a piece of chat completions has; 0 is half of the text."""
     beside: int = 0
     """How many requests of the same worker have to be there before one is answered."""
     refusal: str = ""
@@ -190,12 +196,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         sent = len(pieces) // 2 if say.pieces is None else say.pieces
-        for piece in pieces[:sent] if say.cut else pieces:
-            self.server_of_answers.pause(say.delay)
+        for number, piece in enumerate(pieces[:sent] if say.cut else pieces):
+            self.server_of_answers.pause(PATIENCE * 10 if number == say.hold else say.delay)
             content = piece.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
             self.wfile.flush()
-        if not say.cut:
+        if not say.cut or say.quiet:
             self.wfile.write(b"0\r\n\r\n")
         self.close_connection = say.cut
 
@@ -224,8 +230,12 @@ class Chat:
         for index, call in enumerate(message.get("tool_calls", ())):
             call["index"] = index
         text = message.pop("content") or ""
-        halves = [text[: len(text) // 2], text[len(text) // 2 :]] if text else []
-        deltas = [message, *({"content": half} for half in halves), {}]
+        size = say.size or -(-len(text) // 2) or 1
+        deltas = [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+        if say.size:
+            calls = message.pop("tool_calls", [])
+            deltas += [delta for call in calls for delta in Chat._in_pieces(call, say.size)]
+        deltas = [message, *deltas, {}]
         base = Chat._base(body, "chat.completion.chunk")
         chunks = [
             {
@@ -235,6 +245,13 @@ class Chat:
             for delta in deltas
         ]
         return [*map(_sse, chunks), _sse({**base, "choices": [], "usage": _USED}), "data: [DONE]\n\n"]
+
+    @staticmethod
+    def _in_pieces(call: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
+        given = call["function"]["arguments"]
+        yield {"tool_calls": [{**call, "function": {**call["function"], "arguments": ""}}]}
+        for at in range(0, len(given), size):
+            yield {"tool_calls": [{"index": call["index"], "function": {"arguments": given[at : at + size]}}]}
 
     @staticmethod
     def _base(body: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -94,9 +94,11 @@ def _complete(stream: StreamedResponse, model: str) -> ModelResponse:
         UnreadableAnswerError: It has no end: its provider has not said that it is complete.
     """
     response = stream.get()
-    # Of chat completions, pydantic-ai takes the end of the connection for the end of the answer.
+    # pydantic-ai takes the end of a connection for the end of an answer: of chat completions it then assumes a reason.
     is_assumed = response.finish_reason == "stop" and not getattr(stream, "_has_finish_reason", True)
-    if response.state == "incomplete" or is_assumed:
+    has_reason = bool(response.finish_reason or "finish_reason" in (response.provider_details or {}))
+    is_open = response.state == "complete" and response.provider_name is not None and not has_reason
+    if response.state == "incomplete" or is_assumed or is_open:
         raise UnreadableAnswerError(model, "it broke off before its end")
     return response
 
