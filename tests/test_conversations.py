@@ -272,3 +272,31 @@ def test_nothing_goes_on_from_a_run_that_was_killed_in_a_call(team: Path) -> Non
     assert llmdo.resume(team, give_up="main/crash#1").status == "completed"
     outcome = llmdo.run(team, "main", "next", continue_from="last")
     assert "nobody knows whether it took effect" in (outcome.output or "")
+
+
+def test_an_exported_run_brings_what_was_said_before_it(team: Path, tmp_path: Path) -> None:
+    first = llmdo.run(team, "main", "one", journal=True)
+    second = llmdo.run(team, "main", "two", continue_from=first.run)
+    file = tmp_path / "second.sqlite"
+    assert command(team, "runs", "export", second.run, str(file)).returncode == 0
+    journals = Runs(team)
+    for run in (first.run, second.run):
+        journals.remove(run)
+    assert llmdo.replay(tmp_path, str(file)).output == second.output
+    assert command(team, "runs", "import", str(file)).stdout == f"{second.run}\n"
+    assert llmdo.replay(team, second.run).output == second.output
+    assert llmdo.run(team, "main", "three", continue_from="last").output == '[["one", "two", "three"], []]'
+    (team / "recordings").mkdir()
+    file.rename(team / "recordings/second.sqlite")
+    assert command(team, "test").returncode == 0
+
+
+def test_a_secret_said_before_does_not_leave(
+    team: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESK_TOKEN", "opensesame-1")
+    paid = llmdo.run(team, "main", "pay", approver=ApproveAll(), journal=True)
+    llmdo.run(team, "main", "next", continue_from=paid.run)
+    exported = command(team, "runs", "export", "last", str(tmp_path / "next.sqlite"))
+    assert "what was said before holds a secret" in exported.stderr
+    assert not (tmp_path / "next.sqlite").exists()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from llmdo.journal.entries import JournalEntry
     from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.journal.sources import Sources
 
@@ -36,9 +37,15 @@ class Taken:
 
 
 def export(
-    journal: JournalStore, target: Path, sources: Sources | None, without_secrets: Callable[[bytes], bytes]
+    journal: JournalStore,
+    target: Path,
+    sources: Sources | None,
+    without_secrets: Callable[[bytes], bytes],
+    history: tuple[JournalEntry, Mapping[str, bytes]] | None = None,
 ) -> None:
     """Writes the run of `journal` to `target`, where no file may be, with `sources` where it has none of its own yet.
+
+    `history` are the messages that it starts from, where they are in the journals of other runs.
 
     `without_secrets` gives back what it is given, but for the secrets in it.
 
@@ -48,11 +55,11 @@ def export(
     if not target.name.endswith(SUFFIX):
         raise JournalError(f"`{target}` does not end in `{SUFFIX}`", hint="`replay` knows a run by that")
     first = next(journal.entries("run"), None)
-    if sources is None or first is None or next(journal.entries("sources"), None):
-        journal.copy_to(target, without_secrets=without_secrets)
-    else:
-        entry = sources.entry(first.path)
-        journal.copy_to(target, entry, sources.contents, without_secrets=without_secrets)
+    added, contents = ([history[0]], dict(history[1])) if history else ([], {})
+    if sources is not None and first is not None and next(journal.entries("sources"), None) is None:
+        added.append(sources.entry(first.path))
+        contents.update(sources.contents)
+    journal.copy_to(target, added, contents, without_secrets=without_secrets)
 
 
 def take_in(runs: RunIndex, source: Path) -> Taken:
@@ -71,7 +78,7 @@ def take_in(runs: RunIndex, source: Path) -> Taken:
         temporary = target.with_suffix(".part")
         with suppress(FileNotFoundError):
             temporary.unlink()
-        journal.copy_to(temporary, imported(journal))
+        journal.copy_to(temporary, [imported(journal)])
     try:
         with read_journal(temporary, whole=True) as copy:
             taken = _examined(copy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any, Self
@@ -185,12 +185,12 @@ class JournalStore(Protocol):
     def copy_to(
         self,
         path: Path,
-        added: JournalEntry | None = None,
+        added: Sequence[JournalEntry] = (),
         contents: Mapping[str, bytes] | None = None,
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy of what is committed to `path`, where no file may be, with one more entry where one is given.
+        """Writes a copy of what is committed to `path`, where no file may be, with the entries that are `added`.
 
         What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
         not in the copy. Nothing is known of a secret there, so none is ever put back.

@@ -14,6 +14,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.journal import JournalError, Runs, bundle
 from llmdo.journal.binding import binding_of, differences
+from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.sources import sources_in, sources_of, unpack
 from llmdo.syntax.module import outline
 from llmdo.version import __version__
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.journal.entries import JournalEntry
     from llmdo.journal.ports import JournalStore
     from llmdo.journal.sources import Sources
+    from llmdo.runtime.recording.encoding import Encoding
     from llmdo.runtime.telemetry.redaction import Redaction
 
 
@@ -64,8 +67,32 @@ def export(request: ExportRequest) -> int:
     with runs.read(runs.find(request.run)) as journal:
         journal.know(redaction.known)
         sources = _sources(request.root, journal, redaction) if request.with_sources else None
-        bundle.export(journal, request.file, sources, encoding.without_secrets)
+        history = _history(journal, encoding)
+        bundle.export(journal, request.file, sources, encoding.without_secrets, history)
     return len(sources.texts) if sources else 0
+
+
+def _history(journal: JournalStore, encoding: Encoding) -> tuple[JournalEntry, Mapping[str, bytes]] | None:
+    """The messages that the run starts from, where only the journals of earlier runs have them.
+
+    Raises:
+        JournalError: Those journals are not here any more, or there is a secret in the messages.
+    """
+    from llmdo.runtime.recording.history import history_of
+    from llmdo.runtime.recording.sessions import history_entry
+
+    before = goes_on_from(journal)
+    if before is None or next(journal.entries("history"), None):
+        return None
+    messages = history_of(journal, encoding.redaction.known)
+    entry, contents = history_entry(next(journal.entries("run")).path, messages, encoding)
+    parts = (entry.body, *contents.values())
+    if any(encoding.without_secrets(part) != part for part in parts):
+        raise JournalError(
+            f"run `{journal.run}` goes on from run `{before.run}`, and what was said before holds a secret",
+            hint="export the run that the conversation began with, or one before the secret was said",
+        )
+    return entry, contents
 
 
 def take_in(root: Path, file: Path) -> ImportedRun:

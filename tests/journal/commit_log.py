@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -236,7 +236,7 @@ class CommitLog:
     def copy_to(
         self,
         path: Path,
-        added: JournalEntry | None = None,
+        added: Sequence[JournalEntry] = (),
         contents: Mapping[str, bytes] | None = None,
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
@@ -251,9 +251,10 @@ class CommitLog:
         except OSError as error:
             raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
         path.write_text(f"{_encoded(part)}\n", "ascii")
-        if added is not None:
+        if added:
             with CommitLog(path) as copy:
-                copy.add(added, contents)
+                for entry in added:
+                    copy.add(entry, contents)
                 copy.commit()
 
 

@@ -120,7 +120,7 @@ def test_a_copy_has_what_was_committed_and_one_entry_more(runs: RunIndex, tmp_pa
         journal.commit()
         journal.add(called(2))
         copy = runs.path("copied")
-        journal.copy_to(copy, called(3), without_secrets=lambda body: body.replace(b"x", b"y"))
+        journal.copy_to(copy, [called(3)], without_secrets=lambda body: body.replace(b"x", b"y"))
     with runs.read("copied", whole=True) as journal:
         assert [(entry.step, entry.is_redacted) for entry in journal.entries()] == [(1, True), (3, False)]
         assert journal.redacted() == 1

@@ -270,12 +270,12 @@ class Journal(Committed):
     def copy_to(
         self,
         path: Path,
-        added: JournalEntry | None = None,
+        added: Sequence[JournalEntry] = (),
         contents: Mapping[str, bytes] | None = None,
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy of what is committed to `path`, where no file may be, with one more entry where one is given.
+        """Writes a copy of what is committed to `path`, where no file may be, with the entries that are `added`.
 
         What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
         not in the copy. Nothing is known of a secret there, so none is ever put back.
@@ -293,8 +293,9 @@ class Journal(Committed):
             target.execute("PRAGMA journal_mode = DELETE")
             copy = Journal(path, target)
             _redact(copy, target, without_secrets)
-            if added is not None:
-                copy.add(added, contents)
+            for entry in added:
+                copy.add(entry, contents)
+            if added:
                 copy.commit()
 
 
