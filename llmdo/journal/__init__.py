@@ -6,6 +6,7 @@ knows files and entries; `runtime/` knows what a model's message looks like. `po
 journal and of the index of the runs; another store is another package beside `sqlite/`, and the two lines below.
 
 History of the format, newest first:
+  version 6: the chain is taken over an entry's texts and their lengths, no longer over JSON of them.
   version 5: what was decided about a call is one record, in a `decision` and among the `denied` of an `end`.
   version 4: `spans` for the secrets that were cut out of bodies and contents, `secret` for what they are known by, a
     `salt` for the digest of each body, so that what an export redacts cannot be guessed from the chain.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sqlite3
@@ -15,6 +16,8 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal import JournalEntry, JournalError, Runs
+from llmdo.journal.audit import Link
+from llmdo.journal.chain import linked
 from llmdo.journal.questions import waiting
 from llmdo.journal.sqlite.layout import VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
@@ -22,6 +25,17 @@ from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, 
 
 def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> JournalEntry:
     return JournalEntry(path=path, kind="request", step=step, body=body)
+
+
+def test_no_two_entries_have_the_same_place_in_the_chain() -> None:
+    texts = itertools.product(("", "a", "a b", "1"), repeat=4)
+    entries = [
+        JournalEntry(path=path, kind=kind, step=step, outcome=outcome, digest=digest, at=at)  # type: ignore[arg-type]
+        for path, kind, outcome, digest in texts
+        for step, at in ((1, 1.0), (11, 1.0), (1, 11.0))
+    ]
+    heads = {linked(entry, body, Link()).head for entry in entries for body in ("", "a", "1")}
+    assert len(heads) == 3 * len(entries)
 
 
 def filled(tmp_path: Path, entries: int = 3) -> Path:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-VERSION = 5
+VERSION = 6
 """Of the layout. A file with another one is refused."""
 
 APPLICATION = 0x6C6C6D64  # "llmd", which tells a journal from any other SQLite file

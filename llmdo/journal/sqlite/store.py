@@ -9,12 +9,11 @@ from contextlib import closing, suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import replace
 from llmdo.journal import audit
 from llmdo.journal.chain import Heads, digest_of_body, linked
 from llmdo.journal.content import Content, digest_of, packed
 from llmdo.journal.disk import force_folder
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import JournalEntry, JournalError
 from llmdo.journal.secrets import NOTHING, Secrets
 from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.entries import JournalEntry, Kind
+    from llmdo.journal.entries import Kind
     from llmdo.journal.ports import Hold
+    from llmdo.journal.spans import SecretSpan
 
 __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
@@ -99,14 +99,14 @@ class Journal(Committed):
         Raises:
             JournalError: It is too large.
         """
-        largest = max([len(entry.body), *map(len, (contents or {}).values())])
-        if largest > MAX_ENTRY:
+        largest = max(map(len, contents.values()), default=0) if contents else 0
+        if (largest := max(largest, len(entry.body))) > MAX_ENTRY:
             raise JournalError(
                 f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
                 hint="`--no-journal` runs without one",
             )
         body, spans = self.secrets.cut(entry.body)
-        entry = replace(entry, at=entry.at or time.time(), body=body, spans=spans)
+        entry = _dated(entry, body, spans)
         salt = os.urandom(16)
         self._entries = linked(entry, digest_of_body(body, packed(spans), salt), self.entry_link)
         self._added.append((self._entries, entry, salt))
@@ -301,6 +301,21 @@ class Journal(Committed):
 
 def _covers(heads: Heads, wanted: Heads) -> bool:
     return heads.entries.number >= wanted.entries.number and heads.records.number >= wanted.records.number
+
+
+def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> JournalEntry:
+    """`entry` as it is kept: with its time, and with what is left of its body without secrets."""
+    return JournalEntry(
+        path=entry.path,
+        kind=entry.kind,
+        step=entry.step,
+        outcome=entry.outcome,
+        digest=entry.digest,
+        body=body,
+        at=entry.at or time.time(),
+        is_redacted=entry.is_redacted,
+        spans=spans,
+    )
 
 
 def _row(added: tuple[Link, JournalEntry, bytes]) -> tuple[object, ...]:
