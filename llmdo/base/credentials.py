@@ -19,12 +19,6 @@ _SECRET_NAMES = (
 _SECRET_ENDINGS = ("PWD", "DSN", "_PASS", "_AUTH", "_PAT")
 _FOLDERS = ("PWD", "OLDPWD")
 
-_BEGINNINGS = (
-    "sk-", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
-    "k_live_", "k_test_", "AIza", "hf_", "npm_", "pypi-", "eyJ", "PRIVATE KEY",
-)  # fmt: skip
-"""What each of `_FORMS` holds: to look for these first is a hundred times as fast."""
-
 _FORMS = r"""
     \bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{16,}                 # model providers
     | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b                        # AWS
@@ -70,7 +64,15 @@ def _unquoted(text: str) -> str:
 
 def may_hold_token(text: str) -> bool:
     """Whether a token may be in `text`; a no is certain."""
-    return any(map(text.__contains__, _BEGINNINGS)) or ("://" in text and "@" in text)
+    # By a single character first, which is quick to look for: `_FORMS` takes a hundred times as long.
+    dash, underscore = _marks()
+    return (
+        ("-" in text and dash.search(text) is not None)
+        or ("_" in text and underscore.search(text) is not None)
+        or ("A" in text and any(map(text.__contains__, ("AKIA", "ASIA", "AIza"))))
+        or ("J" in text and "eyJ" in text)
+        or ("@" in text and "://" in text)
+    )
 
 
 def holds_token(text: str) -> bool:
@@ -224,3 +226,11 @@ def _apart(secrets: list[Secret]) -> list[Secret]:
 @cache
 def _forms() -> re.Pattern[str]:
     return re.compile(_FORMS, re.VERBOSE | re.DOTALL)
+
+
+@cache
+def _marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What finds a dash, and an underscore, that stands where those of `_FORMS` do."""
+    dash = r"-(?:(?<=sk-)|(?<=glpat-)|(?<=xox.-)|(?<=pypi-)|---BEGIN )"
+    underscore = r"_(?:(?<=gh._)|(?<=github_pat_)|(?<=k_live_)|(?<=k_test_)|(?<=hf_)|(?<=npm_))"
+    return re.compile(dash), re.compile(underscore)

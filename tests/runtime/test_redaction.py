@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic_ai.messages import BinaryContent
 
+from llmdo.base import credentials
 from llmdo.policy.authority import Capability
 from llmdo.runtime.telemetry.redaction import Redaction
 
@@ -91,6 +93,21 @@ TOKENS = [
 @pytest.mark.parametrize("token", TOKENS)
 def test_what_looks_like_a_token_goes_without_being_known(token: str) -> None:
     assert Redaction.of({}).text(f"it is {token}") == "it is [redacted]"
+
+
+@given(st.from_regex(re.compile(credentials._FORMS, re.VERBOSE | re.DOTALL)))
+def test_the_quick_look_for_tokens_misses_none_of_them(text: str) -> None:
+    assert credentials.may_hold_token(text)
+
+
+@pytest.mark.parametrize("secret", [TOKENS[0], "12345678", 12345678])
+def test_secrets_go_wherever_they_are_in_plain_data(secret: Any) -> None:
+    redaction, clean = Redaction.of({"A_KEY": "12345678"}), {"a": [1, 0.5, None, True, "b"], "c": {}}
+    assert redaction.plain(clean) == clean
+    for holding in ([secret], {"a": {"b": [secret]}}, {"a": [clean, {str(secret): 1}]}):
+        written = json.dumps(redaction.plain(holding))
+        assert "[redacted" in written
+        assert str(secret) not in written
 
 
 def test_the_user_and_password_of_an_address_go_without_being_known() -> None:
