@@ -135,6 +135,8 @@ class Encoding:
         if places or credentials.may_hold_token(rest.decode("utf-8", "surrogatepass")):
             plain = without_tokens(json.loads(rest), _LEFT_OUT)
             rest = canonical([plain, places]).encode("utf-8", "surrogatepass")
+        if not (places or named):
+            return digest_of(rest)
         variables = sorted(named.union(variable for _, variable, _ in places))
         return "+".join((digest_of(rest), *(quote(variable, safe="") for variable in variables)))
 

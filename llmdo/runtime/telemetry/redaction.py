@@ -62,8 +62,14 @@ class Redaction:
             content = content.replace(form, b"")
         return content
 
-    def plain(self, value: object, depth: int = 0) -> object:
+    def plain(self, value: object) -> object:
         """`value` as data that JSON can hold: no secrets, and digest and size in place of bytes."""
+        texts: list[str] = []
+        if _is_plain(value, texts) and not self.suspects("\n".join(texts)):
+            return value
+        return self._plain(value, 0)
+
+    def _plain(self, value: object, depth: int) -> object:
         match value:
             case None | bool():
                 return value
@@ -77,9 +83,9 @@ class Redaction:
             case _ if depth >= DEEPEST:
                 return "[too deep]"
             case Mapping():
-                return {self.text(str(key)): self.plain(item, depth + 1) for key, item in value.items()}
+                return {self.text(str(key)): self._plain(item, depth + 1) for key, item in value.items()}
             case list() | tuple() | set() | frozenset():
-                return [self.plain(item, depth + 1) for item in value]
+                return [self._plain(item, depth + 1) for item in value]
         return self._object(value, depth)
 
     def _number(self, value: float) -> object:
@@ -95,7 +101,26 @@ class Redaction:
             parts = {field.name: getattr(value, field.name, None) for field in fields(value)}
         else:
             return self.text(_as_text(value))
-        return {name: self.plain(part, depth + 1) for name, part in parts.items()}
+        return {name: self._plain(part, depth + 1) for name, part in parts.items()}
+
+
+def _is_plain(value: object, texts: list[str], depth: int = 0) -> bool:
+    """Whether JSON can hold `value` as it is; adds all that is written in it to `texts`."""
+    kind = type(value)
+    if kind is str:
+        texts.append(value)  # type: ignore[arg-type]
+        return True
+    if kind is dict:
+        return depth < DEEPEST and all(
+            type(key) is str and _is_plain(key, texts) and _is_plain(item, texts, depth + 1)
+            for key, item in value.items()  # type: ignore[attr-defined]
+        )
+    if kind is list:
+        return depth < DEEPEST and all(_is_plain(item, texts, depth + 1) for item in value)  # type: ignore[attr-defined]
+    if kind is int or (kind is float and isfinite(value)):  # type: ignore[arg-type]
+        texts.append(str(value))
+        return True
+    return value is None or kind is bool
 
 
 def _as_text(value: object) -> str:
