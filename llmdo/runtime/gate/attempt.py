@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred
 
 from llmdo.policy.authority import UNDECLARED, Capability
-from llmdo.runtime.gate.call import Call, Refused
+from llmdo.runtime.gate.call import Call, Refused, copied
 from llmdo.toolsets.refusal import PathRefused, normalise
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Attempt:
             arguments=arguments,
             raised=declared,
             declared=declared,
-            config=deepcopy({**self.use.config}),
+            config=copied(self.use.config),
         )
 
     async def derived(self, call: Call) -> Call:
@@ -112,7 +111,7 @@ class Attempt:
         """What this one call raises, as the toolset says, or what is wrong with its answer."""
         try:
             # Copies: whatever a hook does to them, what was decided on is what runs.
-            answer = hook(self.name, deepcopy(arguments), self.ctx, deepcopy({**self.use.config}))
+            answer = hook(self.name, copied(arguments), self.ctx, copied(self.use.config))
             if inspect.isawaitable(answer):
                 answer = await answer
         except Exception as error:  # from the workspace's own code: anything at all
@@ -132,7 +131,7 @@ def frozen(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         Refused: They cannot be copied.
     """
     try:
-        return deepcopy(arguments)
+        return copied(arguments)
     except Exception as error:  # from the copy methods of the workspace's own types
         raise Refused(f"`{name}` is blocked: its arguments cannot be copied") from error
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import ToolFailed
@@ -69,6 +71,19 @@ class Permit:
     """What runs: the call that was decided on, or what a person made of it."""
     is_live: bool
     """Whether it was decided on just now, so that it may run; otherwise only its recorded end may be told."""
+
+
+def copied(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy that shares nothing with `values` which could be changed.
+
+    Raises:
+        Exception: Whatever the copy methods of the workspace's own types raise.
+    """
+    is_flat = all(type(value) in _UNCHANGING for value in values.values())
+    return {**values} if is_flat else deepcopy({**values})
+
+
+_UNCHANGING = frozenset({bool, int, float, str, bytes, NoneType})
 
 
 class Refused(ToolFailed):

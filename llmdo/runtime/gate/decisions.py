@@ -17,7 +17,7 @@ from pydantic_ai.exceptions import ModelRetry
 from llmdo.policy.authority import decide
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused
-from llmdo.runtime.gate.identity import Unidentified, key_of
+from llmdo.runtime.gate.identity import Unidentified, identity_of, key_of
 from llmdo.runtime.gate.policy import objection, objection_to_delegation
 from llmdo.runtime.gate.refusing import answered, blocked, not_taken, refused, worded
 from llmdo.runtime.recording.replay_mode import READ_ONLY
@@ -158,17 +158,17 @@ async def _decision(
     decided, verdict = _by_rules(frame, call)
     if decided.decision == "needs_approval":
         try:
-            key = await key_of(config, frame, call)
+            identity = await identity_of(config, frame, call)
         except Unidentified as unknown:
             return blocked(decided, f"nobody can be asked about it: {unknown}")
-        question = _question(decided, call, verdict, key, origin)
+        question = _question(decided, call, verdict, key_of(config, call, identity), origin)
         answer = await _answer(config, call, question)
         decided = answered(decided, answer)
         if answer.stops:
             await _stop(config, decided)
         if not decided.allowed:
             return decided
-        if await _differs(config, frame, call, key, origin):
+        if await _differs(config, frame, call, identity, origin):
             return blocked(decided, _DIFFERS)
     if decided.allowed and (against := await _objection(config, frame, call, ctx)):
         return blocked(decided, against, by="policy")
@@ -289,11 +289,11 @@ def _counting(question: Question, answer: Answer) -> Answer:
 
 
 async def _differs(
-    config: RuntimeConfig, frame: CallFrame, call: Call, key: str | None, origin: Origin | None
+    config: RuntimeConfig, frame: CallFrame, call: Call, identity: str | None, origin: Origin | None
 ) -> bool:
     """Whether the call is, by now, another one than was asked about: in what it raises, its arguments or its files."""
     now = await origin.derived(call) if origin else call
     try:
-        return now.raised != call.raised or await key_of(config, frame, now) != key
+        return now.raised != call.raised or await identity_of(config, frame, now) != identity
     except Unidentified:
         return True

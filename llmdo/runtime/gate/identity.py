@@ -88,14 +88,21 @@ def _content(value: object) -> str:
     raise TypeError(f"no key for {type(value).__name__}")
 
 
-async def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
-    """The key of a call under this run's lock; None where its arguments have no digest: no answer is kept for it.
+def key_of(config: RuntimeConfig, call: Call, identity: str | None) -> str | None:
+    """The key of a call that `identity` tells from all others; None where nothing does: no answer is kept for it."""
+    if identity is None:
+        return None
+    return config.recorder.key(call.path, identity) if config.recorder else digest.of_text(identity)
+
+
+async def identity_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | None:
+    """A text that no other call has under this run's lock; None where its arguments have none.
 
     None as well where nobody tells calls apart by it: `ApproveAll` answers by what a call raises, and there is no
     journal. Of a command the files of the workspace that it names belong to it: an interpreter runs what is in them.
 
     Raises:
-        Unidentified: It is a command, and its arguments or the files that they name have no digest.
+        Unidentified: It is a command, and its arguments or the files that they name cannot be told from others.
     """
     runs = any(raised.name.startswith("proc.") for raised in call.raised)
     # Its own class alone: one that was made from it may answer, or change, whatever it likes.
@@ -111,8 +118,7 @@ async def key_of(config: RuntimeConfig, frame: CallFrame, call: Call) -> str | N
             *(config.run, config.ledger.lock, frame.name, call.toolset, {**call.config}, call.tool),
             *([str(raised) for raised in call.raised], call.arguments, files),
         ]
-        text = canonical(parts)
-        return config.recorder.key(call.path, text) if config.recorder else digest.of_text(text)
+        return canonical(parts)
     except (TypeError, RecursionError) as error:
         if runs:
             raise Unidentified("its arguments have no digest") from error

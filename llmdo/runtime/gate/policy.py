@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from llmdo.runtime.gate.call import copied
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def objection(
     policies: Iterable[RunPolicy], ctx: RunContext[Any] | None, call: Call, *, delegates: bool
 ) -> str | None:
     """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
-    shown = replace(call, arguments=deepcopy(call.arguments))
+    shown = replace(call, arguments=copied(call.arguments))
     for policy in policies:
         if delegates and (why := objection_to_delegation([policy], call.tool)):
             return why
