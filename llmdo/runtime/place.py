@@ -207,8 +207,10 @@ class NumberedTasks:
             inner = scope.of_task(_function_of(coro))
             options["context"] = copy_context()
             options["context"].run(_SCOPE.set, inner)
-        make: Callable[..., asyncio.Task[Result]] = self.host or _make
-        task = make(loop, coro, **options)
+        if self.host is None:
+            task: asyncio.Task[Result] = asyncio.Task(coro, loop=loop, **options)
+        else:
+            task = self.host(loop, coro, **options)
         if inner is not None:
             inner.task = task
         return task
@@ -229,12 +231,6 @@ def numbered_tasks() -> Iterator[None]:
         factory.runs -= 1
         if not factory.runs and loop.get_task_factory() is factory:
             loop.set_task_factory(factory.host)
-
-
-def _make(
-    loop: asyncio.AbstractEventLoop, coro: Coroutine[object, object, Result], **options: Any
-) -> asyncio.Task[Result]:
-    return asyncio.Task(coro, loop=loop, **options)
 
 
 def _function_of(coro: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
 from copy import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import ModelConnectionError
@@ -31,14 +32,58 @@ NOT_BEGUN = frozenset({"pool", "connect"})
 """The phases of a failed connection in which the request was not sent."""
 
 
+@dataclass(frozen=True, slots=True)
+class RequestCounter:
+    """Counts the requests of one call of a worker to one model."""
+
+    config: RuntimeConfig
+    frame: CallFrame
+    model: Model
+
+    async def request(
+        self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> ModelResponse:
+        """The model's response, once there is room for the request."""
+        await self.reserve()
+        with self.taken_back_if_not_sent():
+            if is_heard(self.config, self.frame) and not is_in_code():
+                return await answer_heard(self.model, messages, settings, parameters, self.config, self.frame)
+            return await self.model.request(messages, settings, parameters)
+
+    async def reserve(self) -> None:
+        """Counts a request, and returns when there is room for it."""
+        await self.config.budget.reserve(self.frame)
+        if self.config.recorder:
+            await self.config.recorder.sent(self.frame.path)
+
+    @contextmanager
+    def taken_back_if_not_sent(self) -> Iterator[None]:
+        """Around the request: one that failed is kept, and counted as long as it was sent."""
+        try:
+            yield
+        except Exception as error:
+            config, frame = self.config, self.frame
+            failure = (None if self._is_local(error) else unreadable(error, self.model.model_name)) or error
+            was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
+            if config.recorder:
+                config.recorder.attempted(frame.path, self.model.model_id, failure, was_sent=was_sent)
+            if not was_sent:
+                config.budget.release(frame)
+            if failure is error:
+                raise
+            raise failure from error
+
+    def _is_local(self, error: Exception) -> bool:
+        """Whether the workspace's own code failed, or a model that asks no provider."""
+        return self.model.model_id.startswith(UNPAID) or bool(self.config.backtrace.of_workspace(error))
+
+
 class CountedModel(WrapperModel):
     """A model whose every request is counted for one call of a worker."""
 
-    def __init__(self, wrapped: Model, config: RuntimeConfig, frame: CallFrame) -> None:
+    def __init__(self, wrapped: Model, counter: RequestCounter) -> None:
         super().__init__(wrapped)
-        self._config = config
-        self._frame = frame
-        self._is_heard = is_heard(config, frame)
+        self._counter = counter
 
     async def request(
         self,
@@ -47,18 +92,7 @@ class CountedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """The model's response, once there is room for the request."""
-        await self._reserve()
-        with self._taken_back_if_not_sent():
-            if self._is_heard and not is_in_code():
-                return await answer_heard(
-                    self.wrapped,
-                    messages,
-                    model_settings,
-                    model_request_parameters,
-                    self._config,
-                    self._frame,
-                )
-            return await self.wrapped.request(messages, model_settings, model_request_parameters)
+        return await self._counter.request(messages, model_settings, model_request_parameters)
 
     @asynccontextmanager
     async def request_stream(
@@ -69,47 +103,28 @@ class CountedModel(WrapperModel):
         run_context: RunContext[object] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
         """The same, piece by piece."""
-        await self._reserve()
-        with self._taken_back_if_not_sent():
+        await self._counter.reserve()
+        with self._counter.taken_back_if_not_sent():
             stream = self.wrapped.request_stream(
                 messages, model_settings, model_request_parameters, run_context
             )
             async with stream as response:
                 yield response
 
-    async def _reserve(self) -> None:
-        config, frame = self._config, self._frame
-        await config.budget.reserve(frame)
-        if config.recorder:
-            await config.recorder.sent(frame.path)
 
-    @contextmanager
-    def _taken_back_if_not_sent(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            config, frame = self._config, self._frame
-            failure = (None if self._is_local(error) else unreadable(error, self.wrapped.model_name)) or error
-            was_sent = not (isinstance(error, ModelConnectionError) and error.phase in NOT_BEGUN)
-            if config.recorder:
-                config.recorder.attempted(frame.path, self.wrapped.model_id, failure, was_sent=was_sent)
-            if not was_sent:
-                config.budget.release(frame)
-            if failure is error:
-                raise
-            raise failure from error
-
-    def _is_local(self, error: Exception) -> bool:
-        """Whether the workspace's own code failed, or a model that asks no provider."""
-        return self.wrapped.model_id.startswith(UNPAID) or bool(self._config.backtrace.of_workspace(error))
-
-
-def counted(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
-    """`model`, each of its requests counted; of a chain, those of every model in it."""
+def of_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
+    """`model` for one call of a worker; of a chain, every model in it, with its requests counted."""
     if isinstance(model, PlayedModel):
-        model = model.of_call(config, frame)
+        return model.of_call(config, frame)
     if not isinstance(model, FallbackModel):
-        return CountedModel(model, config, frame)
+        return model
     chain = copy(model)  # the run opens and closes the connections, which the copy shares
-    chain.models = [counted(member, config, frame) for member in model.models]
+    chain.models = [_counted(member, config, frame) for member in model.models]
     return chain
+
+
+def _counted(member: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
+    model = of_call(member, config, frame)
+    if isinstance(model, FallbackModel):
+        return model
+    return CountedModel(model, RequestCounter(config, frame, model))

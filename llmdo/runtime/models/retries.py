@@ -27,7 +27,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained
 from llmdo.runtime.models.reporting import RequestReporter
-from llmdo.runtime.models.requests import NOT_BEGUN, counted
+from llmdo.runtime.models.requests import NOT_BEGUN, CountedModel, RequestCounter, of_call
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
@@ -56,15 +56,19 @@ def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> Persist
 
     A chain of models is repeated when all of it failed.
     """
-    return PersistentModel(counted(model, config, frame), RequestReporter(config, frame, model.model_id))
+    asked = of_call(model, config, frame)
+    counter = None if isinstance(asked, FallbackModel) else RequestCounter(config, frame, asked)
+    return PersistentModel(asked, RequestReporter(config, frame, model.model_id), counter)
 
 
 class PersistentModel(WrapperModel):
     """A model that is asked again after a failure that passes."""
 
-    def __init__(self, wrapped: Model, report: RequestReporter) -> None:
+    def __init__(self, wrapped: Model, report: RequestReporter, counter: RequestCounter | None) -> None:
+        """`counter` counts the requests of a single model; those of a chain its members count."""
         super().__init__(wrapped)
         self._report = report
+        self._counter = counter
 
     async def __aenter__(self) -> Self:
         """The model as it is: the run opens and closes its connections."""
@@ -86,7 +90,7 @@ class PersistentModel(WrapperModel):
         while True:
             attempt += 1
             try:
-                response = await self.wrapped.request(messages, settings, model_request_parameters)
+                response = await self._answer(messages, settings, model_request_parameters)
             except Exception as error:
                 await self._wait(error, attempt, retries, model_request_parameters)
             else:
@@ -106,14 +110,16 @@ class PersistentModel(WrapperModel):
         settings, retries = self._manner(model_settings)
         self._report.asked()
         # A chain hands a stream over only when its first piece is there, also where it is a chain of one.
-        model = self.wrapped if isinstance(self.wrapped, FallbackModel) else FallbackModel(self.wrapped)
+        chain = self.wrapped
+        if self._counter is not None:
+            chain = FallbackModel(CountedModel(self.wrapped, self._counter))
         attempt, stream = 0, None
         while stream is None:
             attempt += 1
             async with AsyncExitStack() as opened:
                 try:
                     stream = await opened.enter_async_context(
-                        model.request_stream(messages, settings, model_request_parameters, run_context)
+                        chain.request_stream(messages, settings, model_request_parameters, run_context)
                     )
                 except Exception as error:
                     await self._wait(error, attempt, retries, model_request_parameters)
@@ -123,6 +129,13 @@ class PersistentModel(WrapperModel):
                 except ModelAPIError as error:  # after its first piece
                     raise self._in_a_sentence(error) from error
         self._report.answered(stream.get())
+
+    async def _answer(
+        self, messages: list[ModelMessage], settings: ModelSettings, parameters: ModelRequestParameters
+    ) -> ModelResponse:
+        if self._counter is None:
+            return await self.wrapped.request(messages, settings, parameters)
+        return await self._counter.request(messages, settings, parameters)
 
     def _manner(self, given: ModelSettings | None) -> tuple[ModelSettings, int]:
         """How each attempt is made, and how many may follow the first."""

@@ -32,17 +32,23 @@ def without_guesses(model: Model) -> Model:
         chain = copy(model)
         chain.models = [without_guesses(member) for member in model.models]
         return chain
-    return UnmeasuredModel(model) if isinstance(model, FunctionModel | TestModel) else model
+    if isinstance(model, FunctionModel):
+        quiet = _quiet(model)
+        return quiet if quiet.stream_function is None else UnmeasuredModel(quiet)
+    return UnmeasuredModel(model) if isinstance(model, TestModel) else model
+
+
+def _quiet(model: FunctionModel) -> FunctionModel:
+    """The same, whose responses are marked; its streams are not."""
+    if model.function is None:
+        return model
+    quiet = copy(model)
+    quiet.function = _marking(model.function)
+    return quiet
 
 
 class UnmeasuredModel(WrapperModel):
     """A scripted model without invented numbers of tokens."""
-
-    def __init__(self, wrapped: FunctionModel | TestModel) -> None:
-        if isinstance(wrapped, FunctionModel) and wrapped.function is not None:
-            function, wrapped = wrapped.function, copy(wrapped)
-            wrapped.function = _marking(function)
-        super().__init__(wrapped)
 
     async def request(
         self,

@@ -79,12 +79,12 @@ class RecordedModel(WrapperModel):
     ) -> ModelResponse:
         """The response, recorded or new."""
         if is_in_code():
-            return await super().request(messages, model_settings, model_request_parameters)
+            return await self.wrapped.request(messages, model_settings, model_request_parameters)
         asking = await self._asking(messages, model_settings, model_request_parameters)
         if asking.recorded is not None:
             return self._served(asking.recorded)
         with self._recorder.busy(asking):
-            response = await super().request(messages, model_settings, model_request_parameters)
+            response = await self.wrapped.request(messages, model_settings, model_request_parameters)
         await self._recorder.responded(asking, response)
         return response
 
