@@ -12,9 +12,16 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, Json] = {}
 
 
-def table(value: object) -> Mapping[str, Json]:
-    """The value where it is a table; else an empty one."""
+def table(value: object, *route: str) -> Mapping[str, Json]:
+    """The value, or what stands in it at `route`, where that is a table; else an empty one."""
+    for key in route:
+        value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else _NOTHING
+
+
+def tables(value: object, *route: str) -> dict[str, Mapping[str, Json]]:
+    """The tables in a table, by their names."""
+    return {name: table(part) for name, part in table(value, *route).items()}
 
 
 def items(value: object) -> Sequence[Json]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, did_you_mean, finding
 from llmdo.graph import builtin
@@ -144,8 +144,7 @@ def unused_configuration(project: Project) -> Iterator[Diagnostic]:
     """What is said about the calls of what makes none, and the configuration of toolsets that are not called."""
     graph = project.graph
     document = project.workspace.document
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
+    for name, table in project.workspace.tables("toolsets").items():
         for key in {"calls", "configure"} & set(table) if "mcp" in table else ():
             yield finding(
                 "LDO103",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from llmdo.base import parts
@@ -94,10 +94,9 @@ def _own_files(workspace: Workspace) -> Iterator[Source]:
 
 def _own_texts(workspace: Workspace) -> Iterator[tuple[Location, str, str]]:
     """The texts for models that the own files above spell with escapes, or do not hold: place, what it is, text."""
-    manifest: Any = workspace.manifest or {}
-    for name, entry in manifest.get("entries", {}).items():
+    for name, entry in workspace.tables("entries").items():
         at = Place(workspace.document, ("entries", name, "input"))
-        yield from _escaped(at, f"the input of entry `{name}`", entry.get("input", ""))
+        yield from _escaped(at, f"the input of entry `{name}`", parts.text(entry.get("input")))
     for worker in workspace.workers:
         name = worker.name
         at, text = Place(worker.document, ("description",)), parts.text(worker.header.get("description"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.checks import code, selection, servers, shell, toolsets
 from llmdo.syntax import toml
@@ -78,16 +79,15 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     yield from toolsets.without_meaning(project)
     yield from code.unused_configuration(project)
     document = project.workspace.document
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
-        server = table.get("mcp")
-        if "python" in table and server is not None:
+    workspace = project.workspace
+    for name, table in workspace.tables("toolsets").items():
+        if "python" in table and "mcp" in table:
             yield finding(
                 "LDO103",
                 document.key("toolsets", name),
                 f"`{name}` has both `python` and `mcp`, and is one or the other",
             )
-    for name, table in manifest.get("entries", {}).items():
+    for name, table in workspace.tables("entries").items():
         starts = [key for key in ("worker", "function", "tool") if key in table]
         if len(starts) > 1:
             yield finding(
@@ -118,12 +118,13 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
         input = "Evaluate every deck."
     """
     yield from _reported(project, "LDO104")
-    manifest: Any = project.workspace.manifest or {}
     document = project.workspace.document
     starts = {"worker", "function", "tool"}
-    for name, table in manifest.get("entries", {}).items():
+    for name, table in project.workspace.tables("entries").items():
         # One that is there and says nothing of use has a finding of its own already.
-        if not starts & set(table) and not starts & set(toml.parse(document.source).data["entries"][name]):
+        if not starts & set(table) and not starts & set(
+            parts.table(toml.parse(document.source).data, "entries", name)
+        ):
             yield finding(
                 "LDO104",
                 document.key("entries", name),
@@ -211,8 +212,7 @@ def unsupported_llmdo(project: Project) -> Iterator[Diagnostic]:
     `requires-llmdo` says which versions may read it; this one is not among them. Install one of those, or change the
     range where this one reads the workspace as well.
     """
-    manifest: Any = project.workspace.manifest or {}
-    wanted = manifest.get("workspace", {}).get("requires-llmdo")
+    wanted = parts.text(project.workspace.table("workspace").get("requires-llmdo"))
     if wanted and not _admits(wanted, __version__):
         yield finding(
             "LDO110",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import Related, did_you_mean, finding, nearest, only_match
 from llmdo.checks import code, toolsets
 from llmdo.graph import builtin, inventory, models, servers
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use, Worker
-    from llmdo.policy.authority import Decision
     from llmdo.workspace.project import Project
 
 
@@ -143,8 +143,7 @@ def _entries_without_toolset(graph: Graph) -> Iterator[Diagnostic]:
 def _tables_without_toolset(project: Project) -> Iterator[Diagnostic]:
     """The tables of the manifest whose toolset no module shows."""
     graph = project.graph
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
+    for name, table in project.workspace.tables("toolsets").items():
         is_built_in = name in builtin.NAMES and builtin.BUILT_IN[name].has_table
         if "python" not in table and "mcp" not in table and name not in graph.toolsets and not is_built_in:
             yield finding(
@@ -225,12 +224,11 @@ def _models(project: Project) -> Iterator[Reference]:
         reference for reference in [*named, *(worker.model for worker in graph.workers.values())] if reference
     )
     document = project.workspace.document
-    manifest: Any = project.workspace.manifest or {}
-    for alias, chain in manifest.get("models", {}).items():
+    for alias, chain in project.workspace.table("models").items():
         if isinstance(chain, str):
             yield Reference(chain, Place(document, ("models", alias)))
         else:
-            for number, name in enumerate(chain):
+            for number, name in enumerate(parts.texts(chain)):
                 yield Reference(name, Place(document, ("models", alias, number)))
 
 
@@ -402,7 +400,7 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
     meant = only_match(capability.name, known)
     if meant is None:
         return None
-    decision: Decision | None = place.data if place.route[-2:-1] in (("rules",), ("approvals",)) else None
+    decision = place.data if place.route[-2:-1] in (("rules",), ("approvals",)) else None
     safe = decision == "blocked"
     if decision == "needs_approval":
         built_in = any(rule.decision == "blocked" and rule.capability.name == meant for rule in BUILT_IN)
@@ -420,10 +418,9 @@ def _capabilities(project: Project) -> Iterator[tuple[Capability, Place]]:
     for holder in holders:
         yield from ((rule.capability, rule.at) for rule in holder.approvals if rule.at)
         yield from _ceiling(holder.may, holder.may_at)
-    manifest: Any = project.workspace.manifest or {}
     document = project.workspace.document
-    for name, table in manifest.get("toolsets", {}).items():
-        for tool, texts in table.get("capabilities", {}).items():
+    for name, table in project.workspace.tables("toolsets").items():
+        for tool, texts in servers.declared_in(table).items():
             for number, text in enumerate(texts):
                 place = Place(document, ("toolsets", name, "capabilities", tool, number))
                 capability = Capability.parse(text)
@@ -444,7 +441,7 @@ def _ceiling(may: Iterable[Capability] | None, at: Place | None) -> Iterator[tup
     if may is None or at is None:
         return
     known = {str(capability): capability for capability in may}
-    for number, text in enumerate(at.data or ()):
+    for number, text in enumerate(parts.texts(at.data)):
         if text in known:
             yield known[text], Place(at.document, (*at.route, number))
 
@@ -469,12 +466,11 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
                 hint=did_you_mean(entry.tool_name, tools),
             )
     yield from code.undeclared_tools(project)
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
+    for name, table in project.workspace.tables("toolsets").items():
         toolset = project.graph.toolsets.get(name)
         if toolset is None or toolset.dynamic:
             continue
-        named = [(key, declared) for key in ("capabilities", "retry") for declared in table.get(key, ())]
+        named = [(key, declared) for key in ("capabilities", "retry") for declared in parts.table(table, key)]
         for key, tool in named:
             if tool == "*" or tool in toolset.tools:
                 continue

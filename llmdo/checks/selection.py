@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import CODES, did_you_mean, excerpt, finding
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def is_about_unread(project: Project, finding: Diagnostic) -> bool:
 
 def reported(project: Project, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Those findings that the manifest's `select` and `ignore` leave, and those that are always reported."""
-    table = _table(project)
-    select = _codes(table["select"]) if "select" in table else frozenset(CODES)
-    wanted = ALWAYS | (select - _codes(table.get("ignore", ())))
+    table = project.workspace.table("check")
+    select = _codes(parts.texts(table["select"])) if "select" in table else frozenset(CODES)
+    wanted = ALWAYS | (select - _codes(parts.texts(table.get("ignore"))))
     return tuple(finding for finding in findings if finding.code in wanted)
 
 
@@ -54,7 +55,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
     """
     names = [name for name, _ in CODES.values()]
     for key in ("select", "ignore"):
-        for number, text in enumerate(_table(project).get(key, ())):
+        for number, text in enumerate(parts.texts(project.workspace.table("check").get(key))):
             if not _covered(text):
                 yield finding(
                     "LDO209",
@@ -66,7 +67,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
 
 def without_effect(project: Project) -> Iterator[Diagnostic]:
     """Findings about items of `ignore` that name what cannot be ignored."""
-    for number, text in enumerate(_table(project).get("ignore", ())):
+    for number, text in enumerate(parts.texts(project.workspace.table("check").get("ignore"))):
         covered = _covered(text)
         at = project.workspace.document.value("check", "ignore", number)
         if any(code.startswith("LDO5") for code in covered):
@@ -81,11 +82,6 @@ def without_effect(project: Project) -> Iterator[Diagnostic]:
         else:
             continue
         yield finding("LDO103", at, message, hint=hint)
-
-
-def _table(project: Project) -> Any:
-    manifest: Any = project.workspace.manifest or {}
-    return manifest.get("check", {})
 
 
 def _codes(texts: Iterable[str]) -> frozenset[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llmdo.base import credentials
+from llmdo.base import credentials, parts
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.policy.shell.programs import steers_programs
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Document
     from llmdo.workspace.project import Project
 
@@ -25,11 +26,10 @@ REMOTE = ("headers", "auth")
 
 def without_meaning(project: Project) -> Iterator[Diagnostic]:
     """The values about MCP servers that no format can refuse and nothing can follow."""
-    manifest: Any = project.workspace.manifest or {}
     document = project.workspace.document
-    for name, table in manifest.get("toolsets", {}).items():
+    for name, table in project.workspace.tables("toolsets").items():
         if "mcp" in table:
-            yield from _launch(document, name, table["mcp"])
+            yield from _launch(document, name, parts.table(table, "mcp"))
             continue
         for key in OF_SERVERS:
             if key in table and name != "shell":
@@ -40,7 +40,7 @@ def without_meaning(project: Project) -> Iterator[Diagnostic]:
                 )
 
 
-def _launch(document: Document, name: str, server: Mapping[str, Any]) -> Iterator[Diagnostic]:
+def _launch(document: Document, name: str, server: Mapping[str, Json]) -> Iterator[Diagnostic]:
     if ("command" in server) == ("url" in server):
         yield finding(
             "LDO103",
@@ -56,15 +56,15 @@ def _launch(document: Document, name: str, server: Mapping[str, Any]) -> Iterato
                 document.key("toolsets", name, "mcp", key),
                 f"`{key}` does not go with an MCP server that is {kind}",
             )
-    url = server.get("url", "https://")
+    url = parts.text(server.get("url", "https://"))
     if not url.startswith(("https://", "http://", "${")):
         yield finding(
             "LDO103",
             document.value("toolsets", name, "mcp", "url"),
             f"`{excerpt(url)}` is not an address that begins with `https://`",
         )
-    env = server.get("env", ())
-    for number, variable in enumerate(env):
+    env = server.get("env")
+    for number, variable in enumerate(parts.texts(env) or parts.table(env)):
         at = document.value("toolsets", name, "mcp", "env", variable if isinstance(env, dict) else number)
         if steers_programs(variable):
             yield finding(
@@ -117,7 +117,7 @@ def unpinned_server(project: Project) -> Iterator[Diagnostic]:
         mcp = { command = "npx", args = ["-y", "@modelcontextprotocol/server-filesystem@2025.8.21", "notes"] }
     """
     for document, name, server in _local(project):
-        words = [server["command"], *server.get("args", ())]
+        words = [parts.text(server["command"]), *parts.texts(server.get("args"))]
         package, key = _fetched(words)
         if package is not None:
             yield finding(
@@ -180,7 +180,7 @@ def server_shell(project: Project) -> Iterator[Diagnostic]:
         mcp = { command = "notes-server", args = ["--dir", "${HOME}/notes"] }
     """
     for document, name, server in _local(project):
-        if server["command"].rpartition("/")[2].lower() in _SHELLS:
+        if parts.text(server["command"]).rpartition("/")[2].lower() in _SHELLS:
             yield finding(
                 "LDO535",
                 document.value("toolsets", name, "mcp", "command"),
@@ -203,9 +203,8 @@ def clear_text_server(project: Project) -> Iterator[Diagnostic]:
 
         mcp = { url = "https://mcp.example.org/" }
     """
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
-        url = table.get("mcp", {}).get("url", "")
+    for name, table in project.workspace.tables("toolsets").items():
+        url = parts.text(parts.table(table, "mcp").get("url"))
         if url.startswith("http://") and not _LOOPBACK.match(url):
             yield finding(
                 "LDO536",
@@ -232,9 +231,8 @@ def secret_in_manifest(project: Project) -> Iterator[Diagnostic]:
 
         mcp = { command = "notes-server", env = { NOTES_TOKEN = "${NOTES_TOKEN}" } }
     """
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
-        for key in dict.fromkeys(_secrets(table.get("mcp", {}))):
+    for name, table in project.workspace.tables("toolsets").items():
+        for key in dict.fromkeys(_secrets(parts.table(table, "mcp"))):
             # At the name of the toolset: the line of the secret would be printed with the finding.
             yield finding(
                 "LDO537",
@@ -244,22 +242,21 @@ def secret_in_manifest(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _secrets(server: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+def _secrets(server: Mapping[str, Json]) -> Iterator[tuple[str | int, ...]]:
     """The keys of the texts in which a secret is written out."""
     for key, name in (("command", ""), ("url", ""), ("auth", "authorization")):
-        if key in server and credentials.secrets_in(server[key], name):
+        if key in server and credentials.secrets_in(parts.text(server[key]), name):
             yield (key,)
-    for number, _ in credentials.secrets_in_words(server.get("args", ())):
+    for number, _ in credentials.secrets_in_words(parts.texts(server.get("args"))):
         yield "args", number
     for key in ("env", "headers"):
-        table = server.get(key, {})
-        for name, text in table.items() if isinstance(table, dict) else ():
-            if credentials.secrets_in(text, name):
+        for name, text in parts.table(server, key).items():
+            if credentials.secrets_in(parts.text(text), name):
                 yield key, name
 
 
-def _local(project: Project) -> Iterator[tuple[Document, str, Mapping[str, Any]]]:
-    manifest: Any = project.workspace.manifest or {}
-    for name, table in manifest.get("toolsets", {}).items():
-        if "command" in table.get("mcp", {}):
-            yield project.workspace.document, name, table["mcp"]
+def _local(project: Project) -> Iterator[tuple[Document, str, Mapping[str, Json]]]:
+    for name, table in project.workspace.tables("toolsets").items():
+        server = parts.table(table, "mcp")
+        if "command" in server:
+            yield project.workspace.document, name, server

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.policy.shell.programs import is_launcher, steers_programs
 from llmdo.policy.shell.rules import breaks_example, is_program, parse_rule
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
     from llmdo.workspace.project import Project
 
 
 def without_meaning(project: Project) -> Iterator[Diagnostic]:
     """The values of shell rules that no format can refuse and no command can meet."""
     for place, table in _rules(project):
-        program = table["run"][0]
+        program = parts.texts(table["run"])[0]
         if not is_program(program):
             yield finding(
                 "LDO103",
@@ -27,8 +29,8 @@ def without_meaning(project: Project) -> Iterator[Diagnostic]:
                 f"`{excerpt(program)}` is not the bare name of a program",
                 hint="programs are named without a path: where they are found is not the rule's to say",
             )
-    manifest: Any = project.workspace.manifest or {}
-    for number, name in enumerate(manifest.get("toolsets", {}).get("shell", {}).get("env", ())):
+    stated = project.workspace.table("toolsets", "shell").get("env")
+    for number, name in enumerate(parts.texts(stated)):
         if steers_programs(name):
             yield finding(
                 "LDO103",
@@ -64,7 +66,7 @@ def shell_rule_example(project: Project) -> Iterator[Diagnostic]:
     for place, table in _rules(project):
         rule = parse_rule(table)
         for key, wanted in (("match", True), ("not-match", False)):
-            for number, command in enumerate(table.get(key, ())):
+            for number, command in enumerate(map(parts.texts, parts.items(table.get(key)))):
                 if breaks_example(rule, command) is wanted:
                     does = "does not vouch for" if wanted else "vouches for"
                     yield finding(
@@ -107,15 +109,11 @@ def open_launcher(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _rules(project: Project) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _rules(project: Project) -> Iterator[tuple[Place, Mapping[str, Json]]]:
     """Every shell rule that the files spell out, in the manifest and in worker files."""
-    manifest: Any = project.workspace.manifest or {}
-    shell = manifest.get("toolsets", {}).get("shell", {})
-    for number, table in enumerate(shell.get("rules", ())):
-        yield Place(project.workspace.document, ("toolsets", "shell", "rules", number)), table
-    for file in project.workspace.workers:
-        header: Any = file.header
-        toolsets = header.get("toolsets", {})
-        config = toolsets.get("shell", {}) if isinstance(toolsets, dict) else {}
-        for number, table in enumerate(config.get("rules", ())):
-            yield Place(file.document, ("toolsets", "shell", "rules", number)), table
+    workspace = project.workspace
+    stated = [(workspace.document, workspace.table("toolsets", "shell"))]
+    stated += [(file.document, parts.table(file.header, "toolsets", "shell")) for file in workspace.workers]
+    for document, shell in stated:
+        for number, rule in enumerate(parts.items(shell.get("rules"))):
+            yield Place(document, ("toolsets", "shell", "rules", number)), parts.table(rule)

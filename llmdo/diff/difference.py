@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from llmdo.base.values import Json
     from llmdo.graph.settings import Acceptance
     from llmdo.policy.authority import Capability
     from llmdo.reach import Row
@@ -47,9 +48,9 @@ class Change:
 
     route: tuple[str, ...]
     """Its place in the lock, such as `("worker", "main", "may")`."""
-    before: object
+    before: Json
     """What stood there, as data; None where nothing did."""
-    after: object
+    after: Json
     effect: Effect = "none"
     accepted: Acceptance | None = None
     entries: tuple[str, ...] = ()

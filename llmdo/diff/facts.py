@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.diff.difference import Change, HandEdit
 from llmdo.diff.rows import acceptance_of
 from llmdo.graph import code_calls, inventory, keys
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from llmdo.base.values import Json
     from llmdo.diff.difference import Effect
     from llmdo.graph.resolved import Graph
     from llmdo.graph.settings import Acceptance
@@ -51,36 +53,40 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     return tuple(sorted(judged, key=lambda change: change.route))
 
 
-def _compared(route: Route, before: Any, after: Any) -> Iterator[Change]:
+def _compared(route: Route, before: Json, after: Json) -> Iterator[Change]:
     """The facts that differ below `route`; an item that came or went is one."""
     if before == after:
         return
     is_item = len(route) == (4 if route[2:3] == ("tool",) else 2) and route[0] in _NAMED
-    tables = [table for table in (before, after) if table is not None]
-    if (is_item and len(tables) == 1) or not all(isinstance(table, dict) for table in tables):
+    present = [value for value in (before, after) if value is not None]
+    tables = [value for value in present if isinstance(value, dict)]
+    if (is_item and len(present) == 1) or len(tables) < len(present):
         yield Change(route=route, before=before, after=after)
         return
     keys = sorted({key for table in tables for key in table})
     for key in keys:
-        yield from _compared((*route, key), (before or {}).get(key), (after or {}).get(key))
+        yield from _compared((*route, key), parts.table(before).get(key), parts.table(after).get(key))
 
 
-def _is_echo(route: Route, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _is_echo(route: Route, old: Mapping[str, Json], new: Mapping[str, Json]) -> bool:
     """Whether other changes say the same: of a header's digest its keys, of a module the toolsets in it."""
     match route:
         case ("worker", name, "config"):
-            tables = [{**side["worker"][name], "config": None} for side in (old, new)]
+            tables = [{**parts.table(side["worker"], name), "config": None} for side in (old, new)]
             return tables[0] != tables[1]
         case ("worker", name, "native-options", tool, *_):
-            return any(tool not in side["worker"][name].get("native-tools", ()) for side in (old, new))
+            return any(
+                tool not in parts.texts(parts.table(side["worker"], name).get("native-tools"))
+                for side in (old, new)
+            )
         case ("toolset", name, "tool", tool, "digest"):
             # Of a tool of an MCP server the lock holds the texts as well.
-            return "input" in new["toolset"][name]["tool"][tool]
+            return "input" in parts.table(new["toolset"], name, "tool", tool)
         case ("module", path):
             return any(
-                toolset.get("python", "").startswith(f"{path}:")
+                parts.text(toolset.get("python")).startswith(f"{path}:")
                 for side in (old, new)
-                for toolset in side["toolset"].values()
+                for toolset in parts.tables(side["toolset"]).values()
             )
     return False
 
@@ -106,13 +112,18 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
         case ("shell", "rules" | "env"):
             return replace(change, effect=_more(before, after))
         case ("shell", "isolation"):
-            weaker = ISOLATIONS.index(after or "auto") > ISOLATIONS.index(before or "auto")
+            weaker = _weakness(after) > _weakness(before)
             return replace(change, effect="widens" if weaker else "narrows")
         case ("shell", *_, str()):
             return replace(change, effect=_amount(before, after))
         case ("toolset", _, "tool", _, "capabilities" | "hook") if change.entries and _says_less(change):
             return replace(change, effect="widens")
     return change
+
+
+def _weakness(isolation: Json) -> int:
+    """How weak an isolation of commands is, by its place in `ISOLATIONS`; `auto` where left out."""
+    return ISOLATIONS.index(parts.text(isolation) or "auto")
 
 
 def _stated_effect(route: Route) -> keys.Effect:
@@ -137,40 +148,44 @@ def _ceiling(change: Change, entry: str | None, acceptances: tuple[Acceptance, .
     return replace(change, effect="widens", accepted=accepted[0] if accepted and all(accepted) else None)
 
 
-def raised_ceiling(before: Any, after: Any) -> tuple[Capability, ...] | None:
+def raised_ceiling(before: Json, after: Json) -> tuple[Capability, ...] | None:
     """What of the ceiling `after` lies outside the ceiling `before`; None where there is no ceiling any more."""
     if before is None:
         return ()
     if after is None:
         return None
-    ceiling = Ceiling(tuple(map(Capability.parse, before)), "before")
-    return tuple(capability for capability in map(Capability.parse, after) if not ceiling.admits(capability))
+    ceiling = Ceiling(tuple(map(Capability.parse, parts.texts(before))), "before")
+    capabilities = map(Capability.parse, parts.texts(after))
+    return tuple(capability for capability in capabilities if not ceiling.admits(capability))
 
 
-def _amount(before: Any, after: Any) -> Effect:
+def _amount(before: Json, after: Json) -> Effect:
     """The effect of a limit that changed; without one there is no limit."""
-    return "widens" if after is None or (before is not None and after > before) else "narrows"
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return "widens" if after > before else "narrows"
+    return "narrows" if before is None and after is not None else "widens"
 
 
-def _more(before: Any, after: Any) -> Effect:
+def _more(before: Json, after: Json) -> Effect:
     """The effect of a list of what is vouched for that changed; without one nothing is."""
-    return "widens" if {*(after or ())} - {*(before or ())} else "narrows"
+    return "widens" if {*parts.texts(after)} - {*parts.texts(before)} else "narrows"
 
 
-def _choice(before: Any, after: Any) -> Effect:
+def _choice(before: Json, after: Json) -> Effect:
     """The effect of a list of what is admitted that changed; without one everything is."""
-    return "widens" if after is None or (before is not None and not {*after} <= {*before}) else "narrows"
+    if before is None or after is None:
+        return "widens" if after is None else "narrows"
+    return "narrows" if {*parts.texts(after)} <= {*parts.texts(before)} else "widens"
 
 
 def _says_less(change: Change) -> bool:
     """Whether a tool now declares less of what it does, or may itself say for each call that it does less."""
-    before: Any = change.before
-    after: Any = change.after
     if change.route[-1] == "hook":
-        return bool(after)
-    rest = [Capability.parse(capability) for capability in after or ()]
+        return bool(change.after)
+    rest = [Capability.parse(capability) for capability in parts.texts(change.after)]
     return any(
-        not any(capability.contains(Capability.parse(lost)) for capability in rest) for lost in before or ()
+        not any(capability.contains(Capability.parse(lost)) for capability in rest)
+        for lost in parts.texts(change.before)
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass
 from llmdo.foreign.team import Grant, scope_of
 from llmdo.policy.authority import Capability
@@ -115,10 +116,10 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
     rules: list[ClaudeRule] = []
     mode = Mode()
     for document in documents:
-        table: Any = document.data["permissions"]
+        table = table_in(document.data, "permissions")
         rules += _rules(document, table)
-        if isinstance(table.get("defaultMode"), str):
-            mode = Mode(table["defaultMode"], Place(document, ("permissions", "defaultMode")))
+        if isinstance(name := table.get("defaultMode"), str):
+            mode = Mode(name, Place(document, ("permissions", "defaultMode")))
     return ClaudeSettings(tuple(rules), mode)
 
 

@@ -121,7 +121,7 @@ class _WorkflowReader:
             prompt=prompt,
             header=data,
             description=next(
-                (data[key] for key in ("description", "name") if isinstance(data.get(key), str)), None
+                (text for key in ("description", "name") if isinstance(text := data.get(key), str)), None
             ),
             grants=grants,
         )

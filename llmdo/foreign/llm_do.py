@@ -137,11 +137,11 @@ class _LlmDoProject:
         self._require_files(self.manifest)
         if isinstance(reference := entry.get("function"), str):
             yield self._function(Place(self.manifest.document, ("entry", "function")), reference, given)
-        elif isinstance(entry.get("agent"), str):
-            if entry["agent"] not in self.names:
-                message = f"there is no agent `{entry['agent']}` in this project"
+        elif isinstance(agent := entry.get("agent"), str):
+            if agent not in self.names:
+                message = f"there is no agent `{agent}` in this project"
                 at = self.manifest.document.value("entry", "agent")
-                hint = did_you_mean(entry["agent"], self.names)
+                hint = did_you_mean(agent, self.names)
                 self.problems.append(finding("LDO250", at, message, hint=hint))
         elif not any(text.document.data.get("entry") is True for _, text in self.texts):
             for path, (_, code) in self.shown.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import dataclass
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
     from llmdo.foreign.tree import Tree
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
@@ -47,15 +48,15 @@ class LlmDoManifest:
     document: Document
 
     @property
-    def _runtime(self) -> Mapping[str, Any]:
+    def _runtime(self) -> Mapping[str, Json]:
         return self._table("runtime")
 
     @property
-    def entry(self) -> Mapping[str, Any]:
+    def entry(self) -> Mapping[str, Json]:
         """What starts a run."""
         return self._table("entry")
 
-    def _table(self, key: str) -> Mapping[str, object]:
+    def _table(self, key: str) -> Mapping[str, Json]:
         table = self.document.data.get(key)
         return table if isinstance(table, dict) else {}
 
@@ -71,8 +72,9 @@ class LlmDoManifest:
     def max_depth(self) -> int:
         """How many calls deep its agents may nest: llm-do counts the first agent as well."""
         depth = self._runtime.get("max_depth", DEFAULT_MAX_DEPTH)
-        fits = isinstance(depth, int) and not isinstance(depth, bool) and 0 < depth < 100
-        return (depth if fits else DEFAULT_MAX_DEPTH) - 1
+        if isinstance(depth, bool) or not isinstance(depth, int) or not 0 < depth < 100:
+            depth = DEFAULT_MAX_DEPTH
+        return depth - 1
 
     def mode(self) -> tuple[Decision, tuple[Diagnostic, ...]]:
         """What happens where llm-do would ask, and what is to be said about that."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.foreign import reading, servers
 from llmdo.foreign.team import Agent, Team
@@ -54,7 +55,7 @@ def _agents(document: Document, problems: list[Diagnostic]) -> Iterator[Agent]:
         at=Place(document, (key,), of_key=True),
         path=document.source.path,
         prompt="",
-        header=document.data[key],
+        header=parts.table(document.data, key),
         grants=tuple(
             servers.grant(name, server, at, "needs_approval", _ORIGIN) for name, (server, at) in known.items()
         ),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
 
     Spans = Mapping[Route, tuple[Span, Span]]
@@ -152,7 +153,7 @@ def _by_chunks(
     """The header read key by key: each as YAML, and as plain text where it is none."""
     from llmdo.syntax import header as in_yaml
 
-    data: dict[str, object] = {}
+    data: dict[str, Json] = {}
     spans: list[Callable[[], Spans]] = []
     for line, lines in _chunks(header.split("\n"), keys):
         chunk = "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.foreign.team import Grant
 from llmdo.graph.toolset import Server
@@ -36,10 +36,9 @@ def server_of(table: object) -> Server:
     """How a server is reached; of what is no table, an unknown one."""
     if not isinstance(table, dict):
         return Server()
-    command: Any = table.get("command")
-    args: object = table.get("args")
+    command, args = table.get("command"), table.get("args")
     if isinstance(command, list) and command:  # program and arguments in one
-        command, args = command[0], command[1:]
+        command, *args = command
     env = table.get("env", table.get("environment"))
     url = table.get("url", table.get("serverUrl"))
     return Server(

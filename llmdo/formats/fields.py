@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, MinLen
 
@@ -10,6 +10,7 @@ from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
 STRICT: ConfigDict = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
@@ -22,7 +23,9 @@ class Doc:
 
     text: str
 
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """The field's JSON Schema with this description."""
         return {**handler(core), "description": self.text}
 
@@ -35,11 +38,13 @@ class Matches:
     meaning: str
     """What such a text is, to follow "is not": the schema's `title`."""
 
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """The field's JSON Schema with the meaning as its title."""
         return {**handler(core), "title": self.meaning}
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The field's validator with this pattern."""
         return {**handler(source), "pattern": self.pattern}
 
@@ -48,9 +53,9 @@ class Matches:
 class Keys:
     """The keys of a table are texts of this type; its config says so to the schema as well."""
 
-    type: Any
+    type: object
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """The table's validator, which judges each key as well."""
         from pydantic_core import core_schema
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, fields
-from llmdo.policy.authority import Capability, Rule
+from llmdo.policy.authority import STRICTNESS, Capability, Rule
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Route
+
+    Encoder = Callable[[Any], Json]
+    Decoder = Callable[[Any, "ValueOrigin"], object]
 
 Made = TypeVar("Made")
 
@@ -64,9 +67,9 @@ class ValueOrigin(NamedTuple):
 class Codec(NamedTuple):
     """A field's value to what a file says, and back."""
 
-    encode: Callable[[Any], Json] | None
+    encode: Encoder | None
     """None of a value leaves the key out; no encoder is for a field of several keys, which its table is given."""
-    decode: Callable[[Any, ValueOrigin], object] | None
+    decode: Decoder | None
     """From what its format accepts; None for what is the same in both."""
     table: type | None = None
     """The class of the value where its own fields are keys of a table."""
@@ -139,13 +142,13 @@ class _Encoding(NamedTuple):
     """How the values of a class are written to the lock."""
 
     values_of: Callable[[object], tuple[object, ...]]
-    keys: tuple[tuple[str, object, Callable[[Any], Json] | None], ...]
+    keys: tuple[tuple[str, object, Encoder | None], ...]
     """The key of each value, its default, and its encoder."""
 
 
 @cache
 def _encoding(cls: type) -> _Encoding:
-    keys: dict[str, tuple[str, object, Callable[[Any], Json] | None]] = {}
+    keys: dict[str, tuple[str, object, Encoder | None]] = {}
     for stated in fields(cls):
         how = written_fields(cls).get(stated.name)
         if how and (how.lock or how.codec.encode is None):
@@ -173,15 +176,13 @@ def encoded(value: object, several: Mapping[str, Json] = MappingProxyType({})) -
 
 
 @cache
-def _decoders(
-    cls: type, kind: FileKind
-) -> Mapping[str, tuple[str, Callable[[Any, ValueOrigin], object] | None]]:
+def _decoders(cls: type, kind: FileKind) -> Mapping[str, tuple[str, Decoder | None]]:
     stated = written_fields(cls)
     return {key: (name, stated[name].codec.decode) for key, name in names_of(cls, kind).items()}
 
 
 def decoded(
-    cls: type[Made], kind: FileKind, table: Mapping[str, Any], origin: ValueOrigin, /, **others: object
+    cls: type[Made], kind: FileKind, table: Mapping[str, object], origin: ValueOrigin, /, **others: object
 ) -> Made:
     """The value of class `cls` that a table says, with `others` of its fields.
 
@@ -205,13 +206,23 @@ def reference(name: str, origin: ValueOrigin) -> Reference | None:
     return Reference(name, Place(origin.document, origin.route)) if name else None
 
 
-def rules(table: Mapping[str, Decision], origin: ValueOrigin) -> tuple[Rule, ...]:
+def _decision(value: Json) -> Decision:
+    """The decision that a file says, which its format has judged; anything else would block."""
+    return next((decision for decision in STRICTNESS if decision == value), "blocked")
+
+
+def rules(table: Mapping[str, Json], origin: ValueOrigin) -> tuple[Rule, ...]:
     """The rules of one table, sorted by capability."""
     document, route, owner = origin
     return tuple(
         sorted(
             (
-                Rule(Capability.parse(text), decision, owner, Place(document, (*route, text), of_key=True))
+                Rule(
+                    Capability.parse(text),
+                    _decision(decision),
+                    owner,
+                    Place(document, (*route, text), of_key=True),
+                )
                 for text, decision in table.items()
             ),
             key=lambda rule: str(rule.capability),

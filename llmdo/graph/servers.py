@@ -84,6 +84,17 @@ def _matches(tool: str, patterns: Iterable[str]) -> bool:
     return any(fits(tool, pattern) for pattern in patterns)
 
 
+def declared_in(table: Mapping[str, Json]) -> dict[str, tuple[str, ...]]:
+    """What the table of a toolset says that its tools raise, by their names or patterns."""
+    return {tool: parts.texts(stated) for tool, stated in parts.table(table, "capabilities").items()}
+
+
+def retries_in(table: Mapping[str, Json]) -> dict[str, Retry]:
+    """What the table of a toolset says of running its tools twice, by their names or patterns."""
+    stated = parts.table(table, "retry")
+    return {tool: "safe" if retry == "safe" else "ask" for tool, retry in stated.items()}
+
+
 def tools_of(
     server: Server,
     declared: Mapping[str, Iterable[str]],

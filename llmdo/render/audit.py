@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import shown
 
@@ -25,7 +25,7 @@ def rendered(
     return verdict(outcome.audit) if verified else decisions(outcome.audit)
 
 
-def document(run: str, audit: Audit) -> dict[str, Any]:
+def document(run: str, audit: Audit) -> dict[str, object]:
     """The document: the records as they are, and whether their chain holds."""
     return {
         "schema": "llmdo.audit/1",
@@ -59,7 +59,7 @@ def decisions(audit: Audit) -> Iterator[str]:
             yield shown(line)
 
 
-def _lines(record: Mapping[str, Any]) -> Iterator[str]:
+def _lines(record: Mapping[str, object]) -> Iterator[str]:
     at = str(record.get("time", ""))[11:19]
     words = {name: _text(value) for name, value in record.items()}
     match record.get("kind"):
@@ -84,7 +84,7 @@ def _lines(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"{at} run {words.get('status')}{why}"
 
 
-def _word(record: Mapping[str, Any]) -> str:
+def _word(record: Mapping[str, object]) -> str:
     if record.get("changed") is not None:
         return "changed"
     return "allowed" if record.get("allowed") is True else "denied"

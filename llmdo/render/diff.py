@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 from llmdo.render.reach import row_data
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from llmdo.base.diagnostic import LlmdoError
+    from llmdo.base.values import Json
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
     from llmdo.graph.settings import Acceptance
     from llmdo.reach import Hop
@@ -183,8 +185,7 @@ def hand_edit(edit: HandEdit, quote: Quote) -> str:
 
 
 def _values(change: Change, quote: Quote) -> str:
-    before: Any = change.before
-    after: Any = change.after
+    before, after = change.before, change.after
     if isinstance(before, dict) or isinstance(after, dict):
         return " is new" if before is None else " is gone"
     if isinstance(before, list) or isinstance(after, list):
@@ -198,8 +199,8 @@ def _values(change: Change, quote: Quote) -> str:
     return f": gone, it was {old}" if after is None else f": {new}, it was {old}"
 
 
-def _items(before: list[Any] | None, after: list[Any] | None, quote: Quote) -> str:
-    old, new = ([_item(item) for item in side or ()] for side in (before, after))
+def _items(before: Json, after: Json, quote: Quote) -> str:
+    old, new = ([_item(item) for item in parts.items(side)] for side in (before, after))
     words = [f"+{quote(item)}" for item in new if item not in old]
     words += [f"-{quote(item)}" for item in old if item not in new]
     return " ".join(words) or "another order"
@@ -326,7 +327,7 @@ def to_json(difference: Difference, sides: Sides) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _row_data(change: RowChange) -> dict[str, Any]:
+def _row_data(change: RowChange) -> dict[str, Json]:
     return {
         "change": change.kind,
         "effect": change.effect,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from llmdo.base.values import Json
     from llmdo.services.doctor import Item
 
 
@@ -28,7 +29,7 @@ def lines(items: Sequence[Item]) -> Iterator[str]:
             yield from map(shown, rest)
 
 
-def document(items: Sequence[Item]) -> dict[str, Any]:
+def document(items: Sequence[Item]) -> dict[str, Json]:
     """The document: every item, and whether a run here has all that it needs."""
     return {
         "schema": "llmdo.doctor/1",

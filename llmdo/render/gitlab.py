@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import shown
 from llmdo.render.report import fingerprints, with_hint
 
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic, Severity
+    from llmdo.base.values import Json
     from llmdo.render.report import Report
 
 _SEVERITIES: dict[Severity, str] = {"error": "major", "warning": "minor", "note": "info"}
@@ -33,7 +34,7 @@ def code_quality(report: Report) -> str:
     return json.dumps(issues, indent=2) + "\n"
 
 
-def _issue(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Any]:
+def _issue(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Json]:
     span = finding.at.span
     return {
         "description": shown(with_hint(finding, " - ")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.colour import Screen, Shade
+    from llmdo.base.values import Json
     from llmdo.policy.authority import Decision
     from llmdo.reach import Depth, Hop, Row
     from llmdo.reach.paths import CallPath
@@ -123,7 +124,7 @@ def to_json(entries: Iterable[tuple[str, Depth, Sequence[Row]]], read_from: str 
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def row_data(row: Row) -> dict[str, Any]:
+def row_data(row: Row) -> dict[str, Json]:
     """A row as JSON data."""
     return {
         **call_data(row),
@@ -132,7 +133,7 @@ def row_data(row: Row) -> dict[str, Any]:
     }
 
 
-def call_data(row: Row) -> dict[str, Any]:
+def call_data(row: Row) -> dict[str, Json]:
     """What a row raises as JSON data, without the way to it."""
     return {
         "capability": row.capability.name,
@@ -145,7 +146,7 @@ def call_data(row: Row) -> dict[str, Any]:
     }
 
 
-def hop_data(hop: Hop) -> dict[str, Any]:
+def hop_data(hop: Hop) -> dict[str, Json]:
     """A step of a path as JSON data, with the place that allows it."""
     at = hop.use.at.location if hop.use else None
     span = at.span if at else None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location
+    from llmdo.base.values import Json
     from llmdo.render.report import Report
 
 
 def record(report: Report) -> str:
     """The document: its status is `clean`, `findings` or, where the check could not be made, `error`."""
     error = report.error
-    document: dict[str, Any] = {
+    document: dict[str, Json] = {
         "schema": "llmdo.check/1",
         **({"read_from": report.read_from, "enforced": False} if report.read_from else {}),
         "status": "error" if error else "findings" if report.findings else "clean",
@@ -26,7 +27,7 @@ def record(report: Report) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _finding(finding: Diagnostic) -> dict[str, Any]:
+def _finding(finding: Diagnostic) -> dict[str, Json]:
     fix = finding.fix
     return {
         "code": finding.code,
@@ -40,7 +41,7 @@ def _finding(finding: Diagnostic) -> dict[str, Any]:
     }
 
 
-def _where(at: Location) -> dict[str, Any]:
+def _where(at: Location) -> dict[str, Json]:
     span = at.span
     return {
         "path": at.path,

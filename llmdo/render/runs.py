@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
@@ -70,7 +70,7 @@ def listed_as_json(runs: Iterable[Summary]) -> str:
     return _json({"schema": "llmdo.runs/1", "runs": [summary_record(run) for run in runs]})
 
 
-def summary_record(run: Summary) -> dict[str, Any]:
+def summary_record(run: Summary) -> dict[str, object]:
     """A run as plain data; times in ISO 8601."""
     values = {each.name: getattr(run, each.name) for each in fields(run)}
     return {
@@ -140,7 +140,7 @@ def as_json(run: Summary, roots: Mapping[str, Node]) -> str:
     )
 
 
-def node_record(node: Node) -> dict[str, Any]:
+def node_record(node: Node) -> dict[str, object]:
     """A call and all below it as plain data."""
     values = {each.name: getattr(node, each.name) for each in fields(node)}
     return {
@@ -153,7 +153,7 @@ def node_record(node: Node) -> dict[str, Any]:
     }
 
 
-def _plain(frame: Frame) -> dict[str, Any]:
+def _plain(frame: Frame) -> dict[str, object]:
     return {each.name: getattr(frame, each.name) for each in fields(frame)}
 
 
@@ -204,9 +204,9 @@ def _walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
         yield from _walk(node.children)
 
 
-def _failed(attempt: Mapping[str, Any]) -> str:
+def _failed(attempt: Mapping[str, object]) -> str:
     """A request that was not answered, in a line."""
-    message = f": {_quoted(attempt['message'])}" if attempt["message"] else ""
+    message = f": {_quoted(str(attempt['message']))}" if attempt["message"] else ""
     return f"request {attempt['request']} to {attempt['model']} failed, {attempt['error']}{message}"
 
 
@@ -269,6 +269,6 @@ def _since(earlier: float, later: float) -> float:
     return max(0.0, later - earlier)
 
 
-def _json(document: Mapping[str, Any]) -> str:
+def _json(document: Mapping[str, object]) -> str:
     # ASCII alone: a terminal is shown no control or bidi character.
     return json.dumps(document, indent=2, default=str) + "\n"

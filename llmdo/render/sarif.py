@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from llmdo.base.diagnostic import CODES, shown
@@ -15,6 +15,7 @@ from llmdo.version import __version__
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic, Fix
     from llmdo.base.source import Location
+    from llmdo.base.values import Json
     from llmdo.render.report import Report
 
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
@@ -22,18 +23,22 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 def log(report: Report) -> str:
     """The log of one run, with every rule there is. Where the check could not be made, it says so."""
-    run: dict[str, Any] = {
+    invocation: dict[str, Json] = {"executionSuccessful": report.error is None}
+    run: dict[str, Json] = {
         "tool": {
             "driver": {"name": "llmdo", "version": __version__, "rules": [_rule(code) for code in CODES]}
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "the root of the repository"}}},
-        "invocations": [{"executionSuccessful": report.error is None}],
+        "invocations": [invocation],
     }
     if report.error:
         hint = f"\nhint: {report.error.hint}" if report.error.hint else ""
-        notification = {"level": "error", "message": {"text": _text(report.error.message + hint)}}
-        run["invocations"][0]["toolExecutionNotifications"] = [notification]
+        notification: dict[str, Json] = {
+            "level": "error",
+            "message": {"text": _text(report.error.message + hint)},
+        }
+        invocation["toolExecutionNotifications"] = [notification]
     if report.findings or not report.error:
         pairs = zip(report.findings, fingerprints(report), strict=True)
         run["results"] = [_result(finding, fingerprint, report.folder) for finding, fingerprint in pairs]
@@ -45,7 +50,7 @@ def log(report: Report) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _rule(code: str) -> dict[str, Any]:
+def _rule(code: str) -> dict[str, Json]:
     name, severity = CODES[code]
     text = documentation(code)
     return {
@@ -58,8 +63,8 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Any]:
-    result: dict[str, Any] = {
+def _result(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Json]:
+    result: dict[str, Json] = {
         "ruleId": finding.code,
         "ruleIndex": list(CODES).index(finding.code),
         "level": finding.severity,
@@ -81,7 +86,7 @@ def _result(finding: Diagnostic, fingerprint: str, folder: str) -> dict[str, Any
     return result
 
 
-def _physical(at: Location, folder: str) -> dict[str, Any]:
+def _physical(at: Location, folder: str) -> dict[str, Json]:
     return {"artifactLocation": _artifact(at, folder), "region": _region(at)}
 
 
@@ -102,9 +107,9 @@ def _region(at: Location) -> dict[str, int]:
     }
 
 
-def _fix(fix: Fix, folder: str) -> dict[str, Any]:
-    replacement = {"deletedRegion": _region(fix.at), "insertedContent": {"text": fix.text}}
-    change = {"artifactLocation": _artifact(fix.at, folder), "replacements": [replacement]}
+def _fix(fix: Fix, folder: str) -> dict[str, Json]:
+    replacement: dict[str, Json] = {"deletedRegion": _region(fix.at), "insertedContent": {"text": fix.text}}
+    change: dict[str, Json] = {"artifactLocation": _artifact(fix.at, folder), "replacements": [replacement]}
     return {"artifactChanges": [change]}
 
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.source import Source
 from llmdo.checks import names
@@ -82,7 +83,7 @@ def add_worker(
     _refuse_place(root, path)
     note = (f"`{path}` is the worker `{name}`: write its prompt",)
     globs = manifest.table("workspace").get("workers")
-    if any(_finds(root, glob, path) for glob in globs or ()):
+    if any(_finds(root, glob, path) for glob in parts.texts(globs)):
         files.write(root, path, text.encode())
         return WorkspaceEdit(written=(path,), lines=note)
     listed = manifest.edited(
@@ -114,7 +115,7 @@ def remove_worker(root: Path, name: str) -> WorkspaceEdit:
     path = graph.workers[name].path
     if graph.workers[name].python or graph.workers[name].agent:
         raise refusal(f"the worker `{name}` is no file of its own", hint=f"take it out of `{path}` by hand")
-    globs = manifest.table("workspace").get("workers", [])
+    globs = parts.items(manifest.table("workspace").get("workers"))
     note = (f"`{path}` is deleted, and with it the worker `{name}`",)
     if path in globs:
         manifest.edited(lambda text: splice.withdraw(text, _WORKERS, globs.index(path))).write()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.source import Location
+    from llmdo.base.values import Json
     from llmdo.formats.schema import Format
     from llmdo.syntax.document import Document
 
@@ -59,13 +60,14 @@ class Manifest:
         """What the text says."""
         return toml.parse(Source(MANIFEST, self.text.replace("\r\n", "\n")))
 
-    def table(self, *route: str) -> Mapping[str, Any]:
+    def table(self, *route: str) -> Mapping[str, Json]:
         """The table at `route`; an empty one where there is none."""
         table = self.document.data
         for name in route:
-            table = table.get(name, {})
-            if not isinstance(table, dict):
+            below = table.get(name, {})
+            if not isinstance(below, dict):
                 raise refusal(f"`{'.'.join(route)}` is not a table", at=self.document.value(*route))
+            table = below
         return table
 
     def edited(self, change: Callable[[str], str]) -> Manifest:

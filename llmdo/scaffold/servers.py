@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tomlkit
 
-from llmdo.base import credentials
+from llmdo.base import credentials, parts
 from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.foreign import reading
 from llmdo.scaffold import splice
@@ -21,6 +21,10 @@ from llmdo.workspace.root import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from tomlkit.items import InlineTable
+
+    from llmdo.base.values import Json
 
 TABLES = ("mcpServers", "servers")
 """The keys of such files that hold servers; the second is that of VS Code."""
@@ -54,7 +58,7 @@ def add_server(
             "one of the words is a secret, which does not belong into a manifest",
             hint="write '${NAME}' for the environment variable that holds it",
         )
-    table: dict[str, Any] = {"url": url} if url else {"command": command[0]}
+    table: dict[str, Json] = {"url": url} if url else {"command": command[0]}
     if command[1:]:
         table["args"] = list(command[1:])
     if env:
@@ -96,7 +100,7 @@ def import_servers(root: Path, path: Path) -> WorkspaceEdit:
     )
 
 
-def _with_server(manifest: Manifest, root: Path, name: str, table: Mapping[str, Any]) -> Manifest:
+def _with_server(manifest: Manifest, root: Path, name: str, table: Mapping[str, Json]) -> Manifest:
     refuse_taken(project.read(root).graph, name)
     if name in manifest.table("toolsets"):
         raise refusal(f"`{name}` is in `[toolsets]` already", hint="remove it, or rename it")
@@ -104,24 +108,22 @@ def _with_server(manifest: Manifest, root: Path, name: str, table: Mapping[str, 
     return manifest.edited(lambda text: splice.insert(text, ("toolsets", name), {"mcp": inline}))
 
 
-def _inline(table: Mapping[str, Any]) -> Any:
+def _inline(table: Mapping[str, Json]) -> InlineTable:
     made = tomlkit.inline_table()
     for key, value in table.items():
         made[key] = _inline(value) if isinstance(value, dict) else value
     return made
 
 
-def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Json]]]:
     source, problems = discovery.read_source(path.parent, path.name)
     document = reading.json_with_comments(source)
     for problem in (*problems, *document.problems):
         raise LlmdoError(problem.message, hint=problem.hint, at=problem.at)
-    data: Any = document.data
-    nested = data.get("mcp")  # the settings of VS Code hold them one level deeper
-    for holder in (data, nested if isinstance(nested, dict) else {}):
+    # The settings of VS Code hold them one level deeper.
+    for holder in (document.data, parts.table(document.data, "mcp")):
         for key in TABLES:
-            table = holder.get(key)
-            if isinstance(table, dict) and table:
+            if table := parts.table(holder, key):
                 yield from ((name, entry) for name, entry in table.items() if isinstance(entry, dict))
                 return
     raise refusal(f"`{path.name}` has no `mcpServers`")
@@ -137,14 +139,14 @@ class _Taker:
     variables: dict[str, str]
     """The variables that stand for secrets by now, each with the secret, so that no two share one."""
 
-    def table(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def table(self, entry: Mapping[str, Json]) -> dict[str, Json]:
         """What a manifest says for `entry`."""
-        table: dict[str, Any] = {}
+        table: dict[str, Json] = {}
         lost = sorted(key for key in entry if key not in _KNOWN | _SILENT)
         if lost:
             self.notes.append(f"`{self.name}`: left out: {', '.join(f'`{excerpt(key)}`' for key in lost)}")
-        if isinstance(entry.get("command"), str):
-            table["command"] = self._text("command", entry["command"])
+        if isinstance(command := entry.get("command"), str):
+            table["command"] = self._text("command", command)
             args = entry.get("args")
             if isinstance(args, list) and args:
                 table["args"] = self._words([str(word) for word in args])

@@ -20,10 +20,12 @@ from llmdo.syntax import toml
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tomlkit.items import InlineTable
+
     from llmdo.base.source import Span
     from llmdo.syntax.document import Route
 
-    Value = str | list[str] | dict[str, str]
+    Value = str | list[str] | dict[str, str] | dict[str, InlineTable]
 
 _BLANK_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
 _BLANK_LINE_BEFORE = re.compile(r"(?<=\n)[ \t]*\r?\n\Z")
@@ -272,7 +274,7 @@ class _Layout:
         comments = _COMMENTS.match(self.text, end)
         return comments.end() if comments else end
 
-    def new_section(self, route: Route, table: Mapping[str, str | list[str]]) -> Splice:
+    def new_section(self, route: Route, table: Mapping[str, object]) -> Splice:
         """A section for the table at `route`: below its relatives, or at the end."""
         relatives = [part for part in self.parts if part.inside is None and part.table[:1] == route[:1]]
         at = self.end_with_comments(relatives[-1]) if relatives else self.line_end(len(self.text.rstrip()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Fix
 from llmdo.base.values import dataclass, field
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source, Span
+    from llmdo.base.values import Json
 
 _MANY = (
     1_000  # keys or items beside a name: nobody wrote them, and looking through them for each costs a square
@@ -28,7 +29,7 @@ class Document:
     """A file's data as the format's parser read it, before anything judged it."""
 
     source: Source
-    data: Mapping[str, Any]
+    data: Mapping[str, Json]
     """What the file says; what could be read of it where `problems` is not empty."""
     index: Callable[[], Mapping[Route, tuple[Span, Span]]] = field(compare=False, repr=False)
     """Finds the places, on first use: a clean document never pays for them."""
@@ -74,7 +75,9 @@ class Place(NamedTuple):
         table = Place(self.document, tuple(parents)).data
         as_key = self.of_key and isinstance(last, str)
         written = last if as_key else self.data
-        if text.count(before) != 1 or not isinstance(written, str) or table is None or len(table) > _MANY:
+        if text.count(before) != 1 or not isinstance(written, str):
+            return None
+        if not isinstance(table, dict | list) or len(table) > _MANY:
             return None
         word = rf"(?<![\w-]){re.escape(before)}(?![\w-])"
         if as_key and isinstance(self.data, dict) and len(re.findall(word, self.document.source.text)) != 1:
@@ -86,12 +89,12 @@ class Place(NamedTuple):
         return Fix(at, text, text.replace(before, after), safe)
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Json:
         """What the document says there; None where it says nothing."""
-        at: Any = self.document.data
+        at: Json = self.document.data
         for step in self.route:
-            try:
-                at = at[step]
-            except (KeyError, IndexError, TypeError):
-                return None
+            if isinstance(step, str):
+                at = at.get(step) if isinstance(at, dict) else None
+            else:
+                at = at[step] if isinstance(at, list) and step < len(at) else None
         return at

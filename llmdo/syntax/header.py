@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import NoReturn
 
+    from yaml._yaml import Mark as MarkOfC
+    from yaml.error import Mark as MarkOfPython
+
     from llmdo.base.source import Source
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
+
+    Mark = MarkOfPython | MarkOfC
 
 FENCE = "---"
 
@@ -78,7 +84,9 @@ class _Open:
 
     __slots__ = ("at_key", "end", "flow", "key", "key_event", "route", "start", "values")
 
-    def __init__(self, event: Any, values: dict[str, Any] | list[Any], route: Route | None) -> None:
+    def __init__(
+        self, event: yaml.CollectionStartEvent, values: dict[str, Json] | list[Json], route: Route | None
+    ) -> None:
         self.values = values
         self.route = route
         """None where it is thrown away."""
@@ -88,7 +96,7 @@ class _Open:
         self.at_key = isinstance(values, dict)
         self.key: str | None = None
         """Of the value that comes next; None where that is thrown away."""
-        self.key_event: Any = None
+        self.key_event: yaml.ScalarEvent | None = None
 
 
 class _RefusedError(Exception):
@@ -104,14 +112,14 @@ class _HeaderReader:
         first_place: Callable[[Route], tuple[Span, Span]],
         places: dict[Route, tuple[Span, Span]] | None = None,
     ) -> None:
-        self.data: dict[str, Any] = {}
+        self.data: dict[str, Json] = {}
         self.problems: list[Diagnostic] = []
         self._source = source
         self._first_place = first_place
         self._places = places
         self._open: list[_Open] = []
         self._documents = 0
-        self._scalar_before: Any = None
+        self._scalar_before: yaml.ScalarEvent | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             yaml.ScalarEvent: self._scalar,
             yaml.MappingStartEvent: lambda event: self._start(event, {}),
@@ -146,22 +154,22 @@ class _HeaderReader:
             )
 
     def _refuse(
-        self, event: Any, message: str, hint: str | None = None, related: Related | None = None
+        self, event: yaml.Event, message: str, hint: str | None = None, related: Related | None = None
     ) -> None:
         at = self._source.location(_span(event.start_mark, event.end_mark))
         self.problems.append(finding("LDO101", at, message, hint=hint, related=[related] if related else []))
 
-    def _stop(self, event: Any, message: str, hint: str | None = None) -> NoReturn:
+    def _stop(self, event: yaml.Event, message: str, hint: str | None = None) -> NoReturn:
         self._refuse(event, message, hint)
         raise _RefusedError
 
-    def _refuse_properties(self, event: Any) -> None:
+    def _refuse_properties(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.anchor is not None:
             self._refuse(event, "an anchor is not allowed in a header", _quote_hint("&"))
         if event.tag is not None:
             self._refuse(event, "a tag is not allowed in a header", _quote_hint("!"))
 
-    def _document(self, event: Any) -> None:
+    def _document(self, event: yaml.DocumentStartEvent) -> None:
         self._documents += 1
         if event.version or event.tags:
             self._stop(event, "a directive is not allowed in a header")
@@ -172,7 +180,7 @@ class _HeaderReader:
                 "the `---` that ends the header stands alone on its line, without blanks",
             )
 
-    def _scalar(self, event: Any) -> None:
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
         self._scalar_before = event
         if event.anchor is not None or event.tag is not None:
             self._refuse_properties(event)
@@ -182,17 +190,18 @@ class _HeaderReader:
         if top.at_key:
             self._key(event, top)
             return
-        value: Any = event.value
+        text = event.value
+        value: Json = text
         if event.implicit[0]:
-            if value in WORDS:
-                value = WORDS[value]
-            elif value[0] in _NUMERIC:
+            if text in WORDS:
+                value = WORDS[text]
+            elif text[0] in _NUMERIC:
                 value = self._number(event)
         part = _attach(top, value)
         if self._places is not None:
             self._note(top, part, event)
 
-    def _alias(self, event: Any) -> None:
+    def _alias(self, event: yaml.AliasEvent) -> None:
         self._refuse(event, "an alias is not allowed in a header", _quote_hint("*"))
         if not self._open:
             raise _RefusedError
@@ -202,7 +211,7 @@ class _HeaderReader:
         if isinstance(top.values, dict):
             top.at_key = not top.at_key
 
-    def _start(self, event: Any, values: dict[str, Any] | list[Any]) -> None:
+    def _start(self, event: yaml.CollectionStartEvent, values: dict[str, Json] | list[Json]) -> None:
         if event.anchor is not None or event.tag is not None:
             self._refuse_properties(event)
         if len(self._open) == MAX_NESTING:
@@ -226,7 +235,7 @@ class _HeaderReader:
             self._stop(event, "a header is a mapping: lines of `key: value`")
         self._open.append(_Open(event, values, route))
 
-    def _end(self, event: Any) -> None:
+    def _end(self, event: yaml.Event) -> None:
         closed = self._open.pop()
         if self._places is None or not self._open:
             return
@@ -237,7 +246,7 @@ class _HeaderReader:
             key = whole if isinstance(closed.route[-1], int) else self._places[closed.route][0]
             self._places[closed.route] = (key, whole)
 
-    def _note(self, top: _Open, part: str | int | None, event: Any) -> None:
+    def _note(self, top: _Open, part: str | int | None, event: yaml.Event) -> None:
         """Notes the place of a value that was attached to `top`."""
         top.end = event.end_mark
         if self._places is None or top.route is None or part is None:
@@ -248,7 +257,7 @@ class _HeaderReader:
             key = _span(top.key_event.start_mark, top.key_event.end_mark)
         self._places[*top.route, part] = (key, value)
 
-    def _key(self, event: Any, top: _Open) -> None:
+    def _key(self, event: yaml.ScalarEvent, top: _Open) -> None:
         name = event.value
         top.at_key = False
         top.key = None
@@ -270,8 +279,8 @@ class _HeaderReader:
         else:
             top.key = name
 
-    def _number(self, event: Any) -> int | float | str:
-        text: str = event.value
+    def _number(self, event: yaml.ScalarEvent) -> int | float | str:
+        text = event.value
         match = _NUMBER.fullmatch(text)
         if match is None or match.lastgroup is None:
             return text
@@ -290,7 +299,7 @@ class _HeaderReader:
         return text
 
 
-def _attach(top: _Open, value: Any) -> str | int | None:
+def _attach(top: _Open, value: Json) -> str | int | None:
     """Puts `value` into `top`; under which key or index, None where it is thrown away."""
     if isinstance(top.values, list):
         top.values.append(value)
@@ -301,8 +310,9 @@ def _attach(top: _Open, value: Any) -> str | int | None:
     return top.key
 
 
-def _span(start: Any, end: Any) -> Span:
+def _span(start: Mark | None, end: Mark | None) -> Span:
     """Two marks of the header as a place in the file, of which the opening line is the first."""
+    assert start is not None and end is not None, "whatever was parsed has marks"  # noqa: S101, PT018
     return Span(start.line + 2, start.column + 1, end.line + 2, end.column + 1)
 
 
@@ -355,14 +365,14 @@ _SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
 
 
 def _quotes_problem(
-    source: Source, header: str, scalar: Any, error: yaml.MarkedYAMLError
+    source: Source, header: str, scalar: yaml.ScalarEvent | None, error: yaml.MarkedYAMLError
 ) -> Diagnostic | None:
     """What is wrong where text follows the quotes of `scalar`: over lines, they are not those that were meant."""
     mark = error.problem_mark
     if mark is None or scalar is None or scalar.style not in _ESCAPED:
         return None
     start, end = scalar.start_mark, scalar.end_mark
-    if end.line != mark.line or header[end.index : mark.index].strip(" "):
+    if start is None or end is None or end.line != mark.line or header[end.index : mark.index].strip(" "):
         return None
     if start.line != end.line:
         at = Span(start.line + 2, start.column + 1, start.line + 2, start.column + 2)

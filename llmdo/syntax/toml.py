@@ -6,16 +6,17 @@ import re
 import tomllib
 from bisect import bisect_right
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.base.source import Span
-from llmdo.syntax.document import Document
+from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.source import Source
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
 
 MAX_NESTING = 32  # tables and arrays: no file of ours needs ten, and later stages may recurse over data
@@ -88,7 +89,7 @@ def parse(source: Source) -> Document:
     return document(source, data, (problem,) if problem else ())
 
 
-def document(source: Source, data: dict[str, Any], problems: tuple[Diagnostic, ...] = ()) -> Document:
+def document(source: Source, data: dict[str, Json], problems: tuple[Diagnostic, ...] = ()) -> Document:
     """The document of `source`, given what it says as TOML."""
 
     @cache
@@ -98,7 +99,7 @@ def document(source: Source, data: dict[str, Any], problems: tuple[Diagnostic, .
     return Document(source, data, index, problems)
 
 
-def _load(source: Source) -> tuple[dict[str, Any], Diagnostic | None]:
+def _load(source: Source) -> tuple[dict[str, Json], Diagnostic | None]:
     text = source.text
     try:
         # A key of thousands of parts would become as many nested tables before anything could refuse it.
@@ -120,17 +121,16 @@ def _load(source: Source) -> tuple[dict[str, Any], Diagnostic | None]:
     return {}, _immodest_problem(source, data)
 
 
-def _is_modest(data: dict[str, Any]) -> bool:
+def _is_modest(data: dict[str, Json]) -> bool:
     """Whether `data` keeps to the limits on nesting and integers."""
-    level: list[Any] = [data]
+    level: list[Mapping[str, Json] | Sequence[Json]] = [data]
     for _ in range(MAX_NESTING + 1):
-        below: list[Any] = []
+        below: list[Mapping[str, Json] | Sequence[Json]] = []
         for container in level:
-            for value in container.values() if type(container) is dict else container:
-                kind = type(value)
-                if kind is dict or kind is list:
+            for value in container.values() if isinstance(container, dict) else container:
+                if isinstance(value, (dict, list)):
                     below.append(value)
-                elif kind is int and value not in _INTEGERS:
+                elif isinstance(value, int) and value not in _INTEGERS:
                     return False
         if not below:
             return True
@@ -138,13 +138,11 @@ def _is_modest(data: dict[str, Any]) -> bool:
     return False
 
 
-def _immodest_problem(source: Source, data: dict[str, Any]) -> Diagnostic:
+def _immodest_problem(source: Source, data: dict[str, Json]) -> Diagnostic:
     for route, (_, span) in _Scanner(source.text).scan().places.items():
         if len(route) > MAX_NESTING:
             return _too_deep(source, span)
-        value: Any = data
-        for part in route:
-            value = value[part]
+        value = Place(document(source, data), route).data
         if isinstance(value, int) and value not in _INTEGERS:
             return _too_large(source, span)
     return _too_deep(source, None)

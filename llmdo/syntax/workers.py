@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.base.source import Source
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
     from llmdo.syntax.tree import Notes, Places
 
@@ -93,7 +94,7 @@ class _CallReader:
         self._problems: list[Diagnostic] = []
 
     def outline(self, call: ast.Call, *, certain: bool) -> WorkerOutline:
-        data: dict[str, object] = {}
+        data: dict[str, Json] = {}
         instructions: str | None = None
         has_prompt = False
         if not certain:
@@ -126,7 +127,7 @@ class _CallReader:
                 return self._texts.get(name)
         return None
 
-    def _read_into(self, data: dict[str, object], key: str, keyword: ast.keyword) -> None:
+    def _read_into(self, data: dict[str, Json], key: str, keyword: ast.keyword) -> None:
         whole = self._places.span(keyword.value)
         line, column = keyword.lineno, self._places.column(keyword.lineno, keyword.col_offset)
         self._index[(key,)] = (Span(line, column, line, column + len(key)), whole)
@@ -139,7 +140,7 @@ class _CallReader:
         if value is not None:
             data[key] = value
 
-    def _value(self, node: ast.expr, route: Route) -> object:
+    def _value(self, node: ast.expr, route: Route) -> Json:
         """The plain value that a node spells."""
         if len(route) > _MAX_LEVELS:
             raise _UnreadError(node)
@@ -158,12 +159,12 @@ class _CallReader:
                 return dict(self._pairs(node, route))
         raise _UnreadError(node)
 
-    def _item(self, node: ast.expr, route: Route) -> object:
+    def _item(self, node: ast.expr, route: Route) -> Json:
         span = self._places.span(node)
         self._index[route] = (span, span)
         return self._value(node, route)
 
-    def _pairs(self, node: ast.Dict, route: Route) -> Iterator[tuple[str, object]]:
+    def _pairs(self, node: ast.Dict, route: Route) -> Iterator[tuple[str, Json]]:
         seen: set[str] = set()
         for key, value in zip(node.keys, node.values, strict=True):
             name = None if key is None else self._value(key, route)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from llmdo.base import parts
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from llmdo.base.values import Json
 
 Lack = Literal["names", "aliases", "contents"]
 """Workers or toolsets; aliases of models; anything else that files say, such as an edge or a rule."""
@@ -39,7 +42,7 @@ class Gaps:
         return family == "x" and (self.names or rest.partition(".")[0] in self.toolsets)
 
 
-def lost(stated: Mapping[str, Any], used: Mapping[str, Any]) -> Iterator[Lack]:
+def lost(stated: Mapping[str, Json], used: Mapping[str, Json]) -> Iterator[Lack]:
     """What is unknown after faulty parts of a manifest were left out; an unknown key may be a misspelt one."""
     yield "contents"
     tables = ("toolsets", "workers", "workspace")
@@ -47,13 +50,15 @@ def lost(stated: Mapping[str, Any], used: Mapping[str, Any]) -> Iterator[Lack]:
     if (
         stated.keys() != used.keys()
         or any(_keys(stated, table) != _keys(used, table) for table in tables)
-        or any(stated[table].get(key) != used[table].get(key) for table, key in lists)
+        or any(
+            parts.table(stated, table).get(key) != parts.table(used, table).get(key) for table, key in lists
+        )
     ):
         yield "names"
     if stated.keys() != used.keys() or _keys(stated, "models") != _keys(used, "models"):
         yield "aliases"
 
 
-def _keys(manifest: Mapping[str, Any], table: str) -> object:
+def _keys(manifest: Mapping[str, Json], table: str) -> object:
     value = manifest.get(table, {})
     return value.keys() if isinstance(value, dict) else None

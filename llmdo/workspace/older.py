@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.syntax.document import Document
 
@@ -10,14 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from llmdo.base.source import Span
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
 
     Spans = tuple[Span, Span]
 
-_WRITES: Mapping[str, object] = {"write": ["**"]}
-_READS: Mapping[str, object] = {}
-_COMMANDS: Mapping[str, object] = {"presets": ["read-only"]}
-_TOOLSETS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+_WRITES: Mapping[str, Json] = {"write": ["**"]}
+_READS: Mapping[str, Json] = {}
+_COMMANDS: Mapping[str, Json] = {"presets": ["read-only"]}
+_TOOLSETS: Mapping[str, tuple[str, Mapping[str, Json]]] = {
     "filesystem_cwd": ("filesystem", _WRITES),
     "filesystem_cwd_ro": ("filesystem", _READS),
     "filesystem_project": ("filesystem", _WRITES),
@@ -26,7 +27,7 @@ _TOOLSETS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 }
 """What llm-do has built in, by its name there: our toolset, and its configuration."""
 
-VOUCHED = {"shell": _COMMANDS}
+VOUCHED: Mapping[str, Json] = {"shell": _COMMANDS}
 """What a manifest has to say about toolsets, so that commands count for what these headers say they are."""
 
 
@@ -59,17 +60,15 @@ def is_vouched_for(document: Document) -> bool:
     return isinstance(listed, list | dict) and "shell_readonly" in listed
 
 
-def _toolsets(listed: Any, taken: Collection[str]) -> dict[str, tuple[Any, str | int]] | None:
+def _toolsets(listed: Json, taken: Collection[str]) -> dict[str, tuple[Json, str | int]] | None:
     """Our names to their configuration and where it stands; None where nothing is named otherwise, or twice."""
     if isinstance(listed, list):
-        steps: list[tuple[Any, object, str | int]] = [
-            (name, {}, number) for number, name in enumerate(listed)
-        ]
+        steps: list[tuple[Json, Json, str | int]] = [(name, {}, number) for number, name in enumerate(listed)]
     elif isinstance(listed, dict):
         steps = [(name, config, name) for name, config in listed.items()]
     else:
         return None
-    toolsets: dict[str, tuple[Any, str | int]] = {}
+    toolsets: dict[str, tuple[Json, str | int]] = {}
     for name, config, before in steps:
         ours, configured = name, config
         if isinstance(name, str) and name in _TOOLSETS and name not in taken and not config:
@@ -80,11 +79,11 @@ def _toolsets(listed: Any, taken: Collection[str]) -> dict[str, tuple[Any, str |
     return toolsets if toolsets.keys() != {name for name, _, _ in steps} else None
 
 
-def _native(tools: Any) -> dict[str, tuple[dict[Any, Any], int]] | None:
+def _native(tools: Json) -> dict[str, tuple[dict[str, Json], int]] | None:
     """The names of provider-side tools to their options and where they stand; None where it is no list of such."""
     if not isinstance(tools, list):
         return None
-    native: dict[str, tuple[dict[Any, Any], int]] = {}
+    native: dict[str, tuple[dict[str, Json], int]] = {}
     for number, tool in enumerate(tools):
         kind = tool.get("tool_type") if isinstance(tool, dict) else None
         if not isinstance(kind, str) or kind in native:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, finding
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass
@@ -76,12 +77,14 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
             "\n  ".join([f"`{path}` cannot be used, and nobody knows what it forbids:", *lines]),
             hint="fix it or remove it: nothing runs on this machine before that",
         )
-    table = document.data.get("approvals", {})
+    table = parts.table(document.data, "approvals")
     return PersonalPolicy(
         path=path,
         is_there=True,
-        rules=rules(table.get("rules", {}), ValueOrigin(document, ("approvals", "rules"), f"your {NAME}")),
-        approve_all=table.get("approve-all", True),
+        rules=rules(
+            parts.table(table, "rules"), ValueOrigin(document, ("approvals", "rules"), f"your {NAME}")
+        ),
+        approve_all=table.get("approve-all", True) is True,
     )
 
 
@@ -118,7 +121,7 @@ def _unusable(path: Path, why: str) -> LlmdoError:
 def _unknown(document: Document) -> Iterator[Diagnostic]:
     """The rules that would never fire. What workspaces call their own is not known here."""
     known = {".".join(name.split(".")[:length]) for name in VOCABULARY for length in range(1, 4)}
-    for text in document.data.get("approvals", {}).get("rules", {}):
+    for text in parts.table(document.data, "approvals", "rules"):
         capability = Capability.parse(text)
         name, at = capability.name, document.key("approvals", "rules", text)
         is_own = name == "x" or name.startswith("x.")

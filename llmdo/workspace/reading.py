@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from itertools import chain as chained
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llmdo.base import digest
+from llmdo.base import digest, parts
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field, replace
@@ -29,18 +29,19 @@ from llmdo.workspace.references import (
     package_files,
     python_file,
     references_of,
+    wrong_targets,
 )
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Span
-    from llmdo.formats.documents import ManifestFile
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Route
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
@@ -76,8 +77,8 @@ class Workspace:
     root: Path
     document: Document
     """`llmdo.toml` as parsed."""
-    manifest: ManifestFile | None
-    """The valid part of it; None where nothing can be made of it."""
+    manifest: Mapping[str, Json] | None
+    """The valid part of it, a `formats.documents.ManifestFile`; None where nothing can be made of it."""
     workers: tuple[WorkerFile, ...]
     """Those of worker files, sorted by path, then those of Python modules, then adopted agents."""
     toolset_modules: tuple[str, ...]
@@ -96,6 +97,14 @@ class Workspace:
     lacks: frozenset[Lack] = frozenset()
     """What the files may say besides, where something of them could not be used."""
 
+    def table(self, *route: str) -> Mapping[str, Json]:
+        """What the manifest says in the table at `route`; nothing where it has none."""
+        return parts.table(self.manifest, *route)
+
+    def tables(self, *route: str) -> Mapping[str, Mapping[str, Json]]:
+        """The tables in the table at `route` of the manifest, by their names."""
+        return parts.tables(self.manifest, *route)
+
 
 def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = None) -> Workspace:
     """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
@@ -109,7 +118,7 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
         source, problems = manifest_source, ()
     document = toml.parse(source)
     problems = (*problems, *document.problems)
-    manifest: Any = None
+    manifest: Mapping[str, Json] | None = None
     reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen)
     if not problems:
         judged = judge(document, "manifest")
@@ -120,17 +129,19 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     if manifest is None:
         reader.note_unread(MANIFEST, "names")
         return reader.workspace(None, (), (), {}, {})
-    table = manifest["workspace"]
+    table = parts.table(manifest, "workspace")
     ignored, unheeded = discovery.git_ignored(root, seen)
     reader.problems.extend(unheeded)
-    paths = reader.matches(("workspace", "workers"), table.get("workers", ()), ignored)
-    modules = reader.matches(("workspace", "toolset-modules"), table.get("toolset-modules", ()), ignored)
+    paths = reader.matches(("workspace", "workers"), parts.texts(table.get("workers")), ignored)
+    modules = reader.matches(
+        ("workspace", "toolset-modules"), parts.texts(table.get("toolset-modules")), ignored
+    )
     taken = None if reader.has_lock else _names_in(root, modules)
     workers = tuple(worker for path in paths if (worker := reader.worker(path, taken)))
     if reader.is_vouching:
-        manifest = {**manifest, "toolsets": {**older.VOUCHED, **manifest.get("toolsets", {})}}
+        manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
     packages = reader.packages(manifest)
-    workers = (*workers, *adopted(document, manifest.get("workers", {})))
+    workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
     references = [*manifest_references(document, manifest), *references_of(workers)]
     sources = reader.sources(manifest, ignored)
     outlines = reader.modules([*modules, *packages, *chained(*sources.values())], references)
@@ -140,7 +151,7 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     workers = (*workers, *in_python)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     reader.report_compiled(outlines)
-    reader.path_map(manifest.get("paths", {}))
+    reader.problems.extend(wrong_targets(root, document, parts.table(manifest, "paths"), seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     return reader.workspace(manifest, workers, listed, outlines, recordings)
@@ -189,7 +200,7 @@ class _WorkspaceReader:
 
     def workspace(
         self,
-        manifest: ManifestFile | None,
+        manifest: Mapping[str, Json] | None,
         workers: tuple[WorkerFile, ...],
         toolset_modules: tuple[str, ...],
         modules: Mapping[str, Module],
@@ -217,7 +228,9 @@ class _WorkspaceReader:
         self.unread.add(path)
         self.lacks.update(lacks)
 
-    def matches(self, route: tuple[str, ...], patterns: Iterable[str], ignored: Any) -> list[str]:
+    def matches(
+        self, route: tuple[str, ...], patterns: Iterable[str], ignored: Callable[[str], bool]
+    ) -> list[str]:
         """The files that the globs at `route` of the manifest name, sorted; a useless glob is a finding."""
         patterns = tuple(patterns)
         globs = [pattern for pattern in patterns if discovery.is_useful(pattern)]
@@ -271,7 +284,7 @@ class _WorkspaceReader:
             self.is_vouching |= older.is_vouched_for(text.document)
         judged = judge(document, "worker")
         self.problems.extend(judged.problems)
-        header: Any = judged.data
+        header = judged.data
         if not header:
             self.note_unread(path, "names")
             return None
@@ -356,37 +369,35 @@ class _WorkspaceReader:
                     hint = "remove it; what has to be compiled is installed as a package"
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
-    def packages(self, manifest: ManifestFile) -> Iterator[str]:
+    def packages(self, manifest: Mapping[str, Json]) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""
-        tables: Any = manifest.get("toolsets", {})
-        for table in tables.values():
-            reference = table.get("python", "")
+        for table in parts.tables(manifest, "toolsets").values():
+            reference = parts.text(table.get("python"))
             if reference and not python_file(reference):
                 for path in package_files(reference):
                     if discovery.exists(self.root, path, self.seen) is None:
                         yield path
 
-    def sources(self, manifest: ManifestFile, ignored: Any) -> dict[str, list[str]]:
+    def sources(self, manifest: Mapping[str, Json], ignored: Callable[[str], bool]) -> dict[str, list[str]]:
         """The files that `[toolsets.NAME] sources` names, by the names of the toolsets."""
-        tables: Any = manifest.get("toolsets", {})
         return {
-            name: self.matches(("toolsets", name, "sources"), table["sources"], ignored)
-            for name, table in tables.items()
+            name: self.matches(("toolsets", name, "sources"), parts.texts(table["sources"]), ignored)
+            for name, table in parts.tables(manifest, "toolsets").items()
             if "sources" in table
         }
 
     def with_sources(
         self,
         sources: Mapping[str, list[str]],
-        manifest: ManifestFile,
+        manifest: Mapping[str, Json],
         listed: Iterable[str],
         modules: Mapping[str, Module],
     ) -> Mapping[str, Module]:
         """`modules`, those of toolsets with the `sources` that their tables name."""
-        tables: Any = manifest.get("toolsets", {})
+        tables = parts.tables(manifest, "toolsets")
         extended = dict(modules)
         for name, paths in sources.items():
-            python = tables[name].get("python") or next(
+            python = parts.text(tables[name].get("python")) or next(
                 (f"{path}:" for path in listed if name in modules[path].outline.toolsets), ""
             )
             path = (
@@ -420,22 +431,3 @@ class _WorkspaceReader:
             else:
                 digests[path] = digest.of_bytes(content)
         return digests
-
-    def path_map(self, paths: Mapping[str, str]) -> None:
-        """Findings about targets that are missing, outside, or not of the kind that the alias says."""
-        for alias, target in paths.items():
-            at = self.document.value("paths", alias)
-            if alias.endswith("/") != target.endswith("/"):
-                self.problems.append(
-                    finding(
-                        "LDO103",
-                        at,
-                        f"`{alias}` and `{target}` are not both files or both folders",
-                        hint="a folder ends in `/`",
-                    )
-                )
-            elif refused := discovery.exists(self.root, target, self.seen):
-                self.problems.append(finding(refused.code, at, f"`{target}` {refused.reason}"))
-            elif target.endswith("/") != (self.root / target).is_dir():
-                kind = "a file" if target.endswith("/") else "a folder"
-                self.problems.append(finding("LDO103", at, f"`{target}` is {kind}"))

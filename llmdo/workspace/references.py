@@ -1,17 +1,21 @@
-"""What the files of a workspace refer to by text: files of Python, modules of packages, and models."""
+"""What the files of a workspace refer to by text: Python files, modules of packages, models, what paths map to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import table, text
+from llmdo.base.diagnostic import finding
+from llmdo.base.parts import table, tables, text, texts
+from llmdo.syntax import discovery
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from llmdo.base.cache import Seen
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
-    from llmdo.formats.documents import ManifestFile
     from llmdo.syntax.document import Document
     from llmdo.workspace.worker_file import WorkerFile
 
@@ -42,23 +46,18 @@ def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]
         yield from _model_file(model, place)
 
 
-def manifest_references(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
+def manifest_references(document: Document, manifest: Mapping[str, Json]) -> Iterator[tuple[str, Place]]:
     """The Python files that the manifest names, and where."""
-    for name, toolset in toolset_tables(manifest).items():
+    for name, toolset in tables(manifest, "toolsets").items():
         if path := python_file(text(toolset.get("python"))):
             yield path, Place(document, ("toolsets", name, "python"))
-    for name, worker in manifest.get("workers", {}).items():
+    for name, worker in tables(manifest, "workers").items():
         yield text(worker["python"]).rpartition(":")[0], Place(document, ("workers", name, "python"))
-    for name, entry in manifest.get("entries", {}).items():
+    for name, entry in tables(manifest, "entries").items():
         if path := python_file(text(entry.get("function"))):
             yield path, Place(document, ("entries", name, "function"))
     for model, place in named_models(document, manifest):
         yield from _model_file(model, place)
-
-
-def toolset_tables(manifest: ManifestFile) -> Mapping[str, Mapping[str, Json]]:
-    """What the manifest says of each toolset, the built-in one among them."""
-    return {name: table(stated) for name, stated in {**manifest.get("toolsets", {})}.items()}
 
 
 def models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
@@ -68,15 +67,15 @@ def models_of(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, Place]]:
             yield model, Place(worker.document, ("model",))
 
 
-def named_models(document: Document, manifest: ManifestFile) -> Iterator[tuple[str, Place]]:
+def named_models(document: Document, manifest: Mapping[str, Json]) -> Iterator[tuple[str, Place]]:
     """The models that the manifest names, and where."""
-    for name, entry in manifest.get("entries", {}).items():
+    for name, entry in tables(manifest, "entries").items():
         if model := text(entry.get("model")):
             yield model, Place(document, ("entries", name, "model"))
-    if model := text(manifest["workspace"].get("model")):
+    if model := text(table(manifest, "workspace").get("model")):
         yield model, Place(document, ("workspace", "model"))
-    for alias, chain in manifest.get("models", {}).items():
-        for number, model in enumerate([chain] if isinstance(chain, str) else chain):
+    for alias, chain in table(manifest, "models").items():
+        for number, model in enumerate([chain] if isinstance(chain, str) else texts(chain)):
             yield (
                 model,
                 Place(document, ("models", alias) if isinstance(chain, str) else ("models", alias, number)),
@@ -86,3 +85,24 @@ def named_models(document: Document, manifest: ManifestFile) -> Iterator[tuple[s
 def _model_file(model: str, place: Place) -> Iterator[tuple[str, Place]]:
     if model.startswith("python:") and (path := python_file(model.removeprefix("python:"))):
         yield path, place
+
+
+def wrong_targets(
+    root: Path, document: Document, paths: Mapping[str, Json], seen: Seen | None
+) -> Iterator[Diagnostic]:
+    """Findings about targets that are missing, outside, or not of the kind that the alias says."""
+    for alias, stated in paths.items():
+        target = text(stated)
+        at = document.value("paths", alias)
+        if alias.endswith("/") != target.endswith("/"):
+            yield finding(
+                "LDO103",
+                at,
+                f"`{alias}` and `{target}` are not both files or both folders",
+                hint="a folder ends in `/`",
+            )
+        elif refused := discovery.exists(root, target, seen):
+            yield finding(refused.code, at, f"`{target}` {refused.reason}")
+        elif target.endswith("/") != (root / target).is_dir():
+            kind = "a file" if target.endswith("/") else "a folder"
+            yield finding("LDO103", at, f"`{target}` is {kind}")

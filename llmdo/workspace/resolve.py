@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base import digest
+from llmdo.base import digest, parts
 from llmdo.base.values import replace
 from llmdo.graph import servers
 from llmdo.graph.builtin import PROVIDER_SIDE
@@ -41,39 +41,40 @@ def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
 
     A toolset that `facts` does not name is described by the outline of its module, as far as that goes.
     """
-    manifest: Any = workspace.manifest or {}
     document = workspace.document
-    table, approvals = manifest.get("workspace", {}), manifest.get("approvals", {})
+    approvals = workspace.table("approvals")
     sources = source_digests(workspace.modules)
     workers = _workers(workspace, sources)
     settings = decoded(
         Settings,
         "file",
-        {"name": "", "max-depth": DEFAULT_MAX_DEPTH, **table},
+        {"name": "", "max-depth": DEFAULT_MAX_DEPTH, **workspace.table("workspace")},
         ValueOrigin(document, ("workspace",)),
         built_in=BUILT_IN_VERSION,
         default=approvals.get("default", "needs_approval"),
     )
     models = {
-        alias: (chain,) if isinstance(chain, str) else tuple(chain)
-        for alias, chain in sorted(manifest.get("models", {}).items())
+        alias: (chain,) if isinstance(chain, str) else parts.texts(chain)
+        for alias, chain in sorted(workspace.table("models").items())
     }
-    entries = _entries(document, manifest, workers, sources)
+    entries = _entries(document, workspace.tables("entries"), workers, sources)
     return Graph(
         settings=settings,
-        rules=rules(approvals.get("rules", {}), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")),
+        rules=rules(
+            parts.table(approvals, "rules"), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")
+        ),
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
         schema_sources=_schema_sources(sources, workers),
         modules={path: sources[path] for path in workspace.toolset_modules},
-        paths=dict(sorted(manifest.get("paths", {}).items())),
+        paths={alias: parts.text(target) for alias, target in sorted(workspace.table("paths").items())},
         entries=entries,
         workers=workers,
-        toolsets=_toolsets(workspace, manifest, facts or {}),
+        toolsets=_toolsets(workspace, facts or {}),
         acceptances=acceptances(
-            manifest.get("check", {}).get("accept", ()), ValueOrigin(document, ("check", "accept"))
+            parts.items(workspace.table("check").get("accept")), ValueOrigin(document, ("check", "accept"))
         ),
-        shell=shell(manifest.get("toolsets", {}).get("shell", {})),
+        shell=shell(workspace.table("toolsets", "shell")),
         code=text_digests(workspace.modules),
         importable=importable(workspace.modules),
     )
@@ -92,13 +93,13 @@ def shell(table: Mapping[str, Any]) -> ShellSettings:
 
 def with_facts(graph: Graph, workspace: Workspace, facts: Facts) -> Graph:
     """What `resolve` makes of `workspace` and `facts`, given what it made of `workspace` alone."""
-    return replace(graph, toolsets=_toolsets(workspace, workspace.manifest or {}, facts))
+    return replace(graph, toolsets=_toolsets(workspace, facts))
 
 
 _NOTHING: Mapping[str, Json] = {}
 
 
-def limits(table: Mapping[str, Any]) -> Limits:
+def limits(table: Mapping[str, object]) -> Limits:
     """The budgets of an entry."""
     return decoded(Limits, "lock", table, NOWHERE)
 
@@ -111,11 +112,11 @@ def provider_side(tools: Iterable[str], at: Place) -> Use:
     return Use(name=PROVIDER_SIDE, config=config, at=at)
 
 
-def acceptances(tables: Iterable[Mapping[str, Any]], origin: ValueOrigin) -> tuple[Acceptance, ...]:
+def acceptances(tables: Iterable[Json], origin: ValueOrigin) -> tuple[Acceptance, ...]:
     """What people have accepted, sorted: their order in the file means nothing."""
     document, route, _ = origin
     read = [
-        decoded(Acceptance, "lock", table, origin, at=Place(document, (*route, number)))
+        decoded(Acceptance, "lock", parts.table(table), origin, at=Place(document, (*route, number)))
         for number, table in enumerate(tables)
     ]
     return tuple(
@@ -142,31 +143,35 @@ def _workers(workspace: Workspace, sources: Mapping[str, str]) -> dict[str, Work
 
 def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Route]) -> Worker:
     """A worker; `routes` holds those to lines of `toolsets`, of which many workers have the same."""
-    header: Any = file.header
+    header = file.header
     document = file.document
     name = file.name
-    toolsets = header.get("toolsets", {})
-    listed = isinstance(toolsets, list)
-    uses = {
-        used: Use(
-            name=used,
-            config=_NOTHING if listed else toolsets[used],
-            at=Place(
-                document,
-                ("toolsets", toolsets.index(used))
-                if listed
-                else routes.get(used) or routes.setdefault(used, ("toolsets", used)),
-                of_key=True,
-            ),
-        )
-        for used in toolsets
-    }
+    toolsets = header.get("toolsets")
+    if isinstance(toolsets, list):
+        uses = {
+            used: Use(name=used, config=_NOTHING, at=Place(document, ("toolsets", number), of_key=True))
+            for number, used in reversed([*enumerate(parts.texts(toolsets))])
+        }
+    else:
+        uses = {
+            used: Use(
+                name=used,
+                config=parts.table(config),
+                at=Place(
+                    document, routes.get(used) or routes.setdefault(used, ("toolsets", used)), of_key=True
+                ),
+            )
+            for used, config in parts.table(toolsets).items()
+        }
+    lines = sorted(uses)
     if native := header.get("native_tools"):
-        uses[PROVIDER_SIDE] = provider_side(native, Place(document, ("native_tools",), of_key=True))
+        uses[PROVIDER_SIDE] = provider_side(
+            parts.texts(native) or parts.table(native), Place(document, ("native_tools",), of_key=True)
+        )
     if file.agent:
         own = own_toolset(name)
         uses[own] = Use(name=own, config={}, at=Place(document, ("name",)))
-    canonical = {**header, "toolsets": {used: uses[used].config for used in sorted(toolsets)}}
+    canonical = {**header, "toolsets": {used: uses[used].config for used in lines}}
     return decoded(
         Worker,
         "file",
@@ -184,20 +189,21 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
 
 
 def _entries(
-    document: Document, manifest: Mapping[str, Any], workers: Mapping[str, Worker], sources: Mapping[str, str]
+    document: Document,
+    tables: Mapping[str, Mapping[str, Json]],
+    workers: Mapping[str, Worker],
+    sources: Mapping[str, str],
 ) -> dict[str, Entry]:
-    entries = {
-        name: _entry(document, name, table, sources) for name, table in manifest.get("entries", {}).items()
-    }
+    entries = {name: _entry(document, name, table, sources) for name, table in tables.items()}
     for name, worker in workers.items():
         if worker.entry and name not in entries:
             entries[name] = Entry(name=name, at=worker.at, declared=False, worker=Reference(name, worker.at))
     return dict(sorted(entries.items()))
 
 
-def _entry(document: Document, name: str, table: Mapping[str, Any], sources: Mapping[str, str]) -> Entry:
+def _entry(document: Document, name: str, table: Mapping[str, Json], sources: Mapping[str, str]) -> Entry:
     at: Route = ("entries", name)
-    function = table.get("function")
+    function = parts.text(table.get("function"))
     return decoded(
         Entry,
         "file",
@@ -247,12 +253,11 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
 
     The attributes of the listed modules go by their own names, unless the manifest gives them another.
     """
-    manifest: Any = workspace.manifest or {}
     renamed = set()
-    for name, table in manifest.get("toolsets", {}).items():
-        if "python" in table:
-            renamed.add(table["python"])
-            yield name, table["python"], Place(workspace.document, ("toolsets", name), of_key=True)
+    for name, table in workspace.tables("toolsets").items():
+        if python := parts.text(table.get("python")):
+            renamed.add(python)
+            yield name, python, Place(workspace.document, ("toolsets", name), of_key=True)
     for file in workspace.workers:
         if file.agent:
             name = file.name
@@ -263,9 +268,9 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
                 yield attribute, python, workspace.modules[path].place(attribute)
 
 
-def _toolsets(workspace: Workspace, manifest: Mapping[str, Any], facts: Facts) -> dict[str, Toolset]:
-    tables = dict(manifest.get("toolsets", {}))
-    tables |= {own_toolset(name): table for name, table in manifest.get("workers", {}).items()}
+def _toolsets(workspace: Workspace, facts: Facts) -> dict[str, Toolset]:
+    tables = workspace.tables("toolsets")
+    tables = {**tables, **{own_toolset(name): table for name, table in workspace.tables("workers").items()}}
     sources = source_digests(workspace.modules)
     references: dict[str, tuple[str, Place]] = {}
     named = set()
@@ -294,7 +299,7 @@ def _toolset(
     python: str,
     place: Place,
     known: ToolsetFacts | None,
-    table: Mapping[str, Any],
+    table: Mapping[str, Json],
 ) -> Toolset:
     path = python_file(python) or next(
         (candidate for candidate in package_files(python) if candidate in workspace.modules), None
@@ -302,7 +307,7 @@ def _toolset(
     if known is None:
         module = workspace.modules.get(path or "")
         known = _outlined(module.outline.toolsets.get(python.rpartition(":")[2]) if module else None)
-    declared = table.get("capabilities", {})
+    declared = parts.table(table, "capabilities")
     written = {key: table[key] for key in ("calls", "configure") if key in table}
     return decoded(
         Toolset,
@@ -315,15 +320,15 @@ def _toolset(
         python=python,
         source=sources.get(path or ""),
         sources=workspace.modules[path].sources if path and path in workspace.modules else (),
-        prefix=table.get("prefix"),
+        prefix=parts.text(table.get("prefix")) or None,
         is_class=known.is_class,
         dynamic=known.dynamic,
         tools={tool: _tool(name, tool, fact, table) for tool, fact in known.tools_with(declared)},
     )
 
 
-def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any], known: ToolsetFacts | None) -> Toolset:
-    reached = servers.server_of(table["mcp"], table)
+def _mcp_toolset(name: str, at: Place, table: Mapping[str, Json], known: ToolsetFacts | None) -> Toolset:
+    reached = servers.server_of(parts.table(table, "mcp"), table)
     return decoded(
         Toolset,
         "file",
@@ -339,7 +344,7 @@ def _mcp_toolset(name: str, at: Place, table: Mapping[str, Any], known: ToolsetF
         server=reached,
         identity=known.identity if known else None,
         dynamic=known is None,
-        tools=servers.tools_of(reached, table.get("capabilities", {}), table.get("retry", {}), known),
+        tools=servers.tools_of(reached, servers.declared_in(table), servers.retries_in(table), known),
     )
 
 
@@ -357,8 +362,8 @@ def _outlined(outline: ToolsetOutline | None) -> ToolsetFacts:
     )
 
 
-def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, Any]) -> Tool:
-    of_tool, retry = table.get("capabilities", {}), table.get("retry", {})
+def _tool(toolset: str, name: str, fact: ToolFacts, table: Mapping[str, Json]) -> Tool:
+    of_tool, retry = servers.declared_in(table), servers.retries_in(table)
     stated = of_tool.get(name, of_tool.get("*"))
     if stated is None and fact.capabilities is None:
         declared = {Capability(f"x.{toolset}.any")}

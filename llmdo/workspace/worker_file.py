@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.base.parts import text
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Span
+    from llmdo.base.values import Json
     from llmdo.formats.worker import WorkerHeader
     from llmdo.syntax.document import Route
     from llmdo.syntax.workers import WorkerOutline
@@ -77,7 +78,7 @@ def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None,
         if (problem.code, problem.message.partition(" in ")[0]) not in reported
     )
     problems = (*outline.header.problems, *rest)
-    header: Any = judged.data
+    header = judged.data
     if header is None:
         return None, problems
     instructions = outline.instructions
@@ -86,12 +87,15 @@ def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None,
     ), problems
 
 
-def adopted(manifest: Document, tables: Mapping[str, Any]) -> Iterator[WorkerFile]:
+def adopted(manifest: Document, tables: Mapping[str, Mapping[str, Json]]) -> Iterator[WorkerFile]:
     """The workers of `[workers]`, each a pydantic-ai agent; the manifest was judged with them in it."""
     for name, table in tables.items():
-        data: Any = {"name": name, **{key: value for key, value in table.items() if key not in _OWN}}
+        data: dict[str, Json] = {
+            "name": name,
+            **{key: value for key, value in table.items() if key not in _OWN},
+        }
         document = Document(manifest.source, data, _Below(manifest, ("workers", name)).index)
-        yield WorkerFile(document=document, header=data, agent=table["python"])
+        yield WorkerFile(document=document, header=data, agent=text(table["python"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.values import dataclass, replace
 from llmdo.formats.schema.acceptance import Format, accepts, accepts_part
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Span
+    from llmdo.base.values import Json
     from llmdo.syntax.document import Document, Route
 
 MAX_FAULTS = 2_000  # of one file: it was made to be slow, or is another kind of file
@@ -32,7 +34,7 @@ __all__ = ["Format", "Judged", "accepts", "accepts_part", "judge"]
 class Judged:
     """What was found about a document, and what of it can stand."""
 
-    data: Mapping[str, Any] | None
+    data: Mapping[str, Json] | None
     """The data without the faulty parts, which its format accepts; None where the whole cannot stand."""
     problems: tuple[Diagnostic, ...]
     """Every fault, in no order; empty exactly where the format accepts the document as it is."""
@@ -75,18 +77,33 @@ def _without(document: Document, routes: Iterable[Route]) -> Document:
     return replace(document, data=_pruned(document.data, gone), index=moved)
 
 
-def _pruned(value: Any, routes: Iterable[Route]) -> Any:
-    """A copy of a table or list without what the routes lead to; all other parts are shared with it."""
+def _pruned(table: Mapping[str, Json], routes: Iterable[Route]) -> dict[str, Json]:
+    """A copy of a table without what the routes lead to; all other parts are shared with it."""
+    below = _below(routes)
+    return {
+        key: _pruned_part(part, below[key]) if key in below else part
+        for key, part in table.items()
+        if () not in below.get(key, ())
+    }
+
+
+def _pruned_part(part: Json, routes: Iterable[Route]) -> Json:
+    if isinstance(part, dict):
+        return _pruned(part, routes)
+    below = _below(routes)
+    return [
+        _pruned_part(item, below[number]) if number in below else item
+        for number, item in enumerate(parts.items(part))
+        if () not in below.get(number, ())
+    ]
+
+
+def _below(routes: Iterable[Route]) -> dict[str | int, set[Route]]:
+    """The first steps of the routes to what is left of these."""
     below: dict[str | int, set[Route]] = defaultdict(set)
     for step, *rest in routes:
         below[step].add(tuple(rest))
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    kept = {
-        step: _pruned(part, below[step]) if step in below else part
-        for step, part in items
-        if () not in below.get(step, ())
-    }
-    return kept if isinstance(value, dict) else list(kept.values())
+    return below
 
 
 def _moved(

@@ -11,9 +11,35 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base import resources
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    JsonSchema = TypedDict(
+        "JsonSchema",
+        {
+            "$ref": str,
+            "title": str,
+            "type": str | list[str],
+            "enum": list[str],
+            "const": int,
+            "pattern": str,
+            "minLength": int,
+            "minimum": float,
+            "exclusiveMinimum": float,
+            "items": "JsonSchema",
+            "minItems": int,
+            "properties": dict[str, "JsonSchema"],
+            "required": list[str],
+            "additionalProperties": "bool | JsonSchema",
+            "propertyNames": "JsonSchema",
+        },
+        total=False,
+    )
+    """A part of our schemas, with the keywords that are in them."""
 
 Format = Literal["manifest", "worker", "lock", "policy"]
 
@@ -45,11 +71,11 @@ def _anything(_: object) -> bool:
 class _Compiler:
     """Makes the functions of one schema, those of a definition once."""
 
-    def __init__(self, definitions: Mapping[str, Any]) -> None:
+    def __init__(self, definitions: Mapping[str, JsonSchema]) -> None:
         self._definitions = definitions
         self._known: dict[str, Judge] = {}
 
-    def compile(self, schema: Mapping[str, Any]) -> Judge:
+    def compile(self, schema: JsonSchema) -> Judge:
         """The function that judges what this part of the schema describes."""
         if reference := schema.get("$ref"):
             name = reference.removeprefix("#/definitions/")
@@ -62,7 +88,7 @@ class _Compiler:
             return judges[0]
         return (lambda value: any(judge(value) for judge in judges)) if judges else _anything
 
-    def _compile_as(self, kind: str, schema: Mapping[str, Any]) -> Judge:
+    def _compile_as(self, kind: str, schema: JsonSchema) -> Judge:
         match kind:
             case "object":
                 return self._table(schema)
@@ -74,11 +100,11 @@ class _Compiler:
                 return lambda value: isinstance(value, bool)
         return _number(schema, whole=kind == "integer")
 
-    def _table(self, schema: Mapping[str, Any]) -> Judge:
+    def _table(self, schema: JsonSchema) -> Judge:
         required = schema.get("required", ())
         known = {key: self.compile(part) for key, part in schema.get("properties", {}).items()}
         others = schema["additionalProperties"]
-        free = None if others is False else self.compile({} if others is True else others)
+        free = self.compile({} if isinstance(others, bool) else others) if others is not False else None
         names = self.compile({"type": "string", **schema.get("propertyNames", {})})
 
         def judge(table: object) -> bool:
@@ -95,7 +121,7 @@ class _Compiler:
 
         return judge
 
-    def _list(self, schema: Mapping[str, Any]) -> Judge:
+    def _list(self, schema: JsonSchema) -> Judge:
         item, least = self.compile(schema["items"]), schema.get("minItems", 0)
 
         def judge(values: object) -> bool:
@@ -116,7 +142,7 @@ def _text_matching(pattern: str) -> Judge:
     return lambda value: isinstance(value, str) and matcher()(value) is not None
 
 
-def _text(schema: Mapping[str, Any]) -> Judge:
+def _text(schema: JsonSchema) -> Judge:
     if "pattern" in schema:
         return _text_matching(schema["pattern"])
     if "enum" in schema:
@@ -126,7 +152,7 @@ def _text(schema: Mapping[str, Any]) -> Judge:
     return lambda value: isinstance(value, str) and len(value) >= least
 
 
-def _number(schema: Mapping[str, Any], *, whole: bool) -> Judge:
+def _number(schema: JsonSchema, *, whole: bool) -> Judge:
     only = schema.get("const")
     least, more_than = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
 

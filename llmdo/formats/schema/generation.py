@@ -51,7 +51,7 @@ class _Generator(GenerateJsonSchema):
     Those two would hide what exactly is wrong in a value that fits no branch or a key that fits no pattern.
     """
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
         """Whether a field gets its prettified name as title: a title is what `Matches` says, nothing else."""
         return False
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base import resources
+from llmdo.base import parts, resources
 from llmdo.formats.schema.acceptance import is_finite
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-    from llmdo.formats.schema.acceptance import Format
+    from llmdo.base.values import Json
+    from llmdo.formats.schema.acceptance import Format, JsonSchema
     from llmdo.syntax.document import Route
 
 
@@ -29,15 +30,20 @@ class SchemaFault:
     """What cannot stand: a value, a key with its value, or the table that lacks a key."""
     keyword: str
     """The keyword of the schema that is broken."""
-    schema: Mapping[str, Any]
+    schema: JsonSchema
     """The part of the schema that holds the keyword."""
-    value: Any
+    value: Json
     """What was judged: the key itself where a key is unknown, missing or misspelt."""
     of_key: bool = False
     """Whether the key at `route` is misspelt."""
 
+    @property
+    def text(self) -> str:
+        """What was judged, as a key or another text; empty where it is none."""
+        return parts.text(self.value)
 
-def faults(data: Any, form: Format) -> Iterator[SchemaFault]:
+
+def faults(data: Json, form: Format) -> Iterator[SchemaFault]:
     """Everything in data that its format does not allow; nothing exactly where `acceptance` says yes."""
     errors: dict[tuple[Route, str], ValidationError] = {}
     for error in _validator(form).iter_errors(data):
@@ -79,23 +85,23 @@ def _validator(form: Format) -> Validator:
     return validator
 
 
-def _expanded(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _expanded(schema: Json, definitions: Mapping[str, Json]) -> Json:
     """The schema with every definition in the place of its `$ref`, which is twice as fast to follow."""
     if isinstance(schema, list):
         return [_expanded(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    if reference := schema.get("$ref"):
-        schema = definitions[reference.removeprefix("#/definitions/")] | schema
-    return {key: _expanded(part, definitions) for key, part in schema.items() if key != "$ref"}
+    named = parts.text(schema.get("$ref")).removeprefix("#/definitions/")
+    whole = {**parts.table(definitions, named), **schema} if named else schema
+    return {key: _expanded(part, definitions) for key, part in whole.items() if key != "$ref"}
 
 
-def _is_integer(_: object, value: Any) -> bool:
+def _is_integer(_: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(checker: object, value: Any) -> bool:
-    return (_is_integer(checker, value) or isinstance(value, float)) and is_finite(value)
+def _is_number(_: object, value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
 
 
 def _pattern(_: Validator, pattern: str, value: object, __: object) -> Iterator[ValidationError]:

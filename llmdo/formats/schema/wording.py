@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, nearest, only_match
 from llmdo.graph.keys import giving_nothing
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic, Fix
     from llmdo.base.source import Location
-    from llmdo.formats.schema.acceptance import Format
+    from llmdo.formats.schema.acceptance import Format, JsonSchema
     from llmdo.formats.schema.validation import SchemaFault
     from llmdo.syntax.document import Document, Route
 
@@ -67,7 +67,7 @@ def findings(document: Document, form: Format, faults: Iterable[SchemaFault]) ->
         elif fault.keyword != "required":
             yield _wrong_value(document, form, fault)
         elif fault not in misspelt.values():
-            message = f"missing key `{fault.value}` {_inside(fault.route, form)}"
+            message = f"missing key `{fault.text}` {_inside(fault.route, form)}"
             yield finding("LDO104", document.key(*fault.route), message)
 
 
@@ -76,10 +76,10 @@ def _misspelt(faults: Iterable[SchemaFault]) -> dict[Route, SchemaFault]:
     unknown: dict[Route, list[str]] = defaultdict(list)
     for fault in faults:
         if fault.keyword == "additionalProperties":
-            unknown[fault.route[:-1]].append(fault.value)
+            unknown[fault.route[:-1]].append(fault.text)
     misspelt: dict[Route, SchemaFault] = {}
     for fault in faults:
-        if fault.keyword == "required" and (near := nearest(fault.value, unknown[fault.route])):
+        if fault.keyword == "required" and (near := nearest(fault.text, unknown[fault.route])):
             unknown[fault.route].remove(near)
             misspelt[*fault.route, near] = fault
     return misspelt
@@ -89,14 +89,14 @@ def _unknown_key(
     document: Document, form: Format, fault: SchemaFault, missing: SchemaFault | None
 ) -> Diagnostic:
     known = sorted(fault.schema["properties"])
-    message = f"unknown key `{excerpt(fault.value)}` {_inside(fault.route[:-1], form)}"
-    hint = did_you_mean(fault.value, known)
+    message = f"unknown key `{excerpt(fault.text)}` {_inside(fault.route[:-1], form)}"
+    hint = did_you_mean(fault.text, known)
     if missing is not None:
-        message += f", where `{missing.value}` is missing"
-        hint = f"did you mean `{missing.value}`?"
+        message += f", where `{missing.text}` is missing"
+        hint = f"did you mean `{missing.text}`?"
     elif hint is None and len(known) <= _FEW:
         hint = f"known here: {', '.join(f'`{key}`' for key in known)}"
-    meant = missing.value if missing else only_match(fault.value, known)
+    meant = missing.text if missing else only_match(fault.text, known)
     return finding(
         "LDO102",
         document.key(*fault.route),
@@ -117,7 +117,7 @@ def _respelt(document: Document, form: Format, fault: SchemaFault, meant: str) -
     *above, _ = fault.route
     steps = ["*" if number == 1 and above[0] in _OF_NAMES else str(step) for number, step in enumerate(above)]
     safe = ".".join([*steps, meant]) in _GIVING_NOTHING[form]
-    return Place(document, fault.route, of_key=True).respelt(fault.value, meant, safe=safe)
+    return Place(document, fault.route, of_key=True).respelt(fault.text, meant, safe=safe)
 
 
 def _wrong_value(document: Document, form: Format, fault: SchemaFault) -> Diagnostic:
@@ -133,13 +133,13 @@ def _wrong_value(document: Document, form: Format, fault: SchemaFault) -> Diagno
 
 def _misfit(at: Location, fault: SchemaFault) -> Diagnostic:
     meaning = fault.schema["title"]
-    escape = _ESCAPE.search(fault.value) if "the workspace" in meaning else None
+    escape = _ESCAPE.search(fault.text) if "the workspace" in meaning else None
     if escape is None:
-        return finding("LDO103", at, f"`{excerpt(fault.value)}` is not {meaning}")
+        return finding("LDO103", at, f"`{excerpt(fault.text)}` is not {meaning}")
     hint = "a path starts in the folder of `llmdo.toml` and stays below it"
     if escape.group() == "\\":
         hint = "write `/` between the parts of a path"
-    return finding("LDO107", at, f"`{excerpt(fault.value)}` leaves the workspace", hint=hint)
+    return finding("LDO107", at, f"`{excerpt(fault.text)}` leaves the workspace", hint=hint)
 
 
 def _subject(fault: SchemaFault) -> str:
@@ -152,24 +152,29 @@ def _subject(fault: SchemaFault) -> str:
 
 
 def _limit(fault: SchemaFault, form: Format) -> str:
-    limit: Any = fault.schema[fault.keyword]
+    schema = fault.schema
     match fault.keyword:
         case "type":
-            kinds = [limit] if isinstance(limit, str) else limit
-            return f"not {_or(_kind(kind, fault.schema, form) for kind in kinds)}"
+            return f"not {_or(_kind(kind, schema, form) for kind in _kinds(schema))}"
         case "enum":
-            return f"not {_or(f'`{word}`' for word in limit)}"
+            return f"not {_or(f'`{word}`' for word in schema['enum'])}"
         case "const":
-            return f"not {limit}"
+            return f"not {schema['const']}"
         case "minimum":
-            return f"less than {limit}"
+            return f"less than {schema['minimum']}"
         case "exclusiveMinimum":
-            return f"not more than {limit}"
+            return f"not more than {schema['exclusiveMinimum']}"
         case _:
             raise AssertionError(f"no sentence for `{fault.keyword}`")
 
 
-def _kind(kind: str, schema: Mapping[str, Any], form: Format) -> str:
+def _kinds(schema: JsonSchema) -> list[str]:
+    """The JSON types that a value may have."""
+    kinds = schema["type"]
+    return [kinds] if isinstance(kinds, str) else kinds
+
+
+def _kind(kind: str, schema: JsonSchema, form: Format) -> str:
     if kind == "array" and schema["items"].get("type") == "string":
         return "a list of texts"
     return "a mapping" if kind == "object" and form == "worker" else _KINDS[kind]
@@ -193,14 +198,14 @@ def _value(value: object, form: Format) -> str:
 
 
 def _hint(fault: SchemaFault) -> str | None:
-    value, limit = fault.value, fault.schema[fault.keyword]
+    value, schema = fault.value, fault.schema
     if fault.keyword == "enum":
-        return did_you_mean(value, limit)
+        return did_you_mean(fault.text, schema["enum"])
     if fault.keyword != "type" or value is None or isinstance(value, (list, dict)):
         return None
-    if "string" in limit and not isinstance(value, str):
+    if "string" in _kinds(schema) and not isinstance(value, str):
         return "put quotes around it"
-    if "array" in limit and isinstance(value, str):
+    if "array" in _kinds(schema) and isinstance(value, str):
         return "put brackets around it"
     return None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass
@@ -16,9 +17,10 @@ from llmdo.workspace.lock.encoding import encode
 from llmdo.workspace.root import LOCK, MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
     from llmdo.graph.resolved import Graph
     from llmdo.syntax.document import Place
 
@@ -81,10 +83,10 @@ def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
 def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
     before, after = encode(locked), encode(current)
     for kind in ("settings", "rules", "paths"):
-        if changes := tuple(_fields(before[kind], after[kind], {})):
+        if changes := tuple(_fields(parts.table(before[kind]), parts.table(after[kind]), {})):
             yield Drift(kind, "", changes, None)
     for kind in ("model", "python-model", "schema-source", "module", "entry", "worker", "toolset"):
-        old, new = before[kind], after[kind]
+        old, new = parts.tables(before[kind]), parts.tables(after[kind])
         for name in sorted({*old, *new}):
             if name not in new:
                 yield Drift(kind, name, ("it no longer exists",), None)
@@ -95,7 +97,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
                     "source"
                 )
                 yield Drift(kind, name, changes, _place(current, kind, name), is_kept)
-    if changes := tuple(_shell(before.get("shell", {}), after.get("shell", {}))):
+    if changes := tuple(_shell(parts.table(before, "shell"), parts.table(after, "shell"))):
         yield Drift("shell", "", changes, None)
     if before.get("accept") != after.get("accept"):
         yield Drift("accept", "", ("the acceptances changed",), None)
@@ -112,7 +114,7 @@ def _place(graph: Graph, kind: str, name: str) -> Place | None:
     return None
 
 
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
+def _changes(old: Mapping[str, Json], new: Mapping[str, Json], words: Mapping[str, str]) -> Iterator[str]:
     if "python" in new and old.get("source") != new.get("source"):
         # What its tools are now is not known before `llmdo lock` imports it.
         old, new = ({key: table.get(key) for key in ("python", "source", "sources")} for table in (old, new))
@@ -125,18 +127,18 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str,
     yield from changed
 
 
-def _facts(table: Mapping[str, Any]) -> object:
+def _facts(table: Mapping[str, Json]) -> object:
     """What only importing a Python toolset tells; None for anything else."""
     if "python" not in table:
         return None
     tools = {
         name: [tool.get(key) for key in ("digest", "hook", "metadata")]
-        for name, tool in table.get("tool", {}).items()
+        for name, tool in parts.tables(table, "tool").items()
     }
     return table.get("class"), table.get("dynamic"), tools
 
 
-def _fields(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
+def _fields(old: Mapping[str, Json], new: Mapping[str, Json], words: Mapping[str, str]) -> Iterator[str]:
     """What differs between two tables, a phrase each; the digest of a header is left to the caller."""
     for key in sorted({*old, *new} - {"config"}):
         before, after = old.get(key), new.get(key)
@@ -145,11 +147,11 @@ def _fields(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str, 
         if key in words:
             yield words[key]
         elif key == "tool" and isinstance(before or after, dict):
-            yield from _tools(before or {}, after or {})
+            yield from _tools(parts.tables(before), parts.tables(after))
         elif isinstance(before, list) or isinstance(after, list):
-            yield from _items(key, before or [], after or [])
+            yield from _items(key, parts.items(before), parts.items(after))
         elif isinstance(before, dict) or isinstance(after, dict):
-            for phrase in _fields(before or {}, after or {}, {}):
+            for phrase in _fields(parts.table(before), parts.table(after), {}):
                 yield f"{key}: {phrase}"
         elif before is None:
             yield f"`{key}` is now `{_shown(after)}`"
@@ -159,7 +161,7 @@ def _fields(old: Mapping[str, Any], new: Mapping[str, Any], words: Mapping[str, 
             yield f"`{key}` is `{_shown(after)}`, it was `{_shown(before)}`"
 
 
-def _items(key: str, before: list[str], after: list[str]) -> Iterator[str]:
+def _items(key: str, before: Sequence[Json], after: Sequence[Json]) -> Iterator[str]:
     gained = [f"+`{item}`" for item in after if item not in before]
     lost = [f"-`{item}`" for item in before if item not in after]
     if gained or lost:
@@ -168,7 +170,9 @@ def _items(key: str, before: list[str], after: list[str]) -> Iterator[str]:
         yield f"`{key}` changed its order"
 
 
-def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _tools(
+    before: Mapping[str, Mapping[str, Json]], after: Mapping[str, Mapping[str, Json]]
+) -> Iterator[str]:
     for name in sorted({*before, *after}):
         if name not in after:
             yield f"tool `{name}` is gone"
@@ -188,9 +192,9 @@ def _tools(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]
             yield f"tool `{name}` changed {what}"
 
 
-def _shell(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _shell(before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[str]:
     yield from _fields({**before, "rules": None}, {**after, "rules": None}, {})
-    changed = {*before.get("rules", ())} ^ {*after.get("rules", ())}
+    changed = {*parts.texts(before.get("rules"))} ^ {*parts.texts(after.get("rules"))}
     if commands := sorted({f"`{rule.partition(' [')[0]}`" for rule in changed}):
         more = f" and {len(commands) - _FEW} more" if len(commands) > _FEW else ""
         yield f"its rules for {', '.join(commands[:_FEW])}{more} changed"

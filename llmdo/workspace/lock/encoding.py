@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base import digest
+from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.keys import Reference, ValueOrigin, decoded, encoded, encoded_rules, rules
@@ -30,17 +31,17 @@ REVISION = 1
 """A reader that knows only older ones may read."""
 
 
-def encode(graph: Graph) -> dict[str, Any]:
+def encode(graph: Graph) -> dict[str, Json]:
     """The lock of `graph` as data, of the form `formats.locked.LockFile`. What is None or empty is left out."""
     first, *middle, last = parts(graph)
     return {
         **first,
-        "worker": {name: table for part in middle for name, table in part["worker"].items()},
+        "worker": {name: worker for part in middle for name, worker in table(part, "worker").items()},
         **last,
     }
 
 
-def parts(graph: Graph) -> Iterator[dict[str, Any]]:
+def parts(graph: Graph) -> Iterator[dict[str, Json]]:
     """The lock of `graph` in parts, one behind the other: each worker is one, for there may be many."""
     yield {
         "version": VERSION,
@@ -56,7 +57,7 @@ def parts(graph: Graph) -> Iterator[dict[str, Any]]:
     }
     for worker in graph.workers.values():
         yield {"worker": {worker.name: _worker(graph, worker)}}
-    last: dict[str, Any] = {
+    last: dict[str, Json] = {
         "toolset": {toolset.name: encoded(toolset) for toolset in graph.toolsets.values()}
     }
     if graph.shell != ShellSettings():
@@ -105,44 +106,49 @@ def _shell(shell: ShellSettings) -> dict[str, Json]:
     return {"isolation": shell.isolation, **{key: value for key, value in table.items() if value}}
 
 
-def decode(document: Document, lock: Mapping[str, Any]) -> Graph:
+def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
     """The graph that a lock describes, its places pointing into the lock. `lock` was judged."""
-    workers = {name: _decode_worker(document, name, table) for name, table in _sorted(lock, "worker")}
-    entries = {name: _decode_entry(document, name, table) for name, table in _sorted(lock, "entry")}
+    workers = {name: _decode_worker(document, name, stated) for name, stated in _sorted(lock, "worker")}
+    entries = {name: _decode_entry(document, name, stated) for name, stated in _sorted(lock, "entry")}
     for name, worker in workers.items():
         if worker.entry and name not in entries:
             entries[name] = Entry(name=name, at=worker.at, declared=False, worker=Reference(name, worker.at))
     return Graph(
-        settings=decoded(Settings, "lock", lock["settings"], ValueOrigin(document, ("settings",))),
-        rules=rules(lock.get("rules", {}), ValueOrigin(document, ("rules",), "llmdo.toml")),
-        models={name: tuple(table["chain"]) for name, table in _sorted(lock, "model")},
-        python_models={name: table["source"] for name, table in _sorted(lock, "python-model")},
-        schema_sources={path: table["source"] for path, table in _sorted(lock, "schema-source")},
-        modules={path: table["source"] for path, table in _sorted(lock, "module")},
-        paths=dict(_sorted(lock, "paths")),
+        settings=decoded(Settings, "lock", table(lock, "settings"), ValueOrigin(document, ("settings",))),
+        rules=rules(table(lock, "rules"), ValueOrigin(document, ("rules",), "llmdo.toml")),
+        models={name: texts(stated["chain"]) for name, stated in _sorted(lock, "model")},
+        python_models=_sources(lock, "python-model"),
+        schema_sources=_sources(lock, "schema-source"),
+        modules=_sources(lock, "module"),
+        paths={alias: text(target) for alias, target in sorted(table(lock, "paths").items())},
         entries=dict(sorted(entries.items())),
         workers=workers,
-        toolsets=decode_toolsets(document, lock.get("toolset", {})),
-        acceptances=resolve.acceptances(lock.get("accept", ()), ValueOrigin(document, ("accept",))),
-        shell=_decode_shell(lock.get("shell", {})),
+        toolsets=decode_toolsets(document, table(lock, "toolset")),
+        acceptances=resolve.acceptances(items(lock.get("accept")), ValueOrigin(document, ("accept",))),
+        shell=_decode_shell(table(lock, "shell")),
     )
 
 
-def _decode_shell(table: Mapping[str, Any]) -> ShellSettings:
-    rules = sorted(map(ShellRule.parse, table.get("rules", ())), key=str)
-    return replace(resolve.shell({**table, "rules": ()}), rules=tuple(rules))
+def _decode_shell(stated: Mapping[str, Json]) -> ShellSettings:
+    rules = sorted(map(ShellRule.parse, texts(stated.get("rules"))), key=str)
+    return replace(resolve.shell({**stated, "rules": ()}), rules=tuple(rules))
 
 
-def _sorted(lock: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
-    return iter(sorted(lock.get(key, {}).items()))
+def _sources(lock: Mapping[str, Json], key: str) -> dict[str, str]:
+    """The digests of the sources in one table of the lock, by the names of their items."""
+    return {name: text(stated["source"]) for name, stated in _sorted(lock, key)}
 
 
-def _decode_entry(document: Document, name: str, table: Mapping[str, Any]) -> Entry:
+def _sorted(lock: Mapping[str, Json], key: str) -> list[tuple[str, Mapping[str, Json]]]:
+    return sorted(tables(lock, key).items())
+
+
+def _decode_entry(document: Document, name: str, stated: Mapping[str, Json]) -> Entry:
     at = ("entry", name)
     return decoded(
         Entry,
         "lock",
-        table,
+        stated,
         ValueOrigin(document, at, f"entry `{name}`"),
         name=name,
         at=Place(document, at, of_key=True),
@@ -150,23 +156,23 @@ def _decode_entry(document: Document, name: str, table: Mapping[str, Any]) -> En
     )
 
 
-def _decode_worker(document: Document, name: str, table: Mapping[str, Any]) -> Worker:
+def _decode_worker(document: Document, name: str, stated: Mapping[str, Json]) -> Worker:
     at = ("worker", name)
-    config: dict[str, Any] = {used: json.loads(text) for used, text in table.get("configure", {}).items()}
-    config["filesystem"] = table.get("filesystem", {})
+    config = {used: table(json.loads(text(words))) for used, words in table(stated, "configure").items()}
+    config["filesystem"] = table(stated, "filesystem")
     uses = [
         Use(name=used, config=config.get(used, {}), at=Place(document, (*at, key, number)))
         for key in ("delegates", "toolsets")
-        for number, used in enumerate(table.get(key, ()))
+        for number, used in enumerate(texts(stated.get(key)))
     ]
-    if native := table.get("native-tools"):
-        options = table.get("native-options", {})
+    if native := texts(stated.get("native-tools")):
+        options = table(stated, "native-options")
         tools = {name: options.get(name) for name in native}
         uses.append(resolve.provider_side(tools, Place(document, (*at, "native-tools"), of_key=True)))
     return decoded(
         Worker,
         "lock",
-        table,
+        stated,
         ValueOrigin(document, at, f"worker `{name}`"),
         name=name,
         at=Place(document, at, of_key=True),
@@ -175,19 +181,21 @@ def _decode_worker(document: Document, name: str, table: Mapping[str, Any]) -> W
     )
 
 
-def decode_toolsets(document: Document, tables: Mapping[str, Any]) -> dict[str, Toolset]:
+def decode_toolsets(document: Document, stated: Mapping[str, Json]) -> dict[str, Toolset]:
     """The toolsets that the tables of a lock describe, by name."""
-    return {name: _decode_toolset(document, name, table) for name, table in sorted(tables.items())}
+    return {
+        name: _decode_toolset(document, name, toolset) for name, toolset in sorted(tables(stated).items())
+    }
 
 
-def _decode_toolset(document: Document, name: str, table: Mapping[str, Any]) -> Toolset:
+def _decode_toolset(document: Document, name: str, stated: Mapping[str, Json]) -> Toolset:
     at = ("toolset", name)
     return decoded(
         Toolset,
         "lock",
-        table,
+        stated,
         ValueOrigin(document, at),
         name=name,
-        kind="python" if "python" in table else "mcp",
+        kind="python" if "python" in stated else "mcp",
         at=Place(document, at, of_key=True),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.workspace.lock.reading import read as read_lines
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.base.source import Source
+    from llmdo.base.values import Json
 
 _BLOCK = 64 * 1024  # characters
 
@@ -20,7 +21,7 @@ class Sketch(NamedTuple):
 
     blocks: tuple[bytes, ...]
     """The digest of each block of its text."""
-    toolsets: Any
+    toolsets: Json
     """The data of its end, where toolsets and their tools stand; None where it is not laid out as llmdo writes it."""
 
     def is_of(self, pieces: Iterable[str]) -> bool:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError, finding
+from llmdo.base.parts import table
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.formats.schema import accepts_part, judge
@@ -55,6 +56,41 @@ def read(source: Source | None) -> Locked:
     """The lock in `source`. Merge markers and a newer version are known states, each with its finding."""
     if source is None:
         return Locked("missing", None)
+    if refused := _refused(source):
+        return refused
+    data = read_lines(source.text)
+    is_large = len(source.text) > MAX_SOUGHT
+    if data is None and is_large:
+        problem = finding(
+            "LDO405",
+            source.location(),
+            f"`{LOCK}` is not laid out as llmdo writes it",
+            hint="run `llmdo lock`: it makes the lock anew from the sources",
+        )
+        return Locked("unreadable", None, (problem,))
+    if data is None:
+        document = toml.parse(source)
+    else:
+        document = Document(source, data, dict) if is_large else toml.document(source, data)
+    judged = judge(document, "lock") if not document.problems else None
+    faults = document.problems or (judged.problems if judged else ())
+    revision = judged.data["revision"] if judged is not None and judged.data is not None else None
+    newer = isinstance(revision, int) and revision > REVISION
+    unknown_keys = all(fault.code == "LDO102" for fault in faults)
+    if judged is None or judged.data is None or (faults and not (newer and unknown_keys)):
+        problem = finding(
+            "LDO405",
+            faults[0].at if faults else source.location(),
+            f"`{LOCK}` cannot be read: {faults[0].message if faults else 'it is empty'}",
+            hint="run `llmdo lock`: it makes the lock anew from the sources",
+        )
+        return Locked("unreadable", None, (problem,))
+    problems = (_newer_revision(judged.document, len(faults)),) if newer else ()
+    return Locked("read", decode(judged.document, judged.data), problems)
+
+
+def _refused(source: Source) -> Locked | None:
+    """The state of a lock whose text alone says that it cannot be read: a merge left it so, or it is newer."""
     if marker := _MARKER.search(source.text):
         span = source.span_between(marker.start(), marker.end())
         problem = finding(
@@ -73,34 +109,7 @@ def read(source: Source | None) -> Locked:
             hint="use a newer llmdo",
         )
         return Locked("newer", None, (problem,))
-    data = read_lines(source.text)
-    is_large = len(source.text) > MAX_SOUGHT
-    if data is None and is_large:
-        problem = finding(
-            "LDO405",
-            source.location(),
-            f"`{LOCK}` is not laid out as llmdo writes it",
-            hint="run `llmdo lock`: it makes the lock anew from the sources",
-        )
-        return Locked("unreadable", None, (problem,))
-    if data is None:
-        document = toml.parse(source)
-    else:
-        document = Document(source, data, dict) if is_large else toml.document(source, data)
-    judged = judge(document, "lock") if not document.problems else None
-    faults = document.problems or (judged.problems if judged else ())
-    newer = judged is not None and judged.data is not None and judged.data["revision"] > REVISION
-    unknown_keys = all(fault.code == "LDO102" for fault in faults)
-    if judged is None or judged.data is None or (faults and not (newer and unknown_keys)):
-        problem = finding(
-            "LDO405",
-            faults[0].at if faults else source.location(),
-            f"`{LOCK}` cannot be read: {faults[0].message if faults else 'it is empty'}",
-            hint="run `llmdo lock`: it makes the lock anew from the sources",
-        )
-        return Locked("unreadable", None, (problem,))
-    problems = (_newer_revision(judged.document, len(faults)),) if newer else ()
-    return Locked("read", decode(judged.document, judged.data), problems)
+    return None
 
 
 def _newer_revision(document: Document, ignored: int) -> Diagnostic:
@@ -129,7 +138,7 @@ def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
     if toolsets is None or not accepts_part(toolsets, "lock", "toolset"):
         return {}
     nowhere = Document(Source(LOCK, ""), {}, dict)
-    return _facts(decode_toolsets(nowhere, toolsets).values(), current)
+    return _facts(decode_toolsets(nowhere, table(toolsets)).values(), current)
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:
