@@ -30,16 +30,17 @@ Where somebody listens, models are asked to stream, and `text_delta` and `tool_c
 arrives. `model_responded` follows with the whole, which counts: what is decided on, kept in the journal and taken from
 the budgets is never a piece.
 
-* Somebody listens: `on_event` and `run_stream` in Python (`stream=False` leaves it), and `--log-events`.
+* Somebody listens: `on_event` and `run_stream` in Python (`stream=False` leaves it), `--log-events` and `-v`; a
+  terminal as stdout listens to the entry's own worker.
 * A model that cannot stream is told of in one piece.
 * An answer that the journal has, in a run that goes on and in a replay, has no pieces: nothing arrives. It has its
   `model_responded`, like every answer.
 * `stream_broken` says that an answer broke off, and that its pieces are void. That was one request: it counts, the
   journal has it as an attempt, and it is made again as any other that failed (`model_failed` says when), perhaps to the
   next model of a chain.
-* In the log a secret that two pieces share is redacted as well. The end of a piece that may be its beginning is held
-  back until it is certain: mostly the last word. The rest comes before `model_responded`; of an answer that broke off
-  it never comes.
+* In the log, and in what `-v` shows, a secret that two pieces share is redacted as well. The end of a piece that may be
+  its beginning is held back until it is certain: mostly the last word. The rest comes before `model_responded`; of an
+  answer that broke off it never comes.
 """
 
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"

@@ -137,6 +137,7 @@ def watched(
     *,
     content: bool = False,
     binary: bool = False,
+    as_text: bool = False,
 ) -> WatchOptions:
     """What the options say about who watches."""
     from llmdo.cli.watch import WatchOptions
@@ -147,6 +148,7 @@ def watched(
         trace_dir=trace_dir,
         trace_content=content or binary,
         trace_binary=binary,
+        as_text=as_text,
     )
 
 

@@ -24,7 +24,7 @@ def report(ended: EndedRun, *, as_json: bool) -> int:
         if ended.questions:
             document["questions"] = list(map(question_record, ended.questions.values()))
         put(json.dumps(document, indent=2, ensure_ascii=False, default=str), as_json=True)
-    elif outcome.output is not None:
+    elif outcome.output is not None and not ended.is_shown:
         put(outcome.output)
     if ended.is_recorded:
         return FINE

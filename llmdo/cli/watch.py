@@ -15,8 +15,6 @@ from llmdo.services.host import Watch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.runtime.telemetry.events import Streams
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
@@ -27,6 +25,8 @@ class WatchOptions:
     trace_dir: str | None = None
     trace_content: bool = False
     trace_binary: bool = False
+    as_text: bool = False
+    """Whether the answer is printed as it is, and may be shown as it arrives."""
 
 
 @contextmanager
@@ -39,6 +39,7 @@ def watching(
         LlmdoError: The log or the trace cannot be written.
     """
     from llmdo.render.live import Display
+    from llmdo.render.voice import SpokenAnswer
     from llmdo.runtime.telemetry.events import each
     from llmdo.runtime.telemetry.log import open_log
     from llmdo.runtime.telemetry.redaction import Redaction
@@ -53,18 +54,26 @@ def watching(
         content=options.trace_content,
         binary=options.trace_binary,
     )
+    answer = SpokenAnswer(sys.stdout) if options.as_text and sys.stdout.isatty() else None
     with ExitStack() as stack:
         log = (
             stack.enter_context(open_log(Path(options.log_events), redaction)) if options.log_events else None
         )
         instruments = stack.enter_context(tracing(choice, run=run, entry=entry))
         display = stack.enter_context(
-            Display(sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction)
+            Display(
+                sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction, answer=answer
+            )
         )
         stack.enter_context(_spoken_warnings())
         sink = each([log, display] if log else [display])
-        streams: Streams = "everything" if log else "nothing"
-        yield Watch(sink=sink, abandon=display.abandon, instruments=instruments, streams=streams)
+        yield Watch(
+            sink=sink,
+            abandon=display.abandon,
+            instruments=instruments,
+            streams="everything" if log or options.verbose else "entry" if answer else "nothing",
+            has_shown=answer.has_shown if answer else lambda _: False,
+        )
     if log and log.failure:
         _warn(f"the log `{options.log_events}` is not complete: {log.failure}")
 

@@ -19,7 +19,18 @@ from llmdo.base.diagnostic import shown
 from llmdo.render import narration
 from llmdo.render.amounts import counted, money
 from llmdo.render.progress import Progress, nodes
-from llmdo.runtime.telemetry.events import UNPAID, ModelResponded, RunStarted
+from llmdo.render.voice import OverheardText
+from llmdo.runtime.telemetry.events import (
+    UNPAID,
+    Decided,
+    ModelFailed,
+    ModelRequested,
+    ModelResponded,
+    RequestDelayed,
+    RunStarted,
+    ToolCalled,
+    WorkerStarted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +39,16 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from llmdo.render.progress import Mood, ProgressNode, Tally
+    from llmdo.render.voice import SpokenAnswer
     from llmdo.runtime.telemetry.events import Event
     from llmdo.runtime.telemetry.redaction import Redaction
 
 REFRESHES = 5  # a second
 TALLEST = 30  # lines: a taller tree is not read any more
 SPARED = 3  # lines of the terminal that stay free
+_GOING_ON = (Decided, ModelFailed, ModelRequested, RequestDelayed, ToolCalled, WorkerStarted)
+"""After these there is something to wait for."""
+
 SHOW_CURSOR = b"\x1b[?25h"
 
 _STYLES: dict[Mood, str] = {
@@ -48,11 +63,21 @@ _STYLES: dict[Mood, str] = {
 class Display:
     """Shows a run as it happens. While a person is asked it draws nothing, and keeps its lines for later."""
 
-    def __init__(self, stream: TextIO, *, detail: int, approvals: str, redaction: Redaction) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        detail: int,
+        approvals: str,
+        redaction: Redaction,
+        answer: SpokenAnswer | None = None,
+    ) -> None:
         self._detail = detail
         self._approvals = approvals
         self._redaction = redaction
         self._stream = stream
+        self._answer = answer
+        self._overheard = OverheardText(redaction)
         self._lock = threading.RLock()
         self._progress = Progress(time.monotonic(), redact=redaction.text)
         self._priced: set[str] = set()
@@ -104,19 +129,23 @@ class Display:
             silence(self._stream, sys.stdout)
 
     def _take(self, event: Event) -> None:
+        answer = self._answer
         with self._lock:
             was_asked = bool(self._progress.asked)
             self._progress.apply(event, time.monotonic())
             is_asked = bool(self._progress.asked)
             self._kept.extend(self._lines(event))
-        if self._live and is_asked and not was_asked:
+        if self._live and (is_asked or (answer and answer.hears(event))):
             self._live.stop()
-        if not is_asked:
-            self._flush()
-            if self._live and was_asked:
-                # A new one: the old one would draw over as many lines as its tree had, which now hold the answer.
-                self._live = self._new()
-                self._live.start()
+        if answer:
+            answer.take(event)
+        if is_asked or (answer and answer.is_under_way):
+            return
+        self._flush()
+        if self._live and not self._live.is_started and (was_asked or isinstance(event, _GOING_ON)):
+            # A new one: the old one would draw over as many lines as its tree had, which now hold something else.
+            self._live = self._new()
+            self._live.start()
 
     def abandon(self) -> None:
         """Leaves the terminal usable at once, without waiting for anything: the program is about to end."""
@@ -130,6 +159,8 @@ class Display:
         if isinstance(event, ModelResponded) and self._is_unpriced(event):
             self._priced.add(event.model)
             lines.append(narration.unpriced(event.model))
+        if self._detail:
+            lines += self._overheard.take(event)
         if line := narration.line(event, self._detail, self._redaction):
             lines.append(line)
         return lines

@@ -17,6 +17,7 @@ from llmdo.runtime.telemetry.events import (
     ModelResponded,
     RequestDelayed,
     ServerNoticed,
+    StreamBroken,
     ToolCalled,
     ToolFinished,
     WorkerFinished,
@@ -48,6 +49,8 @@ def _always(event: Event) -> str | None:
             return f"{event.path}: {event.message}"
         case ModelFailed():
             return f"{event.path}: {event.model} is asked again in {event.wait:.1f} s: {event.error}"
+        case StreamBroken():
+            return f"{event.path}: the answer of {event.model} broke off and does not count: {event.error}"
         case AnswerTruncated():
             return f"warning: {event.path}: the answer of {event.model} is not complete: {event.reason}"
         case LimitLoosened():

@@ -46,6 +46,8 @@ class Watch:
     instruments: tuple[AbstractCapability[Any], ...] = field(default=())
     streams: Streams = "nothing"
     """Whose answers the sink takes piece by piece."""
+    has_shown: Callable[[str | None], bool] = field(default=lambda _: False)
+    """Whether the person has seen this answer already, as it arrived."""
 
 
 class Host(Protocol):
@@ -75,6 +77,8 @@ class EndedRun:
     """Those that wait for an answer."""
     unasked: bool = False
     """Whether questions found nobody, though nobody said that they should not."""
+    is_shown: bool = False
+    """Whether the person has seen its output already."""
     is_recorded: bool = False
     """Whether it had ended before, and nothing ran now."""
 
@@ -105,4 +109,5 @@ def carry_out(
         work = runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=entry, options=options)
         outcome = host.wait_for(work, watch.abandon, stop)
         questions = waiting(recorder.journal) if recorder else {}
-    return EndedRun(outcome=outcome, questions=questions, unasked=answering.unasked)
+        is_shown = watch.has_shown(outcome.output)
+    return EndedRun(outcome=outcome, questions=questions, unasked=answering.unasked, is_shown=is_shown)

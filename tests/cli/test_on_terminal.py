@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import threading
+from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unicodedata import category
@@ -28,8 +29,11 @@ HOSTILE = f"{CLIPBOARD}{TITLE}\x9b2J\x1b[2J\x85\u202ereversed\u2066\b\b\x7f\U000
 PACKAGE = Path(__file__).parents[2] / "llmdo"
 
 
-def printed(root: Path, *words: str) -> bytes:
-    """Every byte that a command in `root` sends to the terminal that is its stdout and stderr."""
+def printed(root: Path, *words: str, on_read: Callable[[bytes], object] = bytes) -> bytes:
+    """Every byte that a command in `root` sends to the terminal that is its stdout and stderr.
+
+    `on_read` is given all that was read so far whenever there is more.
+    """
     person, program = pty.openpty()
     read: list[bytes] = []
 
@@ -37,6 +41,7 @@ def printed(root: Path, *words: str) -> bytes:
         try:
             while piece := os.read(person, 65_536):
                 read.append(piece)
+                on_read(b"".join(read))
         except OSError:
             pass  # the end of a terminal that nobody writes to any more
 

@@ -69,7 +69,7 @@ def resume(
     drift, calls, lost = tuple(allow_drift or ()), tuple(again or ()), tuple(give_up or ())
     request = replace(request, allow_drift=drift, again=calls, give_up=lost, sources=sources.value)
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
-    watch = options.watched(verbose, log_events, trace_dir)
+    watch = options.watched(verbose, log_events, trace_dir, as_text=format == "text")
     ended = service.resume(request, options.terminal(_later_without_terminal(answers), watch))
     return outcome.report(ended, as_json=format == "json")
 

@@ -102,7 +102,8 @@ def run(
     limits = replace(limits, max_depth=max_depth, continues=continues)
     request = replace(limits, later=approvals == "later", journal=not no_journal, debug=debug)
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
-    watch = options.watched(verbose, log_events, trace_dir, content=trace_content, binary=trace_binary)
+    kept = {"content": trace_content, "binary": trace_binary}
+    watch = options.watched(verbose, log_events, trace_dir, as_text=format == "text", **kept)
     ended = service.run(request, options.terminal(answers, watch))
     return outcome.report(ended, as_json=format == "json")
 
