@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--input": (),
         "--continue": (),
         "--path": (),
+        "--attach": (),
         "--model": (),
         "--max-depth": (),
         "--locked": None,

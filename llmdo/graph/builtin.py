@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PROVIDER_SIDE = "(provider)"
 """The line of a worker's uses that holds its `native_tools`; nothing else can have this name."""
 
+ENTRY_SIDE = "(entry)"
+"""What hands over the attachments of an entry, as decisions name it; nothing else can have this name."""
+
 OUTPUT_TOOL = "final_result"
 """The tool by which a worker with a typed output gives it: pydantic-ai's name for it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, replace
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from llmdo.workspace.lock import Drift
 
 
+AttachmentKind = Literal["file", "outside", "content"]
+"""A file of the workspace, one outside that the command line gave an alias, or content that a program gave."""
+
 _KINDS: Mapping[str, type | UnionType] = {
     "entry": str,
     "input": str,
@@ -32,6 +35,7 @@ _KINDS: Mapping[str, type | UnionType] = {
     "prompts": dict,
     "lock": str,
     "continues": dict | None,
+    "attachments": list | None,
 }
 
 
@@ -49,6 +53,8 @@ class Binding:
     graph: Graph
     """The part of the resolved graph that the entry reaches."""
     prompts: Mapping[str, str]
+    attachments: tuple[tuple[str, AttachmentKind], ...] = ()
+    """What was handed to the entry: the name and the kind of each; the journal has the content."""
     continues: Earlier | None = None
     """Where the run before it ended, for one that goes on from another."""
 
@@ -63,6 +69,7 @@ class Binding:
             "max_depth": self.max_depth,
             "lock": lock.dump(self.graph),
             "prompts": dict(self.prompts),
+            "attachments": [list(attached) for attached in self.attachments],
             "continues": None if self.continues is None else self.continues.data,
         }
 
@@ -81,6 +88,7 @@ class Binding:
         values: dict[str, Any] = {key: data.get(key) for key in _KINDS if key != "lock"}
         if values["continues"] is not None:
             values["continues"] = Earlier.of(values["continues"])
+        values["attachments"] = tuple(map(_attachment, values["attachments"] or ()))
         if values["entry"] not in locked.graph.entries:
             raise JournalError(f"the lock in the journal has no entry `{values['entry']}`")
         return cls(graph=locked.graph, **values)
@@ -91,6 +99,18 @@ class Binding:
             return (lock.Drift("entry", self.entry, ("it no longer exists",), None),)
         mapped = replace(graph, paths={**graph.paths, **self.paths})
         return lock.drift(self.graph, reached(mapped, self.entry, self.models))
+
+
+def _attachment(data: object) -> tuple[str, AttachmentKind]:
+    """What was handed to the entry, as an entry of the journal says it.
+
+    Raises:
+        JournalError: It does not.
+    """
+    match data:
+        case [str() as name, ("file" | "outside" | "content") as kind]:
+            return name, kind
+    raise JournalError("the journal does not say what was handed to its run")
 
 
 def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:

@@ -32,6 +32,10 @@ this run, of the entry's own worker, as far as a process came.
 """
 
 
+HANDED = "(attachments)"
+"""What the path of the decision on the attachments of an entry ends with."""
+
+
 class JournalError(LlmdoError):
     """A journal cannot be opened, read or written."""
 

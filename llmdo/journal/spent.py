@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
+from llmdo.journal.entries import HANDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,7 +45,9 @@ def spent(journal: JournalStore) -> Spent:
     return Spent(
         unanswered={worker: number for worker, number in unanswered.items() if number},
         tool_calls=frozenset(
-            entry.path for entry in journal.entries("decision") if entry.outcome == "allowed"
+            entry.path
+            for entry in journal.entries("decision")
+            if entry.outcome == "allowed" and not entry.path.endswith(HANDED)
         ),
         seconds=sum(_seconds(journal)),
         limits=limits,

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.decided import decided_in
-from llmdo.journal.entries import JournalError, lineage
+from llmdo.journal.entries import HANDED, JournalError, lineage
 from llmdo.journal.questions import waiting
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Node:
     @property
     def only_decided(self) -> bool:
         """Whether it is no call but a decision alone, as on the start of a server."""
-        return bool(self.decisions) and self.name.endswith(STARTS)
+        return bool(self.decisions) and self.name.endswith((STARTS, HANDED))
 
     @property
     def name(self) -> str:

@@ -17,6 +17,7 @@ from llmdo.runtime.approvals.approver import (
     RejectAll,
 )
 from llmdo.runtime.approvals.terminal import AskOnTerminal, approver_at
+from llmdo.runtime.attached import Attached, AttachmentResolver
 from llmdo.runtime.calls import AgentRuntime
 from llmdo.runtime.config import RuntimeConfig
 from llmdo.runtime.frame import CallFrame
@@ -38,6 +39,8 @@ __all__ = [
     "Approver",
     "AskLater",
     "AskOnTerminal",
+    "Attached",
+    "AttachmentResolver",
     "Call",
     "CallFrame",
     "DecidedCall",

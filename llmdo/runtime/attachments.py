@@ -1,4 +1,4 @@
-"""Files that a caller hands to a worker: found through the path map, confined, limited, and made content."""
+"""Files handed to a worker, by its caller or at its start: found through the path map, limited, and made content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pydantic_ai.messages import BinaryContent
 from llmdo.graph.inventory import READ
 from llmdo.policy.authority import Capability
 from llmdo.policy.secret_files import protected
-from llmdo.toolsets.media import media_type, text_of
+from llmdo.runtime.attached import Attached, read_outside
+from llmdo.toolsets.media import endings_of, media_type, text_of
+from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.refusal import PathRefused
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
 
     from llmdo.graph.worker import Worker
-    from llmdo.toolsets.confinement import Root
+    from llmdo.runtime.attached import AttachmentResolver
     from llmdo.toolsets.pathmap import PathMap
 
 DEFAULT_MAX_BYTES = 10_000_000  # a file; what the design gives as the default of `max-bytes`
@@ -50,7 +52,24 @@ def raised_by(path: str, paths: PathMap) -> frozenset[Capability]:
     return frozenset({Capability(READ.name, real)}) | protected(real) | protected(path, real)
 
 
-async def load(worker: Worker, given: Sequence[str], paths: PathMap, confined: Root) -> list[UserContent]:
+def raised_by_attached(attached: Attached, paths: PathMap) -> frozenset[Capability]:
+    """What an attachment of an entry raises; nothing where a program gives its content, as it gives the input.
+
+    A file outside of the workspace has no scope that a rule or a ceiling could name.
+    """
+    if attached.kind == "file":
+        return raised_by(attached.name, paths)
+    if attached.kind == "content":
+        return frozenset()
+    names = (attached.name, *(attached.outside.parts if attached.outside else ()))
+    return frozenset({READ}).union(
+        *({Capability(secret.name) for secret in protected(name)} for name in names if name.strip("/"))
+    )
+
+
+async def load(
+    worker: Worker, given: Sequence[str | Attached], paths: PathMap, resolver: AttachmentResolver
+) -> list[UserContent]:
     """The content of the files that `worker` is handed, each after a line that says its name.
 
     Raises:
@@ -62,39 +81,88 @@ async def load(worker: Worker, given: Sequence[str], paths: PathMap, confined: R
     content: list[UserContent] = []
     most_bytes = max(MAX_TOTAL_BYTES, worker.attachments.max_bytes or 0)
     left = most_bytes
-    for path in given:
-        real, data = await _read(worker, path, paths, confined)
-        left -= len(data)
+    for each in given:
+        attached = Attached(name=each) if isinstance(each, str) else each
+        parts, size = await _loaded(worker, attached, paths, resolver)
+        left -= size
         if left < 0:
             raise ToolFailed(
-                f"`{worker.name}` was not called: with `{path}`, its attachments are more than {most_bytes:,} bytes"
+                f"`{worker.name}` was not called: with `{attached.name}`, its attachments are more than "
+                f"{most_bytes:,} bytes"
             )
-        content.extend(_content(path, real, data))
+        content.extend(parts)
     return content
 
 
-async def load_one(worker: Worker, path: str, paths: PathMap, confined: Root) -> list[UserContent]:
+async def load_one(
+    worker: Worker, path: str, paths: PathMap, resolver: AttachmentResolver
+) -> list[UserContent]:
     """The content of one file; `path` is what the caller calls it.
 
     Raises:
         ToolFailed: As `load`.
     """
-    return _content(path, *await _read(worker, path, paths, confined))
+    return (await _loaded(worker, Attached(name=path), paths, resolver))[0]
 
 
-async def _read(worker: Worker, path: str, paths: PathMap, confined: Root) -> tuple[str, bytes]:
-    """The real path of a file and what it holds."""
-    limits = worker.attachments
+async def _loaded(
+    worker: Worker, attached: Attached, paths: PathMap, resolver: AttachmentResolver
+) -> tuple[list[UserContent], int]:
+    """An attachment as a model is given it, and how many bytes it has."""
+    name, limits = attached.name, worker.attachments
+    most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes
     try:
-        real = paths.resolve(path)
-        suffix = PurePosixPath(real).suffix.lower()
-        if limits.suffixes is not None and suffix not in {allowed.lower() for allowed in limits.suffixes}:
-            accepted = ", ".join(limits.suffixes) or "none"
-            raise ToolFailed(f"`{worker.name}` does not take `{path}`: it accepts {accepted}")
-        most = DEFAULT_MAX_BYTES if limits.max_bytes is None else limits.max_bytes
-        return real, await asyncio.to_thread(confined.read, real, most)
+        match attached.kind:
+            case "content":
+                return _of_program(worker, attached, most)
+            case "outside":
+                real = attached.outside.name if attached.outside else name
+                _require_suffix(worker, name, [PurePosixPath(real).suffix])
+                data = await asyncio.to_thread(read_outside, attached, most)
+            case "file":
+                real = paths.resolve(name)
+                _require_suffix(worker, name, [PurePosixPath(real).suffix])
+                data = await _resolved(resolver, name, real, most)
     except PathRefused as error:
-        raise ToolFailed(f"`{path}` {error.reason}") from error
+        raise ToolFailed(f"`{name}` {error.reason}") from error
+    return _content(name, real, data), len(data)
+
+
+def _of_program(worker: Worker, attached: Attached, most: int) -> tuple[list[UserContent], int]:
+    content = attached.content
+    if content is None:
+        raise ToolFailed(f"`{attached.name}` was given by a program, and the journal does not hold it")
+    _require_suffix(worker, attached.name, endings_of(content.media_type))
+    if len(content.data) > most:
+        raise ToolFailed(f"`{attached.name}` is larger than {most:,} bytes")
+    return [f"File `{attached.name}`:", content], len(content.data)
+
+
+def _require_suffix(worker: Worker, name: str, suffixes: Sequence[str]) -> None:
+    """Returns where the worker takes files with one of these endings.
+
+    Raises:
+        ToolFailed: It does not.
+    """
+    accepts = worker.attachments.suffixes
+    if accepts is not None and not {suffix.lower() for suffix in suffixes} & set(map(str.lower, accepts)):
+        accepted = ", ".join(accepts) or "none"
+        raise ToolFailed(f"`{worker.name}` does not take `{name}`: it accepts {accepted}")
+
+
+async def _resolved(resolver: AttachmentResolver, name: str, real: str, most: int) -> bytes:
+    """The content of a file, from wherever the resolver has it."""
+    try:
+        data: object = await resolver.read(real, most)
+    except (PathRefused, ToolFailed):
+        raise
+    except Exception as error:  # from the program that runs the team: anything at all
+        raise ToolFailed(f"`{name}` cannot be read: the resolver raised {sentence_of(error)}") from error
+    if not isinstance(data, bytes):
+        raise ToolFailed(f"`{name}` cannot be read: the resolver gave no bytes")
+    if len(data) > most:
+        raise ToolFailed(f"`{name}` is larger than {most:,} bytes")
+    return data
 
 
 def _content(path: str, real: str, data: bytes) -> list[UserContent]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from llmdo.graph.builtin import PROVIDER_SIDE
+from llmdo.graph.builtin import ENTRY_SIDE, PROVIDER_SIDE
 from llmdo.runtime.gate.policy import PolicyRefusal
 from llmdo.runtime.telemetry.events import UNPAID, LimitLoosened, RequestDelayed
 
@@ -203,8 +203,8 @@ class BudgetLimit:
             raise PolicyRefusal(f"{reached}; finish with what you have") from reached
 
     def handle_tool(self, ctx: RunContext[object] | None, call: Call) -> None:  # noqa: ARG002
-        """Refuses one call too many; offering a tool of a provider is none."""
-        if call.toolset == PROVIDER_SIDE:
+        """Refuses one call too many; offering a tool of a provider is none, nor is handing files to the entry."""
+        if call.toolset in (PROVIDER_SIDE, ENTRY_SIDE):
             return
         try:
             self.budget.count_tool_call(call.path)

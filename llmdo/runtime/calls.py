@@ -179,7 +179,7 @@ class AgentRuntime:
             declared=(READ,),
         )
         await judge(self.config, self.frame, call)
-        return await files.load_one(worker, path, self.config.paths, self.config.confined)
+        return await files.load_one(worker, path, self.config.paths, self.config.attachments)
 
     def _make(self, use: Use) -> AbstractToolset[object]:
         graph, caller = self.config.graph, self.frame.worker
@@ -267,7 +267,7 @@ async def _handed(
     """The content of the files that `callee` is handed, as the journal has them where it does."""
 
     async def read() -> list[UserContent]:
-        return await files.load(callee, given, config.paths, config.confined)
+        return await files.load(callee, given, config.paths, config.attachments)
 
     return await (config.recorder.files(path, given, read) if config.recorder else read())
 

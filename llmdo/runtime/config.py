@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from llmdo.policy.composition import Base
     from llmdo.runtime.agents import Agents
     from llmdo.runtime.approvals.approver import Approver
+    from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.budget import Budget
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.ledger import Ledger
@@ -54,6 +55,8 @@ class RuntimeConfig:
     """Of every worker that the entry can reach."""
     resolver: ToolsetResolver
     confined: Root
+    attachments: AttachmentResolver
+    """Where the content of files that are handed over comes from."""
     backtrace: Backtrace
     """Finds where the workspace's own code failed."""
     paths: PathMap

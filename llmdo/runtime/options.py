@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.journal.conversation import Earlier
     from llmdo.policy.authority import Rule
     from llmdo.runtime.approvals.approver import Approver
+    from llmdo.runtime.attached import Attached, AttachmentResolver
     from llmdo.runtime.gate.policy import RunPolicy
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.stop import Stop
@@ -36,6 +37,10 @@ class RunOptions:
     """The end of the run whose messages these are, for one that goes on from another."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Path maps that replace or add to the manifest's."""
+    attachments: tuple[Attached, ...] = ()
+    """What is handed to the entry's worker with the input."""
+    attachment_resolver: AttachmentResolver | None = None
+    """Where the content of files that are handed over comes from; None: the workspace."""
     models: ModelChoice = field(default_factory=ModelChoice)
     max_depth: int | None = None
     """May only lower the workspace's."""

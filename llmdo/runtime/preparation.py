@@ -19,6 +19,7 @@ from llmdo.journal.spent import spent
 from llmdo.policy.composition import Base
 from llmdo.runtime.agents import Agents
 from llmdo.runtime.approvals.approver import RejectAll
+from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.budget import Budget, TreeLimits
 from llmdo.runtime.config import RuntimeConfig
 from llmdo.runtime.gate.provider_side import require_support
@@ -89,6 +90,7 @@ def configure(
         resolver=resolver,
         servers=resolver.servers,
         confined=confined,
+        attachments=options.attachment_resolver or WorkspaceFiles(confined),
         backtrace=Backtrace(modules.root, options.debug),
         paths=paths,
         max_depth=depth if options.max_depth is None else min(depth, options.max_depth),

@@ -22,6 +22,7 @@ from llmdo.runtime.calls import (
     entry_frame,
     run_worker,
 )
+from llmdo.runtime.entry_files import handed_at_start
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
@@ -39,8 +40,6 @@ from llmdo.toolsets.python import Modules, sentence_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    from pydantic_ai.messages import ModelMessage
 
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.runtime.config import RuntimeConfig
@@ -89,7 +88,7 @@ async def run(
         Modules(code, code_files, graph.code) as modules,
     ):
         config = configure(graph, started, root, confined, modules, prompts, options)
-        work = _work_of(config, modules, text, options.history)
+        work = _work_of(config, modules, text, options)
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it
             for model in {id(model): model for model in config.agents.models.values()}.values():
                 await connections.enter_async_context(model)
@@ -250,7 +249,7 @@ def _ended(
 
 
 def _work_of(
-    config: RuntimeConfig, modules: Modules, text: str, history: tuple[ModelMessage, ...]
+    config: RuntimeConfig, modules: Modules, text: str, options: RunOptions
 ) -> Callable[[AgentRuntime], Awaitable[Output]]:
     """What starting the entry with `text` does: calls its worker, its own function, or its tool.
 
@@ -265,7 +264,9 @@ def _work_of(
             raise LlmdoError(
                 f"the input of entry `{entry.name}` hands over files, which only a caller can do"
             )
-        return partial(_start_worker, entry.worker.name, order, history)
+        return partial(_start_worker, entry.worker.name, order, options)
+    if options.attachments:
+        raise LlmdoError(f"entry `{entry.name}` starts no worker, so it takes no attachments")
     if entry.tool is not None:
         return partial(call_tool, text=text)
     if entry.function is None:
@@ -279,11 +280,12 @@ def _work_of(
     return partial(_call_function, function, text)
 
 
-async def _start_worker(
-    name: str, order: Order, history: tuple[ModelMessage, ...], start: AgentRuntime
-) -> Output:
-    child = below(start, start.config.graph.workers[name], input=order.text, path=name)
-    return await run_worker(replace(child, frame=replace(child.frame, history=history)), order.parts)
+async def _start_worker(name: str, order: Order, options: RunOptions, start: AgentRuntime) -> Output:
+    worker = start.config.graph.workers[name]
+    child = below(start, worker, input=order.text, path=name)
+    handed = await handed_at_start(start.config, start.frame, worker, options.attachments)
+    own = replace(child, frame=replace(child.frame, history=options.history))
+    return await run_worker(own, [*order.parts, *handed])
 
 
 async def _call_function(function: EntryFunction, text: str, start: AgentRuntime) -> Output:

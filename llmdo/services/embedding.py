@@ -22,6 +22,7 @@ from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all
+from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
 from llmdo.runtime.recording.history import require_messages
 from llmdo.runtime.recording.keeping import keeping_aside
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import BinaryContent, ModelMessage
     from pydantic_ai.models import Model
     from typing_extensions import Unpack
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.conversation import Earlier
     from llmdo.runtime import Approver, RunOutcome, RunPolicy, Stop
+    from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Event, Sink, Streams
     from llmdo.workspace.personal import PersonalPolicy
@@ -75,6 +77,10 @@ class RunSettings(TypedDict, total=False):
     policy: RunPolicy | None
     paths: Mapping[str, str] | None
     """They replace or add to those of the manifest."""
+    attachments: Sequence[Files | BinaryContent]
+    """Paths of the workspace, through the path map, and content of pydantic-ai, handed to the entry's worker."""
+    attachment_resolver: AttachmentResolver | None
+    """Gives the content of files that are handed over, at the start and by delegation; else the workspace does."""
     limits: Limits | None
     """They may only lower what the files say, as `max_depth` may."""
     max_depth: int | None
@@ -183,6 +189,8 @@ class TeamEntry:
             history=history,
             continues=end,
             paths=settings.get("paths") or {},
+            attachments=attached_of(settings.get("attachments", ()), self.root),
+            attachment_resolver=settings.get("attachment_resolver"),
             models=self.models,
             max_depth=settings.get("max_depth"),
             policy=settings.get("policy"),

@@ -144,6 +144,7 @@ def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions
         LlmdoError: The messages that it started from are not there any more.
     """
     from llmdo.runtime import ModelChoice, RunOptions
+    from llmdo.runtime.attached import Attached
     from llmdo.runtime.recording.history import history_of
 
     return RunOptions(
@@ -151,6 +152,7 @@ def options_of(binding: Binding, basis: Basis, recorder: Recorder) -> RunOptions
         input=binding.input,
         history=history_of(recorder.journal, recorder.encoding.redaction.known),
         continues=binding.continues,
+        attachments=tuple(Attached(name=name, kind=kind) for name, kind in binding.attachments),
         paths=binding.paths,
         models=ModelChoice(by_worker=binding.models),
         max_depth=binding.max_depth,

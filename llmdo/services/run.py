@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
 from llmdo.graph import offers
 from llmdo.graph.models import near_provider, problem_of
+from llmdo.services.attaching import path_maps
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuation, entry_of
 from llmdo.services.entries import with_entry
@@ -65,6 +66,8 @@ class RunRequest:
     start: EntryRequest
     paths: tuple[str, ...] = ()
     """ALIAS=FILE each."""
+    attachments: tuple[str, ...] = ()
+    """Files of the workspace, and aliases of path maps."""
     models: tuple[str, ...] = ()
     """MODEL or WORKER=MODEL each."""
     max_depth: int | None = None
@@ -104,6 +107,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     hide_from_children()
     graph, root = prepared.graph, prepared.root
     keeps = (root / MANIFEST).is_file() and request.journal
+    mapped = path_maps([_pair(path, "--path") for path in request.paths], root)
     earlier = _earlier(prepared, request, keeps=keeps)
     options = runtime.RunOptions(
         run=runtime.new_run(),
@@ -111,7 +115,8 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         history=earlier.messages if earlier else (),
         continues=earlier.end if earlier else None,
         models=_models(graph, request),
-        paths=_mapped(root, request),
+        paths=mapped.inside,
+        attachments=mapped.attached(request.attachments, root),
         max_depth=request.max_depth,
         locked=prepared.locked,
         debug=request.debug,
@@ -281,17 +286,6 @@ def _models(graph: Graph, request: RunRequest) -> ModelChoice:
             raise LlmdoError(f"`{where}`: {problem}", hint=hint)
     default = next((model for model in reversed(request.models) if "=" not in model), None)
     return ModelChoice(by_worker=by_worker, default=default, environment=environment)
-
-
-def _mapped(root: Path, request: RunRequest) -> dict[str, str]:
-    """The path maps of the request, each to something that is there."""
-    paths = dict(_pair(path, "--path") for path in request.paths)
-    for alias, file in paths.items():
-        if not (root / file).exists():
-            raise LlmdoError(
-                f"`--path {alias}={file}`: there is no `{file}`", hint="its path is relative to the workspace"
-            )
-    return paths
 
 
 def _pair(text: str, flag: str) -> tuple[str, str]:

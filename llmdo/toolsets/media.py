@@ -45,4 +45,18 @@ def text_of(content: bytes) -> str | None:
         return None
 
 
+def endings_of(media: str) -> tuple[str, ...]:
+    """The endings of files of a media type; those of text where it is a kind of that."""
+    endings = tuple(ending for ending, of_ending in _TYPES.items() if of_ending == media)
+    return endings or _TEXTS.get(media, ())
+
+
+_TEXTS = {
+    "text/plain": (".txt",),
+    "text/markdown": (".md",),
+    "text/csv": (".csv",),
+    "text/html": (".html", ".htm"),
+    "application/json": (".json",),
+}
+
 MEDIA_TYPES = frozenset(_TYPES.values())

@@ -40,6 +40,12 @@ Paths = Annotated[
     options.Texts,
     typer.Option("--path", metavar="ALIAS=FILE", help="A path map for this run; may be repeated."),
 ]
+Attach = Annotated[
+    options.Texts,
+    typer.Option(
+        "--attach", metavar="FILE", help="A file, or its alias, for the entry's worker; may be repeated."
+    ),
+]
 Models = Annotated[
     options.Texts,
     typer.Option("--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."),
@@ -73,6 +79,7 @@ def run(
     input: Input = None,  # noqa: A002
     continues: Continue = None,
     path: Paths = None,
+    attach: Attach = None,
     model: Models = None,
     max_depth: MaxDepth = None,
     locked: Locked = False,
@@ -99,7 +106,7 @@ def run(
     if all_tools:
         return _list_tools(start)
     limits = service.RunRequest(start=start, paths=tuple(path or ()), models=tuple(model or ()))
-    limits = replace(limits, max_depth=max_depth, continues=continues)
+    limits = replace(limits, max_depth=max_depth, continues=continues, attachments=tuple(attach or ()))
     request = replace(limits, later=approvals == "later", journal=not no_journal, debug=debug)
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
     kept = {"content": trace_content, "binary": trace_binary}

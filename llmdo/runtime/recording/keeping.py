@@ -103,6 +103,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         max_depth=options.max_depth,
         graph=reached(config.graph, config.entry.name, references),
         prompts={name: config.agents.prompts[name] for name in references},
+        attachments=tuple((attached.name, attached.kind) for attached in options.attachments),
         continues=options.continues,
     )
     # What an answer is about does not change when something changes that the run does not use.
