@@ -300,3 +300,24 @@ def test_a_secret_said_before_does_not_leave(
     exported = command(team, "runs", "export", "last", str(tmp_path / "next.sqlite"))
     assert "what was said before holds a secret" in exported.stderr
     assert not (tmp_path / "next.sqlite").exists()
+
+
+def test_the_limits_of_a_conversation_hold_for_all_its_runs(team: Path) -> None:
+    manifest = team / "llmdo.toml"
+    limited = (
+        'input = "hello"\nlimits = { requests = 3 }\nconversation-limits = { requests = 5, tool-calls = 1 }'
+    )
+    manifest.write_text(MANIFEST.replace('input = "hello"', limited))
+    locked(team)
+    first = llmdo.run(team, "main", "pay", approver=ApproveAll(), journal=True)
+    second = llmdo.run(team, "main", "pay", approver=ApproveAll(), continue_from=first.run)
+    assert "the conversation's remaining limit of 0 tool calls is reached" in second.denied[0].why[-1]
+    third = llmdo.run(team, "main", "pay", approver=ApproveAll(), continue_from=first.run)
+    assert third.error == "the conversation's remaining limit of 1 request is reached"
+    assert llmdo.replay(team, third.run) == third
+    for run in (second.run, third.run):
+        with pytest.raises(llmdo.LlmdoError, match="the conversation's limit `requests = 5` is reached"):
+            llmdo.run(team, "main", "more", continue_from=run)
+        if run == second.run:
+            Runs(team).remove(run)  # what it used is known of the run after it
+    assert llmdo.run(team, "main", "more", journal=True).status == "completed", "another one has its own"

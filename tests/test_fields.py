@@ -98,6 +98,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "list[ScopedCapability]": (["fs.read:in/**", "net"], ["net"]),
     "dict[ScopedCapability, Decision]": ({"net": "blocked"}, {"fs": "blocked", "net": "blocked"}),
     "Limits": ({"requests": 3}, {"seconds": 1.5}),
+    "ConversationLimits": ({"requests": 3}, {"seconds": 1.5}),
     "ModelSettings": ({"seed": 1, "temperature": 0.5}, {"seed": 2}),
     "AttachmentLimits": ({"max": 3}, {"suffixes": [".md"]}),
     "LockedServer": ({"url": "https://example.org"}, {"command": "other"}),

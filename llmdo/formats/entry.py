@@ -14,11 +14,18 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
     Limits = Mapping[str, Json]
+    ConversationLimits = Mapping[str, Json]
     EntryTable = Mapping[str, Json]
+    KNOWN: Mapping[str, object]
     Acceptance = Mapping[str, Json]
 else:
     Limits = table("Limits", resolved.Limits, "lock", {})
 
-    EntryTable = table("EntryTable", resolved.Entry, "file", {"Limits": Limits, "CodeToolsets": CodeToolsets})
+    ConversationLimits = table("ConversationLimits", resolved.ConversationLimits, "lock", {})
+
+    KNOWN = {"Limits": Limits, "ConversationLimits": ConversationLimits, "CodeToolsets": CodeToolsets}
+    """The types that an entry's keys may name."""
+
+    EntryTable = table("EntryTable", resolved.Entry, "file", KNOWN)
 
     Acceptance = table("Acceptance", settings.Acceptance, "lock", {})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NotRequired
 from annotated_types import Ge, MinLen
 from typing_extensions import TypedDict
 
-from llmdo.formats.entry import Acceptance, Limits
+from llmdo.formats.entry import KNOWN, Acceptance
 from llmdo.formats.fields import (
     STRICT,
     Decision,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 else:
     LockedSettings = table("LockedSettings", Settings, "lock", {})
 
-    LockedEntry = table("LockedEntry", Entry, "lock", {"Limits": Limits, "CodeToolsets": CodeToolsets})
+    LockedEntry = table("LockedEntry", Entry, "lock", KNOWN)
 
     LockedWorker = table(
         "LockedWorker",

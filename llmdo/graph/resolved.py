@@ -72,6 +72,34 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationLimits:
+    """Budgets that all runs of a conversation share; None is no limit."""
+
+    requests: int | None = field(
+        default=None, metadata=_budget("requests", "Positive", "Model requests of all its runs.")
+    )
+    input_tokens: int | None = field(
+        default=None, metadata=_budget("input-tokens", "Positive", "Tokens sent, of all its runs.")
+    )
+    output_tokens: int | None = field(
+        default=None, metadata=_budget("output-tokens", "Positive", "Tokens received, of all its runs.")
+    )
+    total_tokens: int | None = field(
+        default=None, metadata=_budget("total-tokens", "Positive", "Tokens of all its runs.")
+    )
+    tool_calls: int | None = field(
+        default=None, metadata=_budget("tool-calls", "Positive", "Tool calls of all its runs.")
+    )
+    cost_usd: float | None = field(
+        default=None,
+        metadata=_budget("cost-usd", "Annotated[float, Gt(0)]", "Cost of all its runs in US dollars."),
+    )
+    seconds: float | None = field(
+        default=None, metadata=_budget("seconds", "Annotated[float, Gt(0)]", "Time of all its runs.")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """Something that `llmdo run NAME` can start: a worker, a function that calls workers, or one tool."""
 
@@ -201,6 +229,19 @@ class Entry:
             table_of(Limits),
             file=Key("limits", "Limits", "Budgets that the whole tree of this entry shares."),
             lock=Key("limits", "Limits", "Its budgets."),
+            gives_nothing=True,
+        ),
+    )
+    conversation_limits: ConversationLimits = field(
+        default=ConversationLimits(),
+        metadata=written(
+            table_of(ConversationLimits),
+            file=Key(
+                "conversation-limits",
+                "ConversationLimits",
+                "Budgets that all runs share which go on from one another; `limits` hold for each of them.",
+            ),
+            lock=Key("conversation-limits", "ConversationLimits", "The budgets of its conversations."),
             gives_nothing=True,
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from llmdo.base.values import dataclass, fields
+from llmdo.base.values import dataclass, field, fields
 from llmdo.journal.audit import Link
 from llmdo.journal.entries import JournalError, Kind
 
@@ -30,11 +30,13 @@ class Earlier:
     """The run that the conversation began with."""
     turn: int
     """The place of the run that goes on among those of the conversation: 2 for the one after the first."""
+    spent: Mapping[str, float] = field(default_factory=dict)
+    """What the runs of the conversation used until then, by the names of its limits; nothing where it has none."""
 
     @property
     def data(self) -> dict[str, Any]:
         """The same as an entry holds it."""
-        return {each.name: getattr(self, each.name) for each in fields(Earlier)}
+        return {each.name: getattr(self, each.name) for each in fields(Earlier)} | {"spent": dict(self.spent)}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Earlier:
@@ -43,7 +45,7 @@ class Earlier:
         Raises:
             JournalError: It does not say all of it.
         """
-        kinds = {"run": str, "number": int, "head": str, "first": str, "turn": int}
+        kinds = {"run": str, "number": int, "head": str, "first": str, "turn": int, "spent": dict}
         if lacks := [name for name, kind in kinds.items() if not isinstance(data.get(name), kind)]:
             raise JournalError(f"the journal does not say what its run goes on from: it lacks `{lacks[0]}`")
         return cls(**{name: data[name] for name in kinds})

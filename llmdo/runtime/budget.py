@@ -52,6 +52,8 @@ class Budget:
     limits: Limits
     ledger: Ledger
     on_event: Sink
+    of_conversation: frozenset[str] = frozenset()
+    """The limits that are what the conversation has left of its own."""
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _starts: deque[float] = field(init=False)
@@ -107,7 +109,7 @@ class Budget:
         most = DEFAULT_REQUESTS if self.limits.requests is None else self.limits.requests
         left = most - max(self.ledger.requests, self.ledger.usage.requests) - unanswered
         if left <= depth:
-            reached = f"the run's limit of {_counted(most, 'request')} is reached"
+            reached = f"{self._whose('requests')} limit of {_counted(most, 'request')} is reached"
             if left > 0:
                 reached += (
                     f", but for {left} that {'is' if left == 1 else 'are'} kept for the callers to finish"
@@ -138,7 +140,8 @@ class Budget:
         if most is None or path in self._tool_calls:
             return
         if len(self._tool_calls) >= most:
-            raise LimitReached(f"the run's limit of {_counted(most, 'tool call')} is reached")
+            whose = self._whose("tool_calls")
+            raise LimitReached(f"{whose} limit of {_counted(most, 'tool call')} is reached")
         self._tool_calls.add(path)
 
     def look_at(self, path: str, model: str, used: RequestUsage) -> None:
@@ -169,9 +172,14 @@ class Budget:
             ("tokens", limits.total_tokens, used.total_tokens),
         ):
             if most is not None and spent >= most:
-                yield f"the run's limit of {most:,} {kind} is reached: {spent:,} are used"
+                whose = self._whose("total_tokens" if kind == "tokens" else kind.replace(" ", "_"))
+                yield f"{whose} limit of {most:,} {kind} is reached: {spent:,} are used"
         if limits.cost_usd is not None and (used.cost or 0) >= Decimal(str(limits.cost_usd)):
-            yield f"the run's limit of ${limits.cost_usd:.2f} is reached: ${used.cost:.4f} are used"
+            whose = self._whose("cost_usd")
+            yield f"{whose} limit of ${limits.cost_usd:.2f} is reached: ${used.cost:.4f} are used"
+
+    def _whose(self, limit: str) -> str:
+        return "the conversation's remaining" if limit in self.of_conversation else "the run's"
 
     def _wait(self) -> float:
         """The seconds until the next request may start; its place in the queue is taken."""

@@ -28,6 +28,7 @@ from llmdo.runtime.ledger import Ledger
 from llmdo.runtime.models.choice import ModelSource, choose, models_of
 from llmdo.runtime.models.unmeasured import without_guesses
 from llmdo.runtime.recording.stub import StandInModel
+from llmdo.runtime.remaining import lowered
 from llmdo.runtime.signatures import signatures_of
 from llmdo.runtime.stop import Stop
 from llmdo.runtime.telemetry.events import ServerNoticed
@@ -73,10 +74,8 @@ def configure(
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
     resolver = _resolver(graph, entry, root, confined, modules, paths, options, on_event)
     agents = _agents(graph, entry, root, modules, prompts, options)
-    entry = _with_limits(entry, options)
-    budget = Budget(limits=entry.limits, ledger=Ledger(stop=stop), on_event=on_event)
-    if options.recorder:
-        budget.count_earlier(spent(options.recorder.journal))
+    budget = _budget(entry, options, Ledger(stop=stop), on_event)
+    entry = replace(entry, limits=budget.limits)
     depth = graph.settings.max_depth
     return RuntimeConfig(
         run=options.run or new_run(),
@@ -160,6 +159,20 @@ def with_given_models(graph: Graph, root: Path, given: ModelChoice) -> Graph:
         code={**text_digests(sources), **graph.code},
         importable=graph.importable | importable(sources),
     )
+
+
+def _budget(entry: Entry, options: RunOptions, ledger: Ledger, on_event: Sink) -> Budget:
+    """What the run may use, without what its earlier processes and its conversation used.
+
+    Raises:
+        LlmdoError: The conversation has nothing left.
+    """
+    limits, of_conversation = lowered(entry, options.continues.spent if options.continues else {})
+    entry = _with_limits(replace(entry, limits=limits), options)
+    budget = Budget(limits=entry.limits, ledger=ledger, on_event=on_event, of_conversation=of_conversation)
+    if options.recorder:
+        budget.count_earlier(spent(options.recorder.journal))
+    return budget
 
 
 def _with_limits(entry: Entry, options: RunOptions) -> Entry:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
+from llmdo.graph.resolved import ConversationLimits
 from llmdo.journal import Runs
 from llmdo.journal.conversation import Earlier, goes_on_from
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
+from llmdo.journal.spending import spent_together
 from llmdo.journal.summary import ending, unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
 
-    from llmdo.journal.ports import JournalStore
+    from llmdo.graph.resolved import Entry
+    from llmdo.journal.ports import JournalStore, RunIndex
+    from llmdo.journal.spending import Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,7 @@ def end_of(journal: JournalStore) -> Earlier:
     return Earlier(run=run, number=link.number, head=link.head, first=first, turn=turn)
 
 
-def continuation(root: Path, run: str, entry: str, environ: Mapping[str, str]) -> Continuation:
+def continuation(root: Path, run: str, entry: Entry, environ: Mapping[str, str]) -> Continuation:
     """What a run of `entry` goes on from, where that is the run `run`.
 
     Raises:
@@ -91,7 +95,7 @@ def continuation(root: Path, run: str, entry: str, environ: Mapping[str, str]) -
 
     runs, known = Runs(root), Known.of(environ)
     name = runs.find(run)
-    if (began := entry_of(root, name)) != entry:
+    if (began := entry_of(root, name)) != entry.name:
         raise LlmdoError(
             f"run `{name}` is one of entry `{began}`, and another entry does not go on from it",
             hint="give it what it needs in its input",
@@ -99,5 +103,18 @@ def continuation(root: Path, run: str, entry: str, environ: Mapping[str, str]) -
     if runs.is_claimed(name):
         raise LlmdoError(f"run `{name}` still goes on", hint="wait until it is over, or stop it")
     with runs.read(name, whole=True) as journal:
-        end = end_of(journal)
+        end = with_spending(runs, end_of(journal), entry, {})
         return Continuation(end=end, messages=(*history_of(journal, known), *new_messages(journal, known)))
+
+
+def with_spending(
+    runs: RunIndex, end: Earlier, entry: Entry, known: MutableMapping[str, Spending | None]
+) -> Earlier:
+    """`end`, with what the conversation used until now, where it has limits; `known` as of `spent_together`.
+
+    Raises:
+        LlmdoError: A run of it still goes on.
+    """
+    if entry.conversation_limits == ConversationLimits():
+        return end
+    return replace(end, spent=spent_together(runs, end.first, known))

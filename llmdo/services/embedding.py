@@ -224,7 +224,9 @@ class TeamEntry:
             raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
         if not settings.get("journal", True):
             raise LlmdoError("a run that goes on from another keeps a journal", hint="leave out `journal`")
-        earlier = await asyncio.to_thread(continuation, self.root, run, self.name, os.environ)
+        earlier = await asyncio.to_thread(
+            continuation, self.root, run, self.graph.entries[self.name], os.environ
+        )
         return earlier.messages, earlier.end
 
     def _journal(self, run: str, *, keeps: bool) -> AbstractAsyncContextManager[Recorder | None]:

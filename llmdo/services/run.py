@@ -148,7 +148,8 @@ def _earlier(prepared: PreparedRun, request: RunRequest, *, keeps: bool) -> Cont
         raise LlmdoError("a run that goes on from another keeps a journal, which this one could not")
     if prepared.input is None:
         raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
-    return continuation(prepared.root, request.continues, prepared.entry, request.start.environ)
+    entry = prepared.graph.entries[prepared.entry]
+    return continuation(prepared.root, request.continues, entry, request.start.environ)
 
 
 def list_tools(request: EntryRequest, tell: Tell) -> tuple[Offer, ...]:
