@@ -7,18 +7,19 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
-from llmdo.base.values import dataclass
-from llmdo.foreign import reading, servers
-from llmdo.foreign.tables import GH_AW, Line
-from llmdo.foreign.team import Agent, Grant, Team, capability_of
+from llmdo.base.values import dataclass, field
+from llmdo.foreign import reading
+from llmdo.foreign.gh_aw_tools import grants_of, unknown_tools
+from llmdo.foreign.team import Agent, Team
 from llmdo.foreign.tree import few
-from llmdo.policy.authority import Capability
+from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -26,164 +27,137 @@ FILES = (".github/workflows/*.md", "workflows/*.md")
 
 KEYS = frozenset(
     {
-        "cache", "concurrency", "container", "description", "engine", "env", "environment", "features", "github-token",
-        "if", "imports", "jobs", "labels", "mcp-servers", "name", "network", "on", "permissions", "post-steps",
-        "rate-limit", "run-name", "runs-on", "runtimes", "safe-inputs", "safe-outputs", "sandbox", "secret-masking",
-        "secrets", "services", "source", "steps", "strict", "timeout-minutes", "timeout_minutes", "tools",
-        "tracker-id",
+        "cache", "checkout", "concurrency", "container", "description", "engine", "env", "environment", "features",
+        "github-token", "if", "imports", "jobs", "labels", "mcp-servers", "name", "network", "on", "permissions",
+        "post-steps", "rate-limit", "redirect", "run-name", "runs-on", "runtimes", "safe-inputs", "safe-outputs",
+        "sandbox", "secret-masking", "secrets", "services", "source", "steps", "strict", "timeout-minutes",
+        "timeout_minutes", "tools", "tracker-id",
     }
 )  # fmt: skip
-_LINES = {line.tool: line for line in GH_AW}
-_EVERYTHING = frozenset({":*", "*"})
+MOVED = "redirect"
+"""The key of a file that only says where its workflow has moved to."""
 
 
 def read(tree: Tree) -> Team:
     """The workflows of a repository."""
     paths, problems = few(*tree.find(FILES))
-    problems_so_far = list(problems)
-    agents: list[Agent] = []
-    for path in paths:
-        source, unread = tree.read(path) or (None, ())
-        problems_so_far.extend(unread)
-        if source is None or unread:
-            continue
-        text = reading.text(source, KEYS)
-        if text is None:
-            message = f"`{path}` has no header, so it is no workflow"
-            problems_so_far.append(finding("LDO152", source.location(), message))
-            continue
-        problems_so_far.extend(text.document.problems)
-        documents = [text.document, *_imported(tree, text.document, problems_so_far)]
-        parts = [_WorkflowReader(document, problems_so_far) for document in documents]
-        grants = tuple(grant for part in parts for grant in part.grants())
-        agents.append(parts[0].agent(path, text.prompt, grants))
+    reader = _WorkflowReader(tree, frozenset(paths), [*problems])
+    agents = [agent for path in paths if (agent := reader.agent(path))]
     return Team(
         format="gh-aw",
         agents=tuple(agents),
-        files=paths,
-        problems=tuple(problems_so_far),
+        files=tuple(sorted({*paths, *reader.parts})),
+        problems=tuple(reader.problems),
         starts="allowed",
         max_depth=1,
     )
 
 
-def _imported(tree: Tree, document: Document, problems: list[Diagnostic]) -> Iterator[Document]:
-    """The headers that a workflow takes its tools from besides; each once, and those that they import as well."""
-    waiting = [document]
-    seen = {document.source.path}
-    while waiting:
-        importing = waiting.pop()
-        listed = importing.data.get("imports")
-        for number, entry in enumerate(listed if isinstance(listed, list) else ()):
-            name = entry.get("path", entry.get("uses")) if isinstance(entry, dict) else entry
-            folder = importing.source.path.rpartition("/")[0]
-            path = posixpath.normpath(f"{folder}/{name}")
-            if path in seen:
-                continue
-            seen.add(path)
-            source, unread = tree.read(path) or (None, ())
-            text = reading.text(source, KEYS) if source is not None and not unread else None
-            if text is None:
-                at = Place(importing, ("imports", number)).location
-                message = (
-                    f"`{excerpt(str(name))}` is not among these files, so nothing is known of what it adds"
-                )
-                problems.append(finding("LDO250", at, message))
-                continue
-            problems.extend(text.document.problems)
-            waiting.append(text.document)
-            yield text.document
-
-
 @dataclass(slots=True)
 class _WorkflowReader:
-    """The reading of one workflow."""
+    """One reading of a repository: collects its problems."""
 
-    document: Document
+    tree: Tree
+    paths: frozenset[str]
     problems: list[Diagnostic]
+    parts: set[str] = field(default_factory=set)
+    """The files that workflows import."""
 
-    def _place(self, *route: str | int) -> Place:
-        return Place(self.document, route, of_key=True)
-
-    def grants(self) -> tuple[Grant, ...]:
-        """What this header gives."""
-        self._judge()
-        return (*self._tools(), *self._servers(), *self._outputs())
-
-    def agent(self, path: str, prompt: str, grants: tuple[Grant, ...]) -> Agent:
-        """The workflow as an agent that nobody is asked about."""
-        data = self.document.data
+    def agent(self, path: str) -> Agent | None:
+        """The workflow at `path`, as an agent that nobody is asked about; None where it is none."""
+        source = self._source(path)
+        if source is None:
+            return None
+        text = reading.text(source, KEYS)
+        if text is None:
+            if PurePosixPath(path).stem.lower() != "readme":
+                message = f"`{path}` has no header, so it is no workflow"
+                self.problems.append(finding("LDO152", source.location(), message))
+            return None
+        main, data = text.document, text.document.data
+        self.problems.extend(main.problems)
+        if not self._is_workflow(main):
+            return None
+        self._judge(main)
         name = data.get("name")
+        at = Place(main, ("name" if isinstance(name, str) else "on",), of_key=True)
+        parts = [main]
+        for part in self._imported(main):
+            self._judge(part)
+            parts.append(part)
         return Agent(
-            name=PurePosixPath(path).stem,
-            at=self._place("name" if isinstance(name, str) else "on"),
+            name=_name_of(path, self.paths),
+            at=at,
             path=path,
-            prompt=prompt,
+            prompt=text.prompt,
             header=data,
             description=next(
-                (text for key in ("description", "name") if isinstance(text := data.get(key), str)), None
+                (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=grants,
+            grants=tuple(grants_of(parts, at)),
         )
 
-    def _judge(self) -> None:
-        tools = self.document.data.get("tools")
-        for key in tools if isinstance(tools, dict) else ():
-            if key not in _LINES:
-                message = f"gh-aw has no tool `{key}`"
-                hint = did_you_mean(key, _LINES)
-                self.problems.append(
-                    finding("LDO250", self._place("tools", key).location, message, hint=hint)
-                )
-        for key in self.document.data.keys() - KEYS:
+    def _source(self, path: str) -> Source | None:
+        source, unread = self.tree.read(path) or (None, ())
+        self.problems.extend(unread)
+        return None if unread else source
+
+    def _is_workflow(self, document: Document) -> bool:
+        """Whether a file is started by itself: one without `on` is a part of others."""
+        if "on" in document.data:
+            return True
+        if MOVED in document.data:
+            message = f"this workflow has moved to `{excerpt(str(document.data[MOVED]))}`"
+            self.problems.append(finding("LDO154", document.key(MOVED), message))
+        return False
+
+    def _imported(self, main: Document) -> Iterator[Document]:
+        """The headers that a workflow takes its tools from besides; each once, and those that they import as well."""
+        waiting = [main]
+        seen = {main.source.path}
+        while waiting:
+            importing = waiting.pop()
+            listed = importing.data.get("imports")
+            for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+                name = entry.get("path", entry.get("uses")) if isinstance(entry, dict) else entry
+                path, is_optional = _path_of(str(name), importing.source.path)
+                if path in seen:
+                    continue
+                seen.add(path)
+                source = None if leaves(path) else self._source(path)
+                if source is not None:
+                    self.parts.add(path)
+                    text = reading.text(source, KEYS)
+                    if text is not None:  # else it is a part of the prompt, and adds no tools
+                        self.problems.extend(text.document.problems)
+                        waiting.append(text.document)
+                        yield text.document
+                elif not is_optional:
+                    at = Place(importing, ("imports", number)).location
+                    where = "comes from another repository" if "@" in path else "is not among these files"
+                    message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
+                    self.problems.append(finding("LDO250", at, message))
+
+    def _judge(self, document: Document) -> None:
+        self.problems.extend(unknown_tools(document))
+        for key in document.data.keys() - KEYS:
             if reading.misspelt(key, KEYS) and (hint := did_you_mean(key, KEYS)):
                 message = f"gh-aw does not know `{key}`, so it does nothing"
-                self.problems.append(finding("LDO151", self._place(key).location, message, hint=hint))
-
-    def _tools(self) -> Iterator[Grant]:
-        tools: object = self.document.data.get("tools")
-        for name, table in tools.items() if isinstance(tools, dict) else ():
-            place = self._place("tools", name)
-            if name == "bash":
-                yield from _bash(table, place)
-            elif table is not False and name in _LINES:
-                yield from _grants(_LINES[name], name, place)
-            elif table is not False:
-                yield from _grants(Line(name, (capability_of(name),), "allowed", "open", ""), name, place)
-
-    def _servers(self) -> Iterator[Grant]:
-        for name, (server, place) in servers.servers_in(self.document, "mcp-servers").items():
-            yield servers.grant(name, server, place, "allowed", "gh-aw")
-
-    def _outputs(self) -> Iterator[Grant]:
-        outputs: object = self.document.data.get("safe-outputs")
-        line = _LINES["safe-outputs.OUTPUT"]
-        for name in outputs if isinstance(outputs, dict) else ():
-            yield from _grants(line, f"safe-outputs.{name}", self._place("safe-outputs", name))
+                self.problems.append(finding("LDO151", document.key(key), message, hint=hint))
 
 
-def _bash(commands: object, place: Place) -> Iterator[Grant]:
-    """The commands: by default some that only read, none for an empty list, else those that are named."""
-    if commands is False or commands == []:
-        return
-    if commands is True or (
-        isinstance(commands, list) and _EVERYTHING & {str(command) for command in commands}
-    ):
-        yield from _grants(_LINES["bash.:*"], "bash", place)
-    elif isinstance(commands, list):
-        yield from _grants(_LINES["bash.COMMAND"], "bash", place)
-    else:
-        yield from _grants(_LINES["bash"], "bash", place)
+def _name_of(path: str, paths: Container[str]) -> str:
+    """What a workflow is called; one that a repository offers to others as well as using it, after its folder."""
+    name = PurePosixPath(path).stem
+    is_offered = path.startswith("workflows/") and f".github/{path}" in paths
+    return f"workflows/{name}" if is_offered else name
 
 
-def _grants(line: Line, name: str, place: Place) -> Iterator[Grant]:
-    if line.capabilities:
-        yield Grant(
-            toolset=name,
-            tool=name,
-            capabilities=tuple(map(Capability, line.capabilities)),
-            decision=line.decision,
-            origin="gh-aw runs unattended",
-            at=place,
-            is_open=line.assurance == "open",
-        )
+def _path_of(name: str, importing: str) -> tuple[str, bool]:
+    """The file that an import names, from the repository's root, and whether it may be missing."""
+    file, _, _ = name.partition("#")
+    is_optional = file.endswith("?")
+    file = file.removesuffix("?")
+    if file.startswith((".github/", "/")) or "@" in file:
+        return posixpath.normpath(file.lstrip("/")), is_optional
+    return posixpath.normpath(f"{importing.rpartition('/')[0]}/{file}").lstrip("/"), is_optional

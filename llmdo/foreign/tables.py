@@ -173,10 +173,11 @@ _OF_A_SERVER = ("data.untrusted", "mcp.call")
 
 GH_AW = (
     Line("bash", ("fs.read", "proc.exec.read"), "allowed", "open", _GH_AW),
-    Line("bash.COMMAND", ("fs.read", *_RUNS_OWN), "allowed", "open", _GH_AW),
-    Line("bash.:*", RUNS, "allowed", "open", _GH_AW),
+    Line("bash: COMMAND", ("fs.read", *_RUNS_OWN), "allowed", "open", _GH_AW),
+    Line("bash: *", RUNS, "allowed", "open", _GH_AW),
     Line("edit", EDITS, "allowed", "declared", _GH_AW),
-    Line("github", (*_OF_A_SERVER, "net.connect"), "allowed", "open", _GH_AW),
+    Line("github", ("data.untrusted", "x.github.read"), "allowed", "declared", _GH_AW),
+    Line("github, read-only: false", (*_OF_A_SERVER, "net.connect"), "allowed", "open", _GH_AW),
     Line("linear", (*_OF_A_SERVER, "net.connect"), "allowed", "open", _GH_AW),
     Line("jira", (*_OF_A_SERVER, "net.connect"), "allowed", "open", _GH_AW),
     Line("web-fetch", FETCHES, "allowed", "declared", _GH_AW),
@@ -187,12 +188,18 @@ GH_AW = (
     Line("agentic-workflows", ("data.untrusted", "mcp.call"), "allowed", "open", _GH_AW),
     Line("mcp-servers.SERVER", _OF_A_SERVER, "allowed", "open", _GH_AW),
     Line("safe-outputs.OUTPUT", ("net.connect",), "allowed", "declared", _GH_AW_OUTPUTS),
+    Line(
+        "safe-outputs.assign-to-agent", ("agent.delegate", "net.connect"), "allowed", "open", _GH_AW_OUTPUTS
+    ),
     *(
         Line(name, (), "allowed", "declared", _GH_AW)
         for name in ("cache-memory", "cli-proxy", "drive-memory", "repo-memory", "startup-timeout", "timeout")
     ),
 )
-"""A workflow runs unattended: whatever it has runs without a question."""
+"""A workflow runs unattended: whatever it has runs without a question.
+
+Without a word in its file it has `github`, which reads, and in its sandbox `edit` and `bash: *`.
+"""
 
 _MCP = "https://modelcontextprotocol.io/docs/concepts/tools"
 

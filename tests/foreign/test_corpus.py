@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from llmdo import foreign
@@ -40,6 +42,26 @@ def test_roots_that_gain_a_shell_or_files_only_through_another_agent_are_found_w
             path = one.message.rpartition(": ")[2].strip("`")
             gained[team] = path.replace(f"{team}/", "")
     assert gained == GAINS
+
+
+@needs_corpus
+def test_workflows_reach_what_their_own_compiler_gives_them() -> None:
+    compiled = json.loads((FOLDER / "gh-aw/compiled.json").read_text(encoding="utf-8"))
+    projects = {
+        each["project"]: foreign.read("gh-aw", FOLDER / "gh-aw" / each["project"]) for each in compiled
+    }
+    assert compiled
+    for truth in compiled:
+        read = projects[truth["project"]]
+        (agent,) = (
+            agent for agent in read.team.agents if agent.path == f".github/workflows/{truth['workflow']}.md"
+        )
+        raised = {str(each) for grant in agent.grants for each in grant.capabilities}
+        assert ("proc.exec.unlisted" in raised) is truth["allow_all_tools"]
+        assert ("fs.write" in raised) is truth["allow_all_paths"]
+        assert any(grant.tool == "github" for grant in agent.grants) is ("github" in truth["mcp_servers"])
+        outputs = any(grant.tool.startswith("safe-outputs.") for grant in agent.grants)
+        assert outputs is ("safeoutputs" in truth["mcp_servers"])
 
 
 @needs_corpus

@@ -1,0 +1,175 @@
+"""The tools of a workflow of gh-aw: what its files name, and what its compiler adds to that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.values import dataclass
+from llmdo.foreign import servers
+from llmdo.foreign.tables import GH_AW, Line
+from llmdo.foreign.team import Grant, capability_of
+from llmdo.policy.authority import Capability
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.syntax.document import Document
+
+DEFAULT = "default tools"
+"""What paths call the tools that the compiler adds."""
+ORIGIN = "gh-aw runs unattended"
+
+SETTINGS = frozenset(
+    {
+        "activation-comments", "allowed-domains", "allowed-github-references", "app", "concurrency-group", "env",
+        "environment", "failure-issue-repo", "footer", "github-app", "github-token", "group-reports", "id-token",
+        "max-bot-mentions", "max-patch-files", "max-patch-size", "mentions", "messages", "missing-data",
+        "missing-tool", "needs", "noop", "report-failure-as-issue", "report-incomplete", "runs-on", "staged", "steps",
+        "threat-detection",
+    }
+)  # fmt: skip
+"""Keys of `safe-outputs` that say how, and let nothing out that a reader of the run could not see."""
+JOBS = "jobs"
+TO_AGENTS = frozenset({"assign-to-agent", "create-agent-session", "create-agent-task"})
+"""Outputs that start another agent."""
+TO_BRANCHES = frozenset({"create-pull-request", "push-to-pull-request-branch"})
+"""Outputs for which the compiler adds the editing of files, and git."""
+
+_LINES = {line.tool: line for line in GH_AW}
+_EVERYTHING = frozenset({":*", "*"})
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedTool:
+    """What a file says of a tool."""
+
+    value: object
+    at: Place
+
+
+def grants_of(documents: Sequence[Document], at: Place) -> Iterator[Grant]:
+    """What a workflow has by its own header, the first, and those that it imports; `at` is its own place."""
+    outputs = dict(_outputs(documents))
+    given = _tools(documents)
+    yield from _github(given, at)
+    yield from _edit(given, documents[0], outputs, at)
+    yield from _bash(given, documents[0], outputs, at)
+    for name, tool in given.items():
+        if name in ("github", "edit", "bash") or tool.value is False:
+            continue
+        line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
+        yield from _grants(line, name, name, tool.at)
+    for document in documents:
+        for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
+            yield servers.grant(name, server, place, "allowed", "gh-aw")
+    for name, place in outputs.items():
+        line = _LINES["safe-outputs.assign-to-agent" if name in TO_AGENTS else "safe-outputs.OUTPUT"]
+        output = f"safe-outputs.{name}"
+        yield from _grants(line, output, output, place)
+
+
+def unknown_tools(document: Document) -> Iterator[Diagnostic]:
+    """The names in `tools` that gh-aw does not know."""
+    tools: object = document.data.get("tools")
+    for name in tools if isinstance(tools, dict) else ():
+        if name not in _LINES:
+            place = Place(document, ("tools", name), of_key=True)
+            hint = did_you_mean(name, _LINES)
+            yield finding("LDO250", place.location, f"gh-aw has no tool `{name}`", hint=hint)
+
+
+def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
+    """What the files say of each tool: the first that says something, of lists all together."""
+    given: dict[str, _NamedTool] = {}
+    for document in documents:
+        tools: object = document.data.get("tools")
+        for name, value in tools.items() if isinstance(tools, dict) else ():
+            earlier = given.get(name)
+            if earlier is None:
+                given[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
+            elif isinstance(earlier.value, list) and isinstance(value, list):
+                given[name] = _NamedTool([*earlier.value, *value], earlier.at)
+            elif value is True:  # the widest that a part can say
+                given[name] = _NamedTool(value, Place(document, ("tools", name), of_key=True))
+    return given
+
+
+def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
+    """The safe outputs, jobs of the workflow's own among them."""
+    for document in documents:
+        outputs: object = document.data.get("safe-outputs")
+        for name, value in outputs.items() if isinstance(outputs, dict) else ():
+            if name == JOBS and isinstance(value, dict):
+                for job in value:
+                    yield str(job), Place(document, ("safe-outputs", JOBS, job), of_key=True)
+            elif name not in SETTINGS and value is not False:
+                yield str(name), Place(document, ("safe-outputs", name), of_key=True)
+
+
+def _github(given: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
+    """GitHub's server, which every workflow has that does not refuse it; its token reads unless it is told to write."""
+    tool = given.get("github")
+    if tool is not None and tool.value is False:
+        return
+    writes = isinstance(tool.value, dict) and tool.value.get("read-only") is False if tool else False
+    line = _LINES["github, read-only: false" if writes else "github"]
+    yield from _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at)
+
+
+def _edit(
+    given: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
+) -> Iterator[Grant]:
+    tool = given.get("edit")
+    if tool is not None:
+        if tool.value is not False:
+            yield from _grants(_LINES["edit"], "edit", "edit", tool.at)
+    elif _is_sandboxed(main) or outputs.keys() & TO_BRANCHES:
+        yield from _grants(_LINES["edit"], DEFAULT, "edit", at)
+
+
+def _bash(
+    given: Mapping[str, _NamedTool], main: Document, outputs: Mapping[str, Place], at: Place
+) -> Iterator[Grant]:
+    """The shell: in a sandbox all of it where no file says which commands, and git where branches are pushed."""
+    tool = given.get("bash")
+    has_git = bool(outputs.keys() & TO_BRANCHES)
+    if tool is None:
+        if _is_sandboxed(main):
+            yield from _grants(_LINES["bash: *"], DEFAULT, "bash", at)
+        elif has_git:
+            yield from _grants(_LINES["bash: COMMAND"], DEFAULT, "bash", at)
+        return
+    if tool.value is True or (tool.value is None and has_git):
+        line: Line | None = _LINES["bash: *"]
+    elif tool.value is None:
+        line = _LINES["bash"]
+    elif isinstance(tool.value, list) and _EVERYTHING & set(map(str, tool.value)):
+        line = _LINES["bash: *"]
+    elif tool.value in (False, []):
+        line = _LINES["bash: COMMAND"] if has_git else None
+    else:
+        line = _LINES["bash: COMMAND"]
+    if line:
+        yield from _grants(line, "bash", "bash", tool.at)
+
+
+def _is_sandboxed(main: Document) -> bool:
+    """Whether the agent runs behind gh-aw's firewall, which it does unless a workflow switches that off."""
+    sandbox: object = main.data.get("sandbox")
+    return sandbox is not False and not (isinstance(sandbox, dict) and sandbox.get("agent") is False)
+
+
+def _grants(line: Line, toolset: str, tool: str, at: Place) -> Iterator[Grant]:
+    if line.capabilities:
+        yield Grant(
+            toolset=toolset,
+            tool=tool,
+            capabilities=tuple(map(Capability, line.capabilities)),
+            decision=line.decision,
+            origin=ORIGIN,
+            at=at,
+            is_open=line.assurance == "open",
+        )
