@@ -80,6 +80,14 @@ def part_of(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+def shown(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+FILES_OF = {part: [path for path in FILES if part_of(path) == part] for part in sorted(map(part_of, FILES))}
+each_package = pytest.mark.parametrize("files", FILES_OF.values(), ids=FILES_OF)
+
+
 @cache
 def parsed(path: Path) -> ast.Module:
     """A file as a tree; none of them changes while they are tested."""
@@ -113,16 +121,17 @@ def test_the_ground_floor_holds_packages_alone() -> None:
     assert {path.stem for path in PACKAGE.glob("*.py")} == GROUND_FLOOR
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_a_module_imports_only_from_packages_above_its_own(path: Path) -> None:
-    own = part_of(path)
-    if own in GROUND_FLOOR:
-        return
-    for module in imports(path, types=True):
-        names = module.split(".")
-        if names[0] == "llmdo" and len(names) > 1 and names[1] not in GROUND_FLOOR:
-            assert names[1] in PACKAGES, f"{own} imports {module}"
-            assert PACKAGES.index(names[1]) <= PACKAGES.index(own), f"{own} imports {module}"
+@each_package
+def test_a_module_imports_only_from_packages_above_its_own(files: list[Path]) -> None:
+    own = part_of(files[0])
+    above = {*PACKAGES} if own in GROUND_FLOOR else {*PACKAGES[: PACKAGES.index(own) + 1]}
+    wrong = [
+        f"{shown(path)} imports {module}"
+        for path in files
+        for module in imports(path, types=True)
+        if module.startswith("llmdo.") and module.split(".")[1] not in above | GROUND_FLOOR
+    ]
+    assert not wrong
 
 
 def calls_of(path: Path, name: str) -> list[int]:
@@ -243,13 +252,16 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert topology.strongly_connected_components(edges) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_each_library_has_its_doors(path: Path) -> None:
-    relative = path.relative_to(PACKAGE).as_posix()
-    for module in imports(path):
-        allowed = DOORS.get(module.split(".")[0])
-        if allowed is not None:
-            assert any(relative == door or relative.startswith(f"{door}/") for door in allowed), module
+@each_package
+def test_each_library_has_its_doors(files: list[Path]) -> None:
+    wrong = [
+        f"{shown(path)} imports {module}"
+        for path in files
+        for module in imports(path)
+        if (allowed := DOORS.get(module.split(".")[0])) is not None
+        and not any(shown(path) == door or shown(path).startswith(f"{door}/") for door in allowed)
+    ]
+    assert not wrong
 
 
 @cache
@@ -270,13 +282,17 @@ def code_lines(path: Path) -> tuple[str, ...]:
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_no_file_and_no_function_outgrows_a_reader(path: Path) -> None:
+@each_package
+def test_no_file_and_no_function_outgrows_a_reader(files: list[Path]) -> None:
     # The formats are one list of fields; splitting it would only hide it.
-    assert len(code_lines(path)) <= 360
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert (node.end_lineno or node.lineno) - node.lineno < 50, node.name
+    assert not [f"{shown(path)}: {len(code)}" for path in files if len(code := code_lines(path)) > 360]
+    assert not [
+        f"{shown(path)}: {node.name}"
+        for path in files
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= 50
+    ]
 
 
 def test_types_are_stated() -> None:
@@ -304,12 +320,11 @@ def empty_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, name
 
 
-@pytest.mark.parametrize(
-    "path", [*FILES, *BESIDE], ids=lambda path: path.relative_to(PACKAGE.parent).as_posix()
-)
-def test_a_name_says_what_it_holds(path: Path) -> None:
+@pytest.mark.parametrize("files", [*FILES_OF.values(), BESIDE], ids=[*FILES_OF, "beside"])
+def test_a_name_says_what_it_holds(files: list[Path]) -> None:
     places = [
         f"{path.relative_to(PACKAGE.parent)}:{line}: `{name}` does not say what it holds"
+        for path in files
         for line, name in empty_names(parsed(path))
     ]
     assert not places, "\n".join(places)
@@ -349,7 +364,7 @@ def test_reading_a_name_and_a_key_of_json_give_none() -> None:
 def test_a_class_name_is_used_once() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
