@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -254,7 +255,13 @@ def harm_done(root: Path, text: str) -> str:
     return ", ".join(sorted(set(found)))
 
 
-def results(isolation: IsolationMode) -> Iterator[Result]:
+@cache
+def results(isolation: IsolationMode) -> tuple[Result, ...]:
+    """What came of every attempt; they are made once in a process, as that takes seconds."""
+    return (*_attempted(isolation),)
+
+
+def _attempted(isolation: IsolationMode) -> Iterator[Result]:
     """Every attempt, made one after the other in the same workspace."""
     tried = [(kind, command) for (kind, _), commands in ATTEMPTS.items() for command in commands]
     tried += [("a hostile repository", command) for command in ISOLATED_ONLY]
@@ -268,7 +275,7 @@ def results(isolation: IsolationMode) -> Iterator[Result]:
 def table() -> Iterator[str]:
     """The lines of a Markdown table of all attempts, as far as this machine can make them."""
     modes: list[IsolationMode] = ["off", *(["require"] if shutil.which("bwrap") else [])]
-    found = [list(results(mode)) for mode in modes]
+    found = [results(mode) for mode in modes]
     yield "| kind | command | without isolation | under bubblewrap | harm |"
     yield "| --- | --- | --- | --- | --- |"
     for row in zip(*found, strict=True):

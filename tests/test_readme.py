@@ -7,7 +7,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.commands import llmdo
 from tests.examples.running import sessions
@@ -16,7 +19,35 @@ from tests.providers.server import Say, Server
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
+def in_a_shell(root: Path, command: str) -> tuple[str, str]:
+    """What a command line prints where `llmdo` is a program."""
+    programs = root.parent / "bin"
+    programs.mkdir(exist_ok=True)
+    (programs / "llmdo").write_text(f'#!/bin/sh\nexec {sys.executable} -m llmdo "$@"\n', encoding="utf-8")
+    (programs / "llmdo").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", command], cwd=root, env=environment, capture_output=True, text=True)
+    return done.stdout, done.stderr
+
+
+def in_this_process(root: Path, command: str) -> tuple[str, str]:
+    """What it prints, where all that a shell would do is to run one program after another."""
+    out = err = ""
+    for words in map(shlex.split, command.split(" && ")):
+        if words[0] == "llmdo":
+            done = llmdo(root, *words[1:])
+        else:
+            done = subprocess.run(words, cwd=root, capture_output=True, text=True)
+        out, err = out + done.stdout, err + done.stderr
+        if done.returncode:
+            break
+    return out, err
+
+
+@pytest.mark.parametrize("typed", [in_this_process, pytest.param(in_a_shell, marks=pytest.mark.long)])
+def test_the_first_minute_runs_as_it_is_written(
+    tmp_path: Path, typed: Callable[[Path, str], tuple[str, str]]
+) -> None:
     section = (
         (ROOT / "README.md").read_text(encoding="utf-8").split("## The first minute")[1].split("\n## ")[0]
     )
@@ -24,20 +55,13 @@ def test_the_first_minute_runs_as_it_is_written(tmp_path: Path) -> None:
     assert install.startswith("make install")
     root = tmp_path / go.removeprefix("cd ")
     shutil.copytree(ROOT / "examples/confused_deputy", root, ignore=shutil.ignore_patterns("__pycache__"))
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "llmdo").write_text(f'#!/bin/sh\nexec {sys.executable} -m llmdo "$@"\n', encoding="utf-8")
-    (programs / "llmdo").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid"]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
         subprocess.run([*git, *words], cwd=tmp_path, check=True)
     for command, expected in lines:
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=root, env=environment, capture_output=True, text=True
-        )
-        assert done.stdout.rstrip("\n") == expected, (command, done.stderr)
-        assert "Traceback" not in done.stderr
+        out, err = typed(root, command)
+        assert out.rstrip("\n") == expected, (command, err)
+        assert "Traceback" not in err
     assert len(lines) == 8
 
 

@@ -19,7 +19,7 @@ def wrong(mode: bypasses.IsolationMode, of_a_hostile_repository: bypasses.Outcom
         "a hostile repository": of_a_hostile_repository,
         "secrets in folders": of_a_hostile_repository,
     }
-    found = list(bypasses.results(mode))
+    found = bypasses.results(mode)
     assert len(found) > 200
     return [one for one in found if one.harm or one.outcome != expected[one.kind]]
 
