@@ -16,6 +16,7 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
+from llmdo.cli import app
 from llmdo.toolsets import bubblewrap, isolation
 from tests import forking
 
@@ -44,6 +45,7 @@ def pytest_configure() -> None:
         if number := getattr(signal, name, None):
             signal.signal(number, signal.SIG_DFL)
     # To make all commands anew takes half of the time of one in the process of its test.
+    app.command_line = cache(app.command_line)
     typer.main.get_command = cache(typer.main.get_command)
 
 

@@ -23,35 +23,74 @@ import socket
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from tests.zygote import MESSAGE
+from tests import zygote
 
 AVAILABLE = sys.platform == "linux"
 """Elsewhere nobody can adopt a process, and programs are started as usual."""
 _PR_SET_CHILD_SUBREAPER = 36
-_READ_AT_START = re.compile(r"PYTHON\w*|LANG|LC_\w+")
+_READ_AT_START = re.compile(r"PYTHON(?!UNBUFFERED)\w*|LANG|LC_\w+")
 _OPTIONS = frozenset({"-B", "-P", "-s"})
 
 
-@cache
-def _zygote(options: tuple[str, ...], variables: tuple[tuple[str, str], ...]) -> socket.socket:
+@dataclass(frozen=True)
+class _Start:
+    """What Python is started with, as far as its programs differ by it."""
+
+    options: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+    program: str = ""
+    """The one that it is for, if it is loaded for one."""
+
+    @classmethod
+    def of(cls, options: tuple[str, ...], environ: Mapping[str, str], what: str = "") -> Self:
+        variables = sorted(
+            (name, value)
+            for name, value in environ.items()
+            if value and _READ_AT_START.fullmatch(name)  # empty, it is as if not set
+        )
+        return cls(options, (*variables,), what if what == zygote.STARTED else "")
+
+
+_zygotes: dict[_Start, socket.socket] = {}
+
+
+def _zygote(start: _Start) -> socket.socket:
+    if start not in _zygotes:
+        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with its:
+            script = str(Path(zygote.__file__))
+            command = [sys.executable, *start.options, script, str(its.fileno()), start.program]
+            environ = {"PATH": os.environ["PATH"], **dict(start.variables)}
+            process = subprocess.Popen(
+                command, env=environ, stdin=subprocess.DEVNULL, pass_fds=[its.fileno()]
+            )
+        _zygotes[start] = ours
+        atexit.register(_ended, process.wait, ours)
+    return _zygotes[start]
+
+
+def fork_zygote(clean: zygote.Clean) -> None:
+    """The zygote of programs that are started as this process was: from itself, as it was then."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with its:
-        command = [sys.executable, *options, str(Path(__file__).with_name("zygote.py")), str(its.fileno())]
-        environ = {"PATH": os.environ["PATH"], **dict(variables)}
-        process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, pass_fds=[its.fileno()])
-    atexit.register(_ended, process, ours)
-    return ours
+    if pid := os.fork():
+        its.close()
+        _zygotes[_Start.of((), os.environ)] = ours
+        atexit.register(_ended, partial(os.waitpid, pid, 0), ours)
+        return
+    clean.restore(its.fileno())
+    zygote.serve(its)
 
 
-def _ended(zygote: subprocess.Popen[bytes], channel: socket.socket) -> None:
+def _ended(wait: Callable[[], object], channel: socket.socket) -> None:
     channel.close()  # for the zygote, the end of its work
-    zygote.wait()
+    wait()
 
 
 @contextmanager
@@ -99,7 +138,6 @@ class Popen(subprocess.Popen[Any]):
             raise ValueError("only `subprocess` can do this")
         options, how, what, words = _parsed(asked["args"])
         environ: Mapping[str, str] = {**os.environ} if asked["env"] is None else asked["env"]
-        at_start = sorted((name, value) for name, value in environ.items() if _READ_AT_START.fullmatch(name))
         program = {
             "how": how,
             "what": what,
@@ -112,7 +150,7 @@ class Popen(subprocess.Popen[Any]):
         ends = [own if end == -1 else end for own, end in enumerate((pipes[0], pipes[3], pipes[5]))]
         program["cwd"] = str(Path(program["cwd"]).absolute())
         try:
-            self.pid = _started(_zygote(options, tuple(at_start)), program, ends)
+            self.pid = _started(_zygote(_Start.of(options, environ, what)), program, ends)
         finally:
             self._close_pipe_fds(*pipes)
         self._child_created = True
@@ -124,7 +162,7 @@ def _started(channel: socket.socket, program: Mapping[str, object], descriptors:
         socket.send_fds(channel, [json.dumps(program).encode("utf-8", "surrogateescape")], descriptors)
         answer: dict[str, Any] = {}
         for _ in ("the zygote", "the program"):
-            answer |= json.loads(channel.recv(MESSAGE))
+            answer |= json.loads(channel.recv(zygote.MESSAGE))
     if "error" in answer:
         os.waitpid(answer["pid"], 0)
         number, text, path = answer["error"]

@@ -20,7 +20,7 @@ from tests.runtime.ptys import Person, wait_for
 pytestmark = pytest.mark.skipif(not forking.AVAILABLE, reason="only Linux lets a process adopt another one")
 
 STATE = """
-import atexit, json, os, signal, sys, threading
+import atexit, faulthandler, gc, json, logging, os, signal, sys, threading
 atexit.register(lambda: print("at exit", file=sys.stderr))
 print(json.dumps({
     "name": __name__, "argv": sys.argv, "cwd": os.getcwd(), "first": sys.path[0], "path": sorted(sys.path[1:]),
@@ -36,6 +36,9 @@ print(json.dumps({
     "blocked": len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "umask": os.umask(0), "nice": os.nice(0),
     "hash": hash("a") if os.environ.get("PYTHONHASHSEED") else None, "bytecode": sys.dont_write_bytecode,
     "main": sys.modules["__main__"].__dict__ is globals(), "input": sys.stdin.read(),
+    "tests": [name for name in sys.modules if name.startswith(("tests", "pytest", "_pytest", "hypothesis", "_hypothesis"))],
+    "hooks": [sys.excepthook is sys.__excepthook__, sys.unraisablehook is sys.__unraisablehook__, len(gc.callbacks)],
+    "logging": len(logging.root.handlers), "faults": faulthandler.is_enabled(), "collecting": gc.get_threshold(),
 }))
 """
 
@@ -154,7 +157,7 @@ def test_a_terminal_is_the_programs_own(tmp_path: Path) -> None:
         assert waited_for(lambda: " True True" in person.text())
         person.type("\x03")
         assert wait_for(child) == -signal.SIGINT
-        assert "KeyboardInterrupt" in person.text()
+        assert waited_for(lambda: "KeyboardInterrupt" in person.text())
 
 
 def test_a_folder_that_is_not_there_is_the_same_error(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """The process that Python programs of tests are forked from: what they import is loaded already.
 
 `forking.py` starts it, with the interpreter's options and environment that its programs have, and sends it one program
-after another: words, folder, environment, and the three descriptors. It imports nothing of the tests.
+after another: words, folder, environment, and the three descriptors. It imports nothing of the tests. A worker of
+`python -m tests` forks it from itself instead, and it puts back what `Clean` was before pytest was imported.
 """
 
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import io
 import json
+import logging
 import os
 import pkgutil
 import runpy
@@ -20,24 +23,85 @@ import threading
 import time
 import traceback
 import types
+import warnings
+import weakref
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn, Self, TextIO
 
 MESSAGE = 1 << 20
 STARTED = "llmdo.toolsets.inspection"
 """Run as a program: it is loaded for what it imports, and then forgotten, as a program finds itself unloaded."""
 
 
-def _load() -> None:
-    """Loads all of llmdo, and with it what it imports."""
+def load(inspections: bool = False) -> None:
+    """Loads all of llmdo, and with it what it imports; for inspections, which are many, only what they import."""
+    if inspections:
+        import_module(STARTED)
+        del sys.modules[STARTED]
+        return
     import llmdo
 
     for module in pkgutil.walk_packages(llmdo.__path__, "llmdo."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
     del sys.modules[STARTED]
-    gc.collect()
-    gc.freeze()  # else every child copies the pages of all objects when it collects its garbage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clean:
+    """A process that has loaded llmdo and nothing else."""
+
+    modules: dict[str, types.ModuleType]
+    path: tuple[str, ...]
+    finders: tuple[Any, ...]
+    hooks: tuple[Any, ...]
+    filters: tuple[Any, ...]
+    loggers: tuple[logging.Handler, ...]
+    signals: dict[int, Any]
+    collecting: tuple[int, int, int]
+
+    @classmethod
+    def now(cls) -> Self:
+        return cls(
+            modules={
+                name: module for name, module in sys.modules.items() if name.partition(".")[0] != "tests"
+            },
+            path=(*sys.path[not sys.flags.safe_path :],),
+            finders=(*sys.meta_path,),
+            hooks=(sys.excepthook, sys.unraisablehook, threading.excepthook, warnings.showwarning),
+            filters=(*warnings.filters,),
+            loggers=(*logging.root.handlers,),
+            signals={number: signal.getsignal(number) for number in signal.valid_signals()},
+            collecting=gc.get_threshold(),
+        )
+
+    def restore(self, channel: int) -> None:
+        """Makes this one such a process, with the standard streams and that channel."""
+        atexit._clear()
+        atexit.register(logging.shutdown)
+        weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
+        faulthandler.disable()
+        os.closerange(3, channel)
+        os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
+        sys.modules.clear()
+        sys.modules.update(self.modules)
+        sys.path[:], sys.meta_path[:] = self.path, self.finders
+        sys.path_importer_cache.clear()
+        sys.excepthook, sys.unraisablehook, threading.excepthook, warnings.showwarning = self.hooks
+        warnings.filters[:] = self.filters  # type: ignore[index]
+        logging.root.handlers[:] = self.loggers
+        for number, handler in self.signals.items():
+            if handler is not None and signal.getsignal(number) != handler:
+                signal.signal(number, handler)
+        gc.callbacks.clear()
+        gc.set_threshold(*self.collecting)
+
+
+def serve(channel: socket.socket) -> NoReturn:
+    """Forks one program after another; each ends in here as well."""
+    program = _next(channel)
+    _finish(program["how"], program["what"], program["words"])
 
 
 def _next(channel: socket.socket) -> dict[str, Any]:
@@ -96,7 +160,7 @@ def _become(program: dict[str, Any], descriptors: list[int], channel: socket.soc
 
 def _stream(number: int, mode: str, like: TextIO) -> TextIO:
     """The standard stream of that number as the interpreter makes it when it starts."""
-    unbuffered = bool(getattr(like, "write_through", False))  # by PYTHONUNBUFFERED
+    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     raw = unbuffered and mode == "w"
     binary: Any = open(number, f"{mode}b", 0 if raw else -1, closefd=False)  # noqa: SIM115
     (binary if raw else binary.raw).name = f"<{('stdin', 'stdout', 'stderr')[number]}>"
@@ -155,6 +219,7 @@ def _finish(how: str, what: str, words: list[str]) -> NoReturn:
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]
-    _load()
-    _program = _next(socket.socket(fileno=int(sys.argv[1])))
-    _finish(_program["how"], _program["what"], _program["words"])
+    load(inspections=sys.argv[2] == STARTED)
+    gc.collect()
+    gc.freeze()  # else every child copies the pages of all objects when it collects its garbage
+    serve(socket.socket(fileno=int(sys.argv[1])))
