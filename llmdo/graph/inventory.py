@@ -90,11 +90,14 @@ def own_tool(graph: Graph, entry: Entry) -> Tool | None:
 
 
 def known_capabilities(graph: Graph) -> frozenset[str]:
-    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families."""
+    """Every name that a rule or ceiling may use: the vocabulary, the project's own capabilities, and families.
+
+    A toolset of ours declares capabilities below its own name; of what was read from another format, any tool's count.
+    """
     names = set(VOCABULARY)
     for toolset in graph.toolsets.values():
         names.add(f"x.{toolset.name}.any")
-        prefix = f"x.{toolset.name}."
+        prefix = "x." if graph.read_from else f"x.{toolset.name}."
         for tool in toolset.tools.values():
             names.update(
                 capability.name for capability in tool.capabilities if capability.name.startswith(prefix)

@@ -1,0 +1,23 @@
+"""What `reach` prints about a foreign project, `why` takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmdo import foreign
+from llmdo.reach.paths import origins_of, rows_to, target_of
+from llmdo.render.reach import capability
+from tests.foreign.test_cases import ALL, format_of
+
+
+@pytest.mark.parametrize("form", [*foreign.FORMATS, foreign.AUTO])
+def test_every_name_in_a_reach_is_one_that_can_be_asked_about(form: str) -> None:
+    cases = [case for case in ALL if format_of(case) == form]
+    assert cases
+    for case in cases:
+        read = foreign.read(form, case)
+        for entry in read.graph.entries.values():
+            for row in read.analysis.of(entry):
+                (origin,) = origins_of(read.graph, entry.name)
+                assert row in rows_to(read.analysis, origin, target_of(read.graph, capability(row)))
+                assert all(origins_of(read.graph, hop.name) for hop in row.path)
