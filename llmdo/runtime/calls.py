@@ -282,12 +282,13 @@ async def run_worker(
     """
     config, frame = runtime.config, runtime.frame
     config.on_event(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
-    if config.recorder:
-        config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
     output: Output | None = None
     failure: Exception = LlmdoError("it was interrupted")
-    captured = ExitStack()
-    messages = captured.enter_context(capture_run_messages()) if frame.is_entry else []
+    around = ExitStack()
+    if config.recorder:
+        config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
+        around.enter_context(config.recorder.working(frame.path))
+    messages = around.enter_context(capture_run_messages()) if frame.is_entry else []
     try:
         result = await config.agents.of(frame.name).run(
             prompt[0] if len(prompt) == 1 and isinstance(prompt[0], str) else prompt,
@@ -307,7 +308,7 @@ async def run_worker(
         failure = explained(error, backtrace=config.backtrace)
         raise
     finally:
-        captured.close()
+        around.close()
         if frame.is_entry:
             config.ledger.messages = _new(messages, frame.history)
         config.on_event(

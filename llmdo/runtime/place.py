@@ -167,6 +167,12 @@ def is_in_code() -> bool:
     return _SCOPE.get() is not None
 
 
+def code_path() -> str | None:
+    """The call path of the code of the workspace that runs now, or that began what runs now."""
+    scope = _SCOPE.get()
+    return None if scope is None else scope.path
+
+
 @contextmanager
 def not_calling() -> Iterator[None]:
     """Around what is not the workspace's code: tasks that it creates do not count."""

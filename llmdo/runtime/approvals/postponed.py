@@ -18,7 +18,9 @@ from llmdo.journal.questions import (
 )
 from llmdo.journal.spans import shown
 from llmdo.policy.authority import Capability
+from llmdo.runtime.approvals.activity import Activity
 from llmdo.runtime.approvals.approver import BEFORE, Answer, Question
+from llmdo.runtime.place import code_path
 from llmdo.runtime.recording.replay_mode import WaitingError
 
 if TYPE_CHECKING:
@@ -60,12 +62,9 @@ class Postponed:
         self._journal = journal
         self._encoding = encoding
         self._brake = brake
-        self._busy: Counter[str] = Counter()
-        """The call paths at which a model or a tool is at work."""
-        self._begun = 0
-        """How often something began, which tells one pause from another."""
-        self._waiting: list[str] = []
-        """The call paths at which a question waits, or a replay is where its run ended."""
+        self._activity = Activity()
+        self._waiting = 0
+        """At how many places a question waits, or a replay is where its run ended."""
         self._end: LlmdoError | None = None
         """Why the run stops then, where not for its questions."""
         self._asked: dict[str, JournalEntry] = {}
@@ -111,13 +110,11 @@ class Postponed:
 
     @contextmanager
     def busy(self, path: str) -> Iterator[None]:
-        """Around what a model or a tool does: the run does not stop to wait before it is done."""
-        self._busy[path] += 1
-        self._begun += 1
+        """Around all that is done at `path`: the run does not stop to wait before it is done, or waits itself."""
         try:
-            yield
+            with self._activity.at_work(path):
+                yield
         finally:
-            self._busy[path] -= 1
             self._look_later()
 
     def answer(self, question: Question) -> Answer | None:
@@ -209,31 +206,27 @@ class Postponed:
 
         It stops for `end`, where that is given, else for its questions.
         """
-        self._waiting.append(path)
+        self._waiting += 1
+        self._activity.wait(path)
+        if (code := code_path()) is not None:  # of a tool, which asks for something that is not below it
+            self._activity.wait(code)
         self._end = self._end or end
         self._look_later()
         await asyncio.get_running_loop().create_future()
         raise AssertionError
 
-    def _is_busy(self) -> bool:
-        """Whether something is at work that does not itself wait for an answer, as a tool does that called a worker."""
-        return any(
-            number and not any(waiting.startswith(f"{path}/") for waiting in self._waiting)
-            for path, number in self._busy.items()
-        )
-
     def _look_later(self) -> None:
-        if self._waiting and not self._is_busy():
-            asyncio.get_running_loop().call_later(GRACE, self._look, self._begun, ROUNDS)
+        if self._waiting and not self._activity.is_busy:
+            asyncio.get_running_loop().call_later(GRACE, self._look, self._activity.begun, ROUNDS)
 
     def _look(self, begun: int, rounds: int) -> None:
         """Stops the run where nothing has begun since `begun`, once the event loop has had its rounds."""
-        if self._is_busy() or self._begun != begun or self._brake.reason is not None:
+        if self._activity.is_busy or self._activity.begun != begun or self._brake.reason is not None:
             return
         if rounds:
             asyncio.get_running_loop().call_soon(self._look, begun, rounds - 1)
             return
-        number = len(self._waiting)
+        number = self._waiting
         what = "1 question waits" if number == 1 else f"{number} questions wait"
         self._brake.stop(self._end or WaitingError(f"{what} for an answer"))
 

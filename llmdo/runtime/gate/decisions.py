@@ -8,6 +8,7 @@ shown. A `ToolFailed` reaches the model at once, ends nothing, and costs no retr
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -80,6 +81,18 @@ async def judge(
     Raises:
         Refused: The rules block the call, it needs an approval that was not given, or a policy is against it.
     """
+    with config.recorder.working(call.path) if config.recorder else nullcontext():
+        return await _judged(config, frame, call, ctx, origin, ends)
+
+
+async def _judged(
+    config: RuntimeConfig,
+    frame: CallFrame,
+    call: Call,
+    ctx: RunContext[Any] | None,
+    origin: Origin | None,
+    ends: Kind | None,
+) -> Permit:
     recorder = config.recorder
     while True:
         recorded = await _recorded(recorder, call, ends) if recorder else None

@@ -134,15 +134,15 @@ class Recorder:
                         DivergenceError(f"{path}: request {step} is not the recorded one: {change}")
                     )
                 request = Asking(path, step, now)
-                with self.busy(request):
+                with self.working(request.place):
                     return replace(request, recorded=self.decoding.response(data["response"]))
             await self._horizon.require_live(path, f"asks its model for the time {step}")
             await self.require_known(path, messages)
             return Asking(path, step, asked(None))
 
-    def busy(self, request: Asking) -> AbstractContextManager[None]:
-        """Around what a model does with a request."""
-        return self._postponed.busy(f"{request.path}@{request.step}")
+    def working(self, path: str) -> AbstractContextManager[None]:
+        """Around all that is done at `path`, so that the run does not stop for its questions meanwhile."""
+        return self._postponed.busy(path)
 
     async def responded(self, request: Asking, response: ModelResponse) -> None:
         """Keeps a request and what its model answered."""
@@ -194,6 +194,12 @@ class Recorder:
         Raises:
             Exception: What the tool raises or raised.
         """
+        with self.working(execution.path):
+            return await self._execution(execution, work, ledger)
+
+    async def _execution(
+        self, execution: Execution, work: Callable[[], Coroutine[object, object, object]], ledger: Ledger
+    ) -> object:
         path, digest = execution.path, self.encoding.digest(execution.arguments)
         step = self._steps.take_execution(path)
         await self._stop_before(path)
@@ -216,10 +222,9 @@ class Recorder:
                 await self.brake.pull(DivergenceError(f"{path}: the journal does not hold how it ended"))
             await self._start(execution, step, digest)
         work_and_record = self._executed(execution, step, digest, work)
-        with self._postponed.busy(path):
-            if execution.is_thread:
-                return await self.brake.carried_through(work_and_record)
-            return await work_and_record
+        if execution.is_thread:
+            return await self.brake.carried_through(work_and_record)
+        return await work_and_record
 
     async def _compare(
         self, execution: Execution, entry: Entry, work: Callable[[], Awaitable[object]]
@@ -322,7 +327,7 @@ class Recorder:
         failure: Exception | None = None
         content: list[UserContent] = []
         try:
-            with self._postponed.busy(f"{path}/files"):
+            with self.working(f"{path}/files"):
                 content = await work()
             packed = self.encoding.handed(content)
             outcome, body, contents = "success", b'{"files":' + packed.body + b"}", packed.contents

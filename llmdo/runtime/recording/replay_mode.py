@@ -105,6 +105,11 @@ class Asking:
     recorded: ModelResponse | None = None
     """The answer, where the journal has it."""
 
+    @property
+    def place(self) -> str:
+        """Its place in the run, as `until` names it."""
+        return f"{self.path}@{self.step}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:

@@ -83,7 +83,7 @@ class RecordedModel(WrapperModel):
         asking = await self._asking(messages, model_settings, model_request_parameters)
         if asking.recorded is not None:
             return self._served(asking.recorded)
-        with self._recorder.busy(asking):
+        with self._recorder.working(asking.place):
             response = await self.wrapped.request(messages, model_settings, model_request_parameters)
         await self._recorder.responded(asking, response)
         return response
@@ -107,7 +107,7 @@ class RecordedModel(WrapperModel):
             response = self._served(asking.recorded)
             yield CompletedStreamedResponse(response, model_request_parameters=model_request_parameters)
             return
-        with self._recorder.busy(asking):
+        with self._recorder.working(asking.place):
             async with live as stream:
                 yield stream
         await self._recorder.responded(asking, stream.get())
