@@ -12,8 +12,8 @@ from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.claude_built_in import TOOLS as BUILT_IN
 from llmdo.foreign.claude_built_in import built_in_agents
+from llmdo.foreign.claude_settings import HOLDS_BELOW, MODES, Mode, settings_of
 from llmdo.foreign.claude_settings import KEYS as PERMISSION_KEYS
-from llmdo.foreign.claude_settings import MODES, Mode, settings_of
 from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
@@ -239,8 +239,9 @@ class _AgentReader:
 
     def _mode(self) -> Mode:
         name = self.header.get("permissionMode")
-        if self._plugin or not isinstance(name, str):
-            return self.project.settings.mode
+        session = self.project.settings.mode
+        if self._plugin or not isinstance(name, str) or session.name in HOLDS_BELOW:
+            return session
         if name not in MODES:
             self.reader.unknown(self._place("permissionMode"), name, MODES)
             return self.project.settings.mode

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass
+from llmdo.foreign.commands import commands
 from llmdo.foreign.team import Grant, scope_of
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -26,7 +28,10 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of `permissions`."""
 
-MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"})
+MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
+"""The permission modes; `manual` is what the interface calls `default`."""
+HOLDS_BELOW = frozenset({"acceptEdits", "auto", "bypassPermissions"})
+"""The modes of a session that no agent below it changes, whatever its file says."""
 
 _DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
 _RULE = re.compile(r"(?P<tool>[A-Za-z_*][\w.*-]*)(?:\((?P<what>.*)\))?", re.DOTALL)
@@ -147,8 +152,8 @@ def _decided(line: Line, rules: list[ClaudeRule], mode: Mode) -> tuple[Decision,
 
 def _part(capability: Capability, what: str) -> Capability:
     """The part of a capability that a rule such as `Bash(git log:*)` or `Edit(docs/**)` speaks of."""
-    if capability.name == "proc.exec.unlisted":
-        return Capability("proc.exec")
+    if capability == UNLISTED:
+        return commands(what)
     scope = scope_of(what) if capability.name.startswith("fs.") else None
     if scope is None:
         return capability  # no scope of ours says it: the wider reading

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import dataclass
 from llmdo.foreign import servers
+from llmdo.foreign.commands import commands
 from llmdo.foreign.tables import GH_AW, Line
 from llmdo.foreign.team import Grant, capability_of
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -151,7 +153,9 @@ def _bash(
     elif tool.value in (False, []):
         line = _LINES["bash: COMMAND"] if has_git else None
     else:
-        line = _LINES["bash: COMMAND"]
+        listed = map(str, tool.value) if isinstance(tool.value, list) else ()
+        is_open = any(commands(command, is_prefix=True) == UNLISTED for command in listed)
+        line = _LINES["bash: *" if is_open else "bash: COMMAND"]
     if line:
         yield from _grants(line, "bash", "bash", tool.at)
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading, servers
+from llmdo.foreign.commands import commands
 from llmdo.foreign.tables import OPENCODE, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, scope_of
 from llmdo.foreign.tree import few
 from llmdo.policy.authority import STRICTNESS, Capability
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
@@ -300,8 +302,8 @@ def _grants(line: Line, rules: Sequence[_Rule], at: Place, toolset: str | None =
 
 def _part(capability: Capability, what: str) -> Capability:
     """The part of a capability that a pattern such as `git *` or `docs/*` speaks of."""
-    if capability.name == "proc.exec.unlisted":
-        return Capability("proc.exec")
+    if capability == UNLISTED:
+        return commands(what)
     scope = scope_of(what) if capability.name.startswith("fs.") else None
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
 

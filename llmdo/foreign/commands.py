@@ -1,0 +1,29 @@
+"""What a pattern of commands lets run, in the words of formats that allow a shell by the beginnings of its commands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
+
+if TYPE_CHECKING:
+    from llmdo.policy.authority import Capability
+
+_REST = re.compile(r"(?::\*|\s*\*)\s*$")
+"""How a pattern ends that lets anything follow: `git log:*`, `git log *`, `git log*`."""
+_RUN_BY_OPTION = frozenset({"fd", "find"})
+"""Programs that run others by an option, which may follow as well."""
+
+
+def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
+    """What commands that match raise: where a launcher or an interpreter may be given anything, that is every command.
+
+    `is_prefix` says that anything may follow a pattern that does not say so.
+    """
+    words = tuple(_REST.sub("", pattern).split())
+    is_open = is_prefix or _REST.search(pattern) is not None
+    if not words:
+        return UNLISTED if is_open else EXEC
+    runs_others = words[0] in _RUN_BY_OPTION or ShellRule(run=words, positional="any").is_open_launcher
+    return UNLISTED if is_open and runs_others else EXEC

@@ -1,0 +1,64 @@
+"""Patterns of commands: what only seems to be part of a shell is all of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign import findings
+from llmdo.foreign.commands import commands
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "pattern", ["python3:*", "python3 *", "bash -c:*", "env *", "find:*", "npx *", "sed*", "*", ":*", "git *"]
+)
+def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: str) -> None:
+    assert str(commands(pattern)) == "proc.exec.unlisted"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["git log:*", "ls *", "python3 build.py", "npm run test:*", "jq *", "bash"]
+)
+def test_other_patterns_are_part_of_it(pattern: str) -> None:
+    assert str(commands(pattern)) == "proc.exec"
+
+
+def test_where_anything_may_follow_an_interpreter_alone_is_enough() -> None:
+    assert str(commands("bash", is_prefix=True)) == "proc.exec.unlisted"
+
+
+def agent(tmp_path: Path, mode: str, settings: str) -> foreign.Foreign:
+    file = tmp_path / ".claude/agents/helper.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f"---\nname: helper\ndescription: Helps.\ntools: Bash\npermissionMode: {mode}\n---\nHelp.\n"
+    )
+    (tmp_path / ".claude/settings.json").write_text(f'{{"permissions": {settings}}}')
+    return foreign.read("claude", tmp_path)
+
+
+def decision(read: foreign.Foreign, capability: str) -> str | None:
+    rows = read.analysis.of(read.graph.entries["helper"])
+    return next((row.decision for row in rows if str(row.capability) == capability), None)
+
+
+def test_an_allowed_interpreter_is_an_allowed_shell(tmp_path: Path) -> None:
+    read = agent(tmp_path, "default", '{"allow": ["Bash(python3:*)"]}')
+    assert decision(read, "proc.exec.unlisted") == "allowed"
+
+
+@pytest.mark.parametrize(
+    ("session", "expected"),
+    [("bypassPermissions", "allowed"), ("acceptEdits", "needs_approval"), ("manual", "blocked")],
+)
+def test_a_mode_of_the_session_that_holds_below_is_not_changed_by_an_agent(
+    tmp_path: Path, session: str, expected: str
+) -> None:
+    read = agent(tmp_path, "dontAsk", f'{{"defaultMode": "{session}"}}')
+    assert decision(read, "proc.exec.unlisted") == expected
+    assert "LDO151" not in {each.code for each in findings.check(read)}
