@@ -16,6 +16,7 @@ from llmdo.syntax.document import Document, Place
 NOWHERE = Place(Document(Source("nowhere", ""), {}, dict), ())
 
 SCOPES = [None, "in/**", "in/a", "out/**", "**"]
+CALLEES = [None, "**", "w0", "w1", "w2"]
 NAMES = [
     "fs.read",
     "fs.read.protected",
@@ -34,6 +35,8 @@ decisions = st.sampled_from(["allowed", "needs_approval", "blocked"])
 @st.composite
 def capabilities(draw: st.DrawFn, names: list[str] = NAMES) -> Capability:
     name = draw(st.sampled_from(names))
+    if name == "agent.delegate":
+        return Capability(name, draw(st.sampled_from(CALLEES)))
     return Capability(name, draw(st.sampled_from(SCOPES)) if name.startswith("fs") else None)
 
 
@@ -56,9 +59,9 @@ tools = st.builds(
 )
 
 
-gates = st.sampled_from(["agent.delegate", "net.connect"]).map(
-    lambda name: (Rule(Capability(name), "needs_approval", "worker"),)
-)
+gates = st.sampled_from(
+    [Capability("net.connect"), *(Capability("agent.delegate", callee) for callee in CALLEES)]
+).map(lambda gated: (Rule(gated, "needs_approval", "worker"),))
 
 
 @st.composite

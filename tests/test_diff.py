@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from hypothesis import given
@@ -26,8 +26,11 @@ PATHS = ["in/a", "in/b", "in/c/d", "out/a", "out/b/c", "elsewhere"]
 Deed = tuple[str, str | None]
 
 
-def deeds(graph: Graph) -> dict[Deed, int]:
-    """Everything that a call under the entry can do to one file or at all, with the mildest decision over it."""
+def deeds(graph: Graph, named: Set[str | None]) -> dict[Deed, int]:
+    """Everything that a call under the entry can do to one file or at all, with the mildest decision over it.
+
+    Of a call of a worker by its name, where that is `named`.
+    """
     found: dict[Deed, int] = {}
     for path in call_paths(graph):
         gates = delegations(graph, path)
@@ -40,23 +43,35 @@ def deeds(graph: Graph) -> dict[Deed, int]:
                     decision = decide(raised, tool.capabilities, authority).decision
                     if decision != "blocked":
                         strictness = STRICTNESS[strictest([decision, *gates])]
-                        for deed in done_by(raised):
+                        for deed in done_by(raised, named):
                             found[deed] = min(strictness, found.get(deed, 2))
     return found
 
 
-def done_by(raised: frozenset[Capability]) -> Iterator[Deed]:
+def done_by(raised: frozenset[Capability], named: Set[str | None]) -> Iterator[Deed]:
     for one in raised:
         if one.name.startswith("fs"):
             yield from ((one.name, path) for path in PATHS if scope_contains(one.scope, path))
         else:
-            yield one.name, None
+            yield one.name, one.scope if one.scope in named else None
+
+
+def named_in(graph: Graph) -> Set[str | None]:
+    """The workers that rules or ceilings of `graph` name in what they say about delegation."""
+    holders = [graph.entries["e"], *graph.workers.values()]
+    rules = [*graph.rules, *(rule for holder in holders for rule in holder.approvals)]
+    written = [
+        *(rule.capability for rule in rules),
+        *(capability for holder in holders for capability in holder.may or ()),
+    ]
+    return {each.scope for each in written if each.name == "agent.delegate"} - {None, "**"}
 
 
 @tried(75)
 @given(graphs(), graphs())
 def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(before, after) -> None:
-    old, new = deeds(before), deeds(after)
+    named = named_in(before) | named_in(after)
+    old, new = deeds(before, named), deeds(after, named)
     rows = diff(before, after).entries[0].rows
     wider = [row.capability for row in rows if row.effect == "widens"]
     narrower = [row.capability for row in rows if row.effect == "narrows"]

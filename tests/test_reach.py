@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base import topology
-from llmdo.graph.inventory import DELEGATE, tools_of
+from llmdo.graph.inventory import delegating, tools_of
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Tool
 from llmdo.policy.authority import (
@@ -64,18 +64,25 @@ def authority_on(graph: Graph, path: tuple[str, ...]) -> Authority:
 def delegations(graph: Graph, path: tuple[str, ...]) -> list[str]:
     """The decisions over the delegations that lead along `path`."""
     return [
-        decide([DELEGATE], [DELEGATE], authority_on(graph, path[: length + 1])).decision
-        for length in range(len(path) - 1)
+        decide([delegating(callee)], [delegating(callee)], authority_on(graph, path[:length])).decision
+        for length, callee in enumerate(path[1:], 1)
     ]
 
 
 def calls_of(tool: Tool, *, delegation: bool) -> Iterator[frozenset[Capability]]:
-    """What single calls of a tool may raise: with a hook any one declared thing, at any probed place in it."""
+    """What single calls of a tool may raise: with a hook any one declared thing, at any probed place in it.
+
+    That of a worker also raises that this very worker is called.
+    """
     if not tool.hook:
         yield frozenset(tool.capabilities)
         return
-    always = {DELEGATE} if delegation else set()
+    always = {delegating(tool.name)} if delegation else set()
+    if delegation:
+        yield frozenset(always)
     for declared in tool.capabilities:
+        if delegation and declared.name == "agent.delegate":
+            continue
         names = [name for name in [*VOCABULARY, "x.t.any"] if declared.covers_name(name)]
         for scope in [declared.scope, *PROBES] if declared.name.startswith("fs") else [None]:
             for name in names:

@@ -346,7 +346,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
 
     A misspelt rule would never fire, so it is an error wherever it is written: in rules, ceilings and
     declarations. A project's own capabilities are called `x.TOOLSET.NAME`, where the toolset exists and one of
-    its tools declares the name.
+    its tools declares the name. The scope of `agent.delegate` is the name of a worker.
 
     Fails:
 
@@ -369,6 +369,16 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 hint=did_you_mean(capability.name, known) or _why_not_own(capability.name, graph),
                 fix=_respelt_rule(project, capability, place, known),
             )
+        elif capability.scope is not None and Capability(capability.name).covers_name(
+            inventory.DELEGATE.name
+        ):
+            if capability.scope != "**" and capability.scope not in graph.workers and not project.gaps.names:
+                yield finding(
+                    "LDO207",
+                    place.location,
+                    f"`{capability}` would never match: `{capability.scope}` is not a worker",
+                    hint=did_you_mean(capability.scope, graph.workers),
+                )
         elif capability.scope is not None and not capability.name.startswith(("fs", "x")):
             yield finding(
                 "LDO207",

@@ -28,6 +28,11 @@ START: Mapping[str, Tool] = {"(start)": Tool(name="(start)", capabilities=(Capab
 """What using an MCP server does before any tool is called; no tool of a server can have its name."""
 
 
+def delegating(callee: str) -> Capability:
+    """What a call of the worker `callee` raises: its name is the scope."""
+    return Capability(DELEGATE.name, callee)
+
+
 def delegation(graph: Graph, caller: Worker | None, callee: Worker) -> Tool:
     """`callee` as a tool of `caller`; None is the function of an entry.
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.graph import inventory
 from llmdo.policy.authority import gravity
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.resolved import Entry
     from llmdo.graph.worker import Use
     from llmdo.reach.analysis import Analysis
     from llmdo.reach.rulings import Ruling
-    from llmdo.reach.shapes import Group
+    from llmdo.reach.shapes import Group, Shapes
     from llmdo.reach.walk import Walk
 
 
@@ -33,7 +32,7 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
         way = Along((Hop(name, None), Hop(use.name, use)))
         rows: dict[int, Row] = {}
         for number in numbers:
-            if not _is_offered(graph, name, use, analysis.shapes.groups[number]):
+            if not _is_offered(analysis.shapes, name, use, analysis.shapes.groups[number]):
                 continue
             for walk in walks:
                 for ruling in walk.rulings.of(number):
@@ -68,11 +67,11 @@ def _arranged(rows: list[Row]) -> tuple[Row, ...]:
     return arranged(sorted(telling(rows), key=lambda row: gravity(row.capability)))
 
 
-def _is_offered(graph: Graph, worker: str, use: Use, group: Group) -> bool:
+def _is_offered(shapes: Shapes, worker: str, use: Use, group: Group) -> bool:
     """Whether the calls of `group` are those by this line of the worker."""
-    if use.name not in graph.workers:
+    workers = shapes.graph.workers
+    if use.name not in workers:
         return group.toolset == use.name
     if group.toolset or not group.shapes:
         return False
-    delegate = inventory.delegation(graph, graph.workers[worker], graph.workers[use.name])
-    return group.shapes[0].declared == frozenset(delegate.capabilities)
+    return shapes.is_delegation(group.shapes[0], workers[worker], use.name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
 from llmdo.base.values import dataclass
 from llmdo.graph.code_calls import own_uses, tools_with_calls, uses_with_calls
-from llmdo.graph.inventory import DELEGATE, known_capabilities, known_toolsets
+from llmdo.graph.inventory import known_capabilities, known_toolsets
 from llmdo.graph.resolved import Entry
 from llmdo.policy.authority import STRICTNESS, Capability, decide, strictest
 from llmdo.reach import Hop
@@ -156,7 +156,9 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
                     continue
                 if (decision := _mildest(walk, path, use, target)) is None:
                     continue
-                handed = use.name in graph.workers and not target.means(DELEGATE)
+                handed = use.name in graph.workers and not target.means(
+                    walk.premises.shapes.delegating(use.name)[0]
+                )
                 yield CallPath((*path, Hop(use.name, use)), decision, handed)
                 number += 1
                 if number == MAX_PATHS:
@@ -184,7 +186,7 @@ def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Dec
 
 def _onwards(walk: Walk, graph: Graph, path: tuple[Hop, ...]) -> Iterator[tuple[Hop, ...]]:
     visited = {hop.name for hop in path}
-    caller = path[-1].name
+    caller, places = path[-1].name, walk.premises.workers.places
     for name in graph.edges[caller]:
         if name not in visited:
-            yield (*path, Hop(name, graph.use(caller, name), walk.gate(walk.premises.workers.places[caller])))
+            yield (*path, Hop(name, graph.use(caller, name), walk.gate(places[caller], places[name])))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.values import dataclass, field
-from llmdo.graph import inventory
-from llmdo.policy.authority import decide
+from llmdo.base.values import dataclass, field, replace
+from llmdo.policy.authority import Verdict, decide
 from llmdo.policy.composition import Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from llmdo.policy.authority import Capability, Decision, Reason, Rule, Verdict
+    from llmdo.policy.authority import Capability, Decision, Reason
     from llmdo.reach.premises import Premises
     from llmdo.reach.shapes import Shape
 
@@ -42,6 +41,8 @@ class Rulings:
     entry: Layer
     """What holds for the whole tree; of all trees with the same ceiling, that of the first."""
     _known: dict[int, tuple[Ruling, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _gates: dict[tuple[int, Capability], Verdict] = field(default_factory=dict, compare=False, repr=False)
+    """By the identity of the caller's own rules, and what stands for the call."""
 
     def of(self, number: int) -> tuple[Ruling, ...]:
         """The rulings on the calls of one group of shapes."""
@@ -65,35 +66,34 @@ class Rulings:
         return self.premises.cut(raised)
 
     @cached_property
-    def usual_gate(self) -> Decision:
-        """The decision over a delegation by a worker without rules of its own."""
-        return self._gate(())
-
-    @cached_property
-    def gates(self) -> Mapping[str, Decision]:
-        """The decision over a delegation by each worker that has rules of its own, where it is not the usual one."""
-        approvals = self.premises.workers.own_rules
-        # Workers whose rules decide alike share them.
-        decisions = {
-            id(rules): self._gate(rules)
-            for rules in {id(approval): approval for approval in approvals.values()}.values()
-        }
-        usual = self.usual_gate
-        unusual = {known for known, decision in decisions.items() if decision != usual}
-        return {name: decisions[id(rules)] for name, rules in approvals.items() if id(rules) in unusual}
-
-    @cached_property
     def gates_are_open(self) -> bool:
         """Whether no delegation of any worker asks or is blocked."""
-        return self.usual_gate == "allowed" and not self.gates
+        index, shapes = self.premises.workers, self.premises.shapes
+        # Workers whose rules decide alike share them.
+        callers = {id(rules): name for name, rules in index.own_rules.items()}.values()
+        usual = next((name for name in index.names if name not in index.own_rules), None)
+        callees = [*shapes.delegates, ""]  # no worker is called so: it stands for all others
+        return all(
+            self.gate(caller, callee) == "allowed"
+            for caller in ([*callers] if usual is None else [usual, *callers])
+            for callee in callees
+        )
 
-    def gate_reasons(self, name: str) -> tuple[Reason, ...]:
-        """Why a delegation by the worker `name` is decided so."""
-        return self._verdict(self.premises.workers.own_rules.get(name, ())).reasons
+    def gate(self, caller: str, callee: str) -> Decision:
+        """The decision over a call of the worker `callee` by the worker `caller`."""
+        return self._gate(caller, callee).decision
 
-    def _gate(self, approvals: tuple[Rule, ...]) -> Decision:
-        return self._verdict(approvals).decision
+    def gate_reasons(self, caller: str, callee: str) -> tuple[Reason, ...]:
+        """Why it is decided so."""
+        return self._gate(caller, callee).reasons
 
-    def _verdict(self, approvals: tuple[Rule, ...]) -> Verdict:
-        authority = self.premises.authority(Layer(self.entry.rules), [Layer(approvals)])
-        return decide([inventory.DELEGATE], [inventory.DELEGATE], authority)
+    def _gate(self, caller: str, callee: str) -> Verdict:
+        rules = self.premises.workers.own_rules.get(caller, ())
+        row, raised = self.premises.shapes.delegating(callee)
+        key = (id(rules), raised)
+        if (known := self._gates.get(key)) is None:
+            authority = self.premises.authority(Layer(self.entry.rules), [Layer(rules)])
+            verdict = decide([raised], [raised], authority)
+            reasons = tuple([replace(reason, capability=row) for reason in verdict.reasons])
+            known = self._gates[key] = Verdict(verdict.decision, reasons)
+        return known

@@ -61,6 +61,15 @@ class Group:
         return self.shapes[0].toolset if self.shapes else ""
 
 
+class _Kind(NamedTuple):
+    """What tells delegates of a worker apart."""
+
+    takes_none: bool
+    """Whether it takes no files."""
+    name: str
+    """Empty where nobody names it in what is said about delegation."""
+
+
 class _Reading(NamedTuple):
     """What the lines of all workers say."""
 
@@ -106,29 +115,29 @@ class Shapes:
         return read
 
     @property
-    def _kinds(self) -> Iterator[tuple[Sequence[int], tuple[bool, ...]]]:
-        """The places of workers that are alike, and the kinds of their delegates: whether these take no files."""
-        edges, without_files = list(self.graph.edges.values()), self.workers.without_files
+    def _kinds(self) -> Iterator[tuple[Sequence[int], tuple[_Kind, ...]]]:
+        """The places of workers that are alike, and the kinds of their delegates."""
+        edges, are_alike = list(self.graph.edges.values()), not (self.workers.without_files or self.delegates)
         for places in self.workers.alike:
             if not edges[places[0]]:
                 yield places, ()
-            elif not without_files:
-                yield places, (False,)
+            elif are_alike:
+                yield places, (_Kind(takes_none=False, name=""),)
             else:
-                numbers_by_kinds: dict[tuple[bool, ...], list[int]] = {}
+                numbers_by_kinds: dict[tuple[_Kind, ...], list[int]] = {}
                 for place in places:
-                    kinds = tuple(dict.fromkeys(map(without_files.__contains__, edges[place])))
+                    kinds = tuple(dict.fromkeys(map(self._kind, edges[place])))
                     numbers_by_kinds.setdefault(kinds, []).append(place)
                 yield from ((alike, kinds) for kinds, alike in numbers_by_kinds.items())
 
     def _groups_of(
-        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: tuple[bool, ...]
+        self, read: _Reading, name: str, rules: tuple[Rule, ...], kinds: tuple[_Kind, ...]
     ) -> tuple[int, ...]:
         """The numbers of the groups of a worker that has delegates of these `kinds`; new ones are added."""
         lines: tuple[tuple[object, ...], ...] = self.graph.lines[name]
         if kinds:
             handed = self._handed.get(id(lines), "")
-            lines = (*lines, *[(takes_none, "" if takes_none else handed) for takes_none in kinds])
+            lines = (*lines, *[(kind, "" if kind.takes_none else handed) for kind in kinds])
         numbers = read.numbers.setdefault(id(rules), {})
         for line in lines:
             if line not in numbers:
@@ -151,10 +160,8 @@ class Shapes:
         if (known := read.shapes.get(line)) is None:
             used = line[0]
             if not isinstance(used, str):
-                # What is declared of a delegation depends on nothing else about the delegate.
-                used = next(
-                    edge for edge in self.graph.edges[worker] if (edge in self.workers.without_files) == used
-                )
+                # What a delegation raises depends on nothing else about the delegate.
+                used = next(edge for edge in self.graph.edges[worker] if self._kind(edge) == used)
             use = self.graph.use(worker, used)
             known = read.shapes[line] = self._shapes_of(self.graph.workers[worker], use)
         return known
@@ -217,11 +224,45 @@ class Shapes:
                 for row in rows:
                     yield row, declared, declared
             return
-        always = {inventory.DELEGATE} if delegation else set()
+        always: frozenset[Capability] = frozenset()
+        if delegation:
+            row, representative = self.delegating(tool.name)
+            always = frozenset({representative})
+            yield row, always, declared
         for capability in tool.capabilities:
+            if delegation and capability == inventory.DELEGATE:
+                continue
             for narrowed in (capability, *self._below(capability)):
                 for row, representative in self._within(narrowed):
                     yield row, frozenset({representative, *always}), declared
+
+    @cached_property
+    def delegates(self) -> frozenset[str]:
+        """The workers that somebody names in what is said about delegation."""
+        return frozenset(
+            capability.scope
+            for capability in self.written
+            if capability.scope not in (None, "**") and capability.covers_name(inventory.DELEGATE.name)
+        )
+
+    def delegating(self, callee: str) -> tuple[Capability, Capability]:
+        """How calling the worker `callee` is shown, and what stands for it: by name where somebody names it."""
+        if not self.delegates:
+            return inventory.DELEGATE, inventory.DELEGATE
+        if callee in self.delegates:
+            return inventory.delegating(callee), inventory.delegating(callee)
+        return inventory.delegating("**"), inventory.delegating(FRESH)
+
+    def is_delegation(self, shape: Shape, caller: Worker, callee: str) -> bool:
+        """Whether the call that `shape` stands for is one of the worker `callee` by `caller`."""
+        declared = inventory.delegation(self.graph, caller, self.graph.workers[callee]).capabilities
+        return self.delegating(callee)[1] in shape.raised and shape.declared == frozenset(declared)
+
+    def _kind(self, delegate: str) -> _Kind:
+        return _Kind(
+            takes_none=delegate in self.workers.without_files,
+            name=delegate if delegate in self.delegates else "",
+        )
 
     def _below(self, declared: Capability) -> Iterator[Capability]:
         """What lies below `declared` and may be decided otherwise, since a rule or a ceiling names it."""

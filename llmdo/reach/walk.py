@@ -7,21 +7,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field
-from llmdo.graph import inventory
 from llmdo.policy.authority import Verdict, decide
 from llmdo.policy.composition import NO_LAYER, Layer
 from llmdo.reach.rows import Along, Hop, Row, arranged, joined, telling, with_rows
 from llmdo.reach.shapes import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.graph.keys import Reference
     from llmdo.policy.authority import Decision, Reason
     from llmdo.reach.premises import Premises
     from llmdo.reach.rulings import Ruling, Rulings
-    from llmdo.reach.shapes import Group, Shape
-    from llmdo.reach.workers import WorkerIndex
+    from llmdo.reach.shapes import Group, Shape, Shapes
 
 _CUT_OFF = Verdict("blocked", ())
 """About a call that ceilings cut off on every path, whichever they are."""
@@ -60,7 +58,7 @@ class _Search:
                 known = (Hop(name, None),)
             else:
                 use = self.walk.premises.graph.use(self.walk.names[caller], name)
-                known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller)))
+                known = (*self.hops(caller), Hop(name, use, self.walk.gate(caller, place)))
             self._hops[place] = known
         return known
 
@@ -90,7 +88,7 @@ class _Found(NamedTuple):
     def end(self) -> str:
         """The name of what the worker uses."""
         shape = self.search.walk.groups[self.number].shapes[0]
-        return shape.toolset or _delegate(self.search.walk.premises.workers, self.worker, shape)
+        return shape.toolset or _delegate(self.search.walk.premises.shapes, self.worker, shape)
 
     @property
     def place(self) -> tuple[int, str]:
@@ -121,8 +119,9 @@ class _Found(NamedTuple):
     def gate_reasons(self) -> tuple[Reason, ...]:
         """Why the delegations on the path that ask do so."""
         rulings = self.search.walk.rulings
-        callers = [caller.name for caller, hop in pairwise(self.path[:-1]) if hop.decision != "allowed"]
-        return tuple(dict.fromkeys(reason for name in callers for reason in rulings.gate_reasons(name)))
+        asking = [(caller, hop) for caller, hop in pairwise(self.path[:-1]) if hop.decision != "allowed"]
+        reasons = (reason for caller, hop in asking for reason in rulings.gate_reasons(caller.name, hop.name))
+        return tuple(dict.fromkeys(reasons))
 
 
 @dataclass
@@ -218,10 +217,11 @@ class Walk:
         out = {places_of[name] for name in cut}
         parent: dict[int, int | None] = {places_of[name]: None for name in self.starts if name not in cut}
         level = list(parent)
+        all_free = self.rulings.gates_are_open
         for _ in range(self.premises.graph.settings.max_depth):
             places: list[int] = []
-            for caller in self._callers(level, free=free):
-                for place in edges[caller]:
+            for caller in level:
+                for place in edges[caller] if all_free else self._callees(caller, free=free):
                     if place not in parent and place not in out:
                         parent[place] = caller
                         places.append(place)
@@ -231,33 +231,35 @@ class Walk:
         for place in parent:
             for number in groups[place]:
                 keep(number, place)
-        return _Search(self, parent, first, free or len(self._callers(parent, free=True)) == len(parent))
+        is_free = (
+            free
+            or all_free
+            or all(len(self._callees(place, free=True)) == len(edges[place]) for place in parent)
+        )
+        return _Search(self, parent, first, is_free)
 
-    def _callers(self, places: Collection[int], *, free: bool) -> Collection[int]:
-        """Those of the workers that may delegate, or if `free` may do so without a question."""
-        if self.rulings.gates_are_open:
-            return places
-        gates = {place: self.gate(place) for place in places}
-        return [
-            place for place, gate in gates.items() if gate == "allowed" or not (free or gate == "blocked")
-        ]
+    def _callees(self, caller: int, *, free: bool) -> Sequence[int]:
+        """The workers that the one at `caller` may call, or if `free` may call without a question."""
+        edges = self.premises.workers.edges[caller]
+        if not self.premises.shapes.delegates:
+            return edges if edges and self._passes(caller, edges[0], free=free) else ()
+        return [place for place in edges if self._passes(caller, place, free=free)]
 
-    def gate(self, place: int) -> Decision:
-        """The decision over a delegation by the worker at `place`."""
-        return self.rulings.gates.get(self.names[place], self.rulings.usual_gate)
+    def _passes(self, caller: int, callee: int, *, free: bool) -> bool:
+        gate = self.gate(caller, callee)
+        return gate == "allowed" or not (free or gate == "blocked")
+
+    def gate(self, caller: int, callee: int) -> Decision:
+        """The decision over a call of the worker at `callee` by the one at `caller`."""
+        return self.rulings.gate(self.names[caller], self.names[callee])
 
 
-def _delegate(index: WorkerIndex, caller: str, shape: Shape) -> str:
+def _delegate(shapes: Shapes, caller: str, shape: Shape) -> str:
     """The first delegate of `caller` whose call raises what `shape` says: in other workers it has other names."""
-    graph, workers, delegates = index.graph, index.graph.workers, index.graph.edges[caller]
-    if index.without_files.isdisjoint(delegates):
-        return delegates[0]  # a call declares nothing else about the delegate
-    return next(
-        name
-        for name in delegates
-        if shape.declared
-        == frozenset(inventory.delegation(graph, workers[caller], workers[name]).capabilities)
-    )
+    graph, delegates = shapes.graph, shapes.graph.edges[caller]
+    if not shapes.delegates and shapes.workers.without_files.isdisjoint(delegates):
+        return delegates[0]  # a call raises nothing else about the delegate
+    return next(name for name in delegates if shapes.is_delegation(shape, graph.workers[caller], name))
 
 
 def rows_of(

@@ -46,7 +46,9 @@ class Edge:
     def described(self) -> Iterator[str]:
         """What can be raised, in one line for each decision; of a worker, the files that it may be handed."""
         for decision in STRICTNESS:
-            rows = [row for row in self.calls if row.decision == decision and row.capability != DELEGATE]
+            rows = [
+                row for row in self.calls if row.decision == decision and row.capability.name != DELEGATE.name
+            ]
             if rows:
                 attached = ", as attachments" if self.kind == "worker" else ""
                 yield f"{_WORDS[decision]}{attached}: {', '.join(map(capability, rows))}"
@@ -102,7 +104,7 @@ def _started(
 
 def _edge(graph: Graph, target: str, rows: tuple[Row, ...]) -> Edge:
     is_worker = target in graph.workers
-    over = [row.decision for row in rows if not is_worker or row.capability == DELEGATE]
+    over = [row.decision for row in rows if not is_worker or row.capability.name == DELEGATE.name]
     mildest: Decision = min(over, key=STRICTNESS.__getitem__) if over else "blocked"
     return Edge(target, "worker" if is_worker else "toolset", rows, mildest)
 

@@ -15,7 +15,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.inventory import DELEGATE, READ, delegation, hands_over, tools_of
+from llmdo.graph.inventory import READ, delegating, delegation, hands_over, tools_of
 from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
@@ -72,7 +72,7 @@ class AgentRuntime:
             toolset=name,
             tool=name,
             arguments={"input": input},
-            raised=(DELEGATE,),
+            raised=(delegating(name),),
             declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
         )
         require_unasked(self.config, self.frame, call)
@@ -119,7 +119,7 @@ class AgentRuntime:
                     toolset=name,
                     tool=name,
                     arguments=arguments,
-                    raised=_raised(self.config, arguments.get(FILES) or ()),
+                    raised=_raised(self.config, name, arguments.get(FILES) or ()),
                     declared=delegation(self.config.graph, self.frame.worker, callee).capabilities,
                 )
                 await judge(self.config, self.frame, call, ctx, ends="return")
@@ -367,9 +367,10 @@ def entry_frame(config: RuntimeConfig, text: str) -> CallFrame:
     )
 
 
-def _raised(config: RuntimeConfig, attachments: Sequence[str]) -> tuple[Capability, ...]:
-    """What a call to a worker raises: the delegation, and for its caller, reading each file that it hands over."""
-    return (DELEGATE, *frozenset().union(*(files.raised_by(path, config.paths) for path in attachments)))
+def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> tuple[Capability, ...]:
+    """What a call of `callee` raises: the delegation, and for its caller, reading each file that it hands over."""
+    reads = frozenset().union(*(files.raised_by(path, config.paths) for path in attachments))
+    return (delegating(callee), *reads)
 
 
 class WorkerToolset(AbstractToolset[Any]):
@@ -420,7 +421,7 @@ class WorkerToolset(AbstractToolset[Any]):
     ) -> tuple[Capability, ...]:
         """What this one call raises."""
         runtime: AgentRuntime = ctx.deps
-        return _raised(runtime.config, tool_args.get(FILES) or ())
+        return _raised(runtime.config, self._worker.name, tool_args.get(FILES) or ())
 
 
 def as_toolset(worker: Worker, signature: Signature, *, attachments: bool) -> WorkerToolset:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic_ai.exceptions import ToolFailed
 
 from llmdo.graph.code_calls import own_uses, uses_with_calls
-from llmdo.graph.inventory import DELEGATE
+from llmdo.graph.inventory import delegating
 from llmdo.policy.authority import decide
 from llmdo.runtime.calls import below
 from llmdo.runtime.gate.call import Refused
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from llmdo.graph.worker import Use
     from llmdo.runtime.calls import AgentRuntime
-
-_DELEGATION = (DELEGATE,)
 
 
 async def start_servers(start: AgentRuntime) -> None:
@@ -79,11 +77,14 @@ def _callees(runtime: AgentRuntime) -> tuple[str, ...]:
     config, frame = runtime.config, runtime.frame
     if frame.worker is None and config.entry.worker is not None:
         return (config.entry.worker.name,)
-    if decide(_DELEGATION, _DELEGATION, frame.authority).decision != "allowed":
-        return ()
     if frame.worker is None:
-        return tuple(called.name for called in config.entry.delegates)
-    return tuple(name for name in config.graph.edges[frame.worker.name] if name in config.graph.workers)
+        names = tuple(called.name for called in config.entry.delegates)
+    else:
+        names = tuple(name for name in config.graph.edges[frame.worker.name] if name in config.graph.workers)
+    raised = ((name, [delegating(name)]) for name in names)
+    return tuple(
+        name for name, needs in raised if decide(needs, needs, frame.authority).decision == "allowed"
+    )
 
 
 def _place(runtime: AgentRuntime, name: str) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.policy.authority import Decision
+from llmdo.reach import Analysis
 from llmdo.runtime import Answer, Question, run_sync
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
 
@@ -213,3 +215,36 @@ def test_an_unknown_entry_is_refused_with_the_nearest_name(tmp_path: Path) -> No
     with pytest.raises(LlmdoError, match="no entry `goo`") as refused:
         run_sync(made, root=tmp_path, prompts={}, entry="goo")
     assert refused.value.hint == "did you mean `go`?"
+
+
+@pytest.mark.parametrize(
+    ("rules", "own"),
+    [
+        ({"agent.delegate": "allowed", "agent.delegate:writer": "blocked"}, {}),
+        ({"agent.delegate:helper": "allowed"}, {}),
+        ({}, {"agent.delegate:writer": "blocked"}),
+        ({}, {"agent:writer": "needs_approval"}),
+    ],
+)
+def test_a_rule_may_be_about_calls_of_one_worker_alone(
+    tmp_path: Path, rules: dict[str, Decision], own: dict[str, Decision]
+) -> None:
+    script(
+        tmp_path,
+        main=[[("helper", {"input": "x"}), ("writer", {"input": "x"})], "{results}"],
+        helper=["helped"],
+        writer=["wrote"],
+    )
+    made = graph(
+        worker("main", "helper", "writer", approvals=own), worker("helper"), worker("writer"), approvals=rules
+    )
+    outcome = go(made, tmp_path)
+    assert outcome.error is None
+    assert "[success: helped]" in (outcome.output or "")
+    assert "wrote" not in (outcome.output or "")
+    is_hidden = "blocked" in {*rules.values(), *own.values()}  # then its model is not shown that tool at all
+    refused = [str(raised) for call in outcome.denied for raised in call.raised]
+    assert refused == ([] if is_hidden else ["agent.delegate:writer"])
+    rows = {str(row.capability): row.decision for row in Analysis(made).of(made.entries["go"])}
+    assert rows[f"agent.delegate:{'helper' if 'agent.delegate:helper' in rules else '**'}"] == "allowed"
+    assert rows.get("agent.delegate:writer") != "allowed"

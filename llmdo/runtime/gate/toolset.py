@@ -12,7 +12,7 @@ from pydantic_ai.toolsets import WrapperToolset
 from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
-from llmdo.graph.inventory import DELEGATE
+from llmdo.graph.inventory import delegating
 from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
@@ -83,7 +83,7 @@ class Gate(WrapperToolset[Any]):
         if not tool.hook:
             return None
         if self.use.name in self.config.graph.workers:
-            return ((DELEGATE,),)
+            return ((delegating(self.use.name),),)
         return tuple(map(tuple, builtin.raised_always(self.use.name, tool)))
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
