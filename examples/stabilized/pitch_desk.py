@@ -29,15 +29,17 @@ AT_ONCE = 8  # decks that are judged side by side
 desk = FunctionToolset()
 
 
-@desk.tool(metadata={"capabilities": ["fs.list:input/**", "fs.read:input/**", "fs.write:reports/**"]})
+@desk.tool(
+    metadata={"capabilities": []}
+)  # what it does, it does by what it calls: each call goes through the gate
 async def evaluate_decks(ctx: RunContext[Any], names: list[str]) -> str:
     """Evaluate pitch decks, and file a report for each.
 
     Args:
         names: The file names of the decks; an empty list stands for all of them.
     """
-    files = ctx.deps.config.confined
-    listed = [path for path in files.list_files("input").paths if path.endswith((".md", ".txt"))]
+    lines = await ctx.deps.call_tool("filesystem.list_files", {"path": "input"})
+    listed = [path for path in lines.splitlines() if path.endswith((".md", ".txt"))]
     decks = [path for path in listed if not names or PurePosixPath(path).name in names]
     if not decks:
         return "no such deck in input/"
@@ -56,13 +58,15 @@ async def evaluate_decks(ctx: RunContext[Any], names: list[str]) -> str:
 
 async def _evaluate(ctx: RunContext[Any], deck: str, report: str) -> str:
     runtime: AgentRuntime = ctx.deps
-    content = await asyncio.to_thread(runtime.config.confined.read, deck, MOST_BYTES)
-    lines = content.decode("utf-8-sig", "replace").splitlines()
+    content = await runtime.call_tool("filesystem.read_file", {"path": deck})
+    if len(content.encode()) > MOST_BYTES:
+        raise ToolFailed(f"`{deck}` is larger than {MOST_BYTES:,} bytes")
+    lines = content.splitlines()
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(lines, 1))
     answer = await runtime.call_agent("judge", f"Deck {deck}\n\n{numbered}", ctx)
     line_of = answers(answer, lines)
     text = written(deck, line_of, lines)
-    await asyncio.to_thread(runtime.config.confined.write_atomic, report, text.encode())
+    await runtime.call_tool("filesystem.write_file", {"path": report, "content": text})
     return f"{deck}: {verdict(len(line_of))}, {len(line_of)} of {len(QUESTIONS)} -> {report}"
 
 

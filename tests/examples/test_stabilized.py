@@ -89,16 +89,15 @@ def test_a_deck_that_cannot_be_read_or_filed_leaves_the_others_alone(
     (mine / "hard.md").hardlink_to(outside)
     (mine / "good.md").write_text("We are raising $300,000.\n", encoding="utf-8")
     (mine / "victim.md").write_text("We are raising $2.\n", encoding="utf-8")
-    with (mine / "huge.md").open("wb") as file:
-        file.truncate(1_000_001)
+    (mine / "huge.md").write_text("x" * 1_000_001, encoding="utf-8")
     (root / "reports").mkdir()
     (root / "reports/victim.md").symlink_to(outside)
     done = llmdo(root, "run", "stabilized")
     assert done.stdout.splitlines() == [
         "input/good.md: PASS, 1 of 7 -> reports/good.md",
-        "input/hard.md: not evaluated, `input/hard.md` is a hard link, perhaps to a file elsewhere",
+        "input/hard.md: not evaluated, `input/hard.md` is a hard link, perhaps to a file elsewhere: copy the file instead",
         "input/huge.md: not evaluated, `input/huge.md` is larger than 1,000,000 bytes",
-        "input/victim.md: not evaluated, `reports/victim.md` is a link",
+        "input/victim.md: not evaluated, `reports/victim.md` is a link: give the path of the file itself",
     ]
     assert outside.read_text(encoding="utf-8") == "We are raising $1.\n"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
+from pydantic_ai import RunContext  # noqa: TC002  # pydantic-ai reads the annotation
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.toolsets import FunctionToolset
 from typing_extensions import TypedDict
 
@@ -40,8 +42,8 @@ class Moving(FunctionToolset):
         self, name: str, tool_args: Mapping[str, Any], ctx: object, config: object
     ) -> set[Capability]:
         """What one call raises. A path that leaves its folder is none that the tool declares: it is blocked."""
-        if name == "plan_moves":
-            return {Capability("fs.list", f"{folder}/**") for folder in (SOURCES, TARGETS)}
+        if name == "plan_moves":  # it lists by a tool that it calls
+            return set()
         taken = {Capability("fs.delete", move["source"]) for move in tool_args["moves"]}
         return taken | {Capability("fs.write", move["target"]) for move in tool_args["moves"]}
 
@@ -49,11 +51,13 @@ class Moving(FunctionToolset):
 moving = Moving()
 
 
-@moving.tool_plain(metadata={"capabilities": ["fs.list:inbox/**", "fs.list:sorted/**"]})
-def plan_moves(moves: Moves) -> list[str]:
+@moving.tool(metadata={"capabilities": []})
+async def plan_moves(ctx: RunContext[Any], moves: Moves) -> list[str]:
     """Say of each move whether it can be made, and why not. Nothing is moved."""
-    planned: set[str] = set()
-    return [f"{_shown(move)}: {problem(move, planned) or 'ok'}" for move in moves]
+    listed = await _listed(ctx)
+    sources = {path for path in listed if path.startswith(f"{SOURCES}/")}
+    taken = {path.casefold() for path in listed - sources}
+    return [f"{_shown(move)}: {_foreseen(move, sources, taken) or 'ok'}" for move in moves]
 
 
 @moving.tool_plain(metadata={"capabilities": ["fs.delete:inbox/**", "fs.write:sorted/**"]})
@@ -63,13 +67,41 @@ def move_files(moves: Moves) -> list[str]:
     return [f"{_shown(move)}: {problem(move, done) or _moved(move)}" for move in moves]
 
 
-def problem(move: Move, taken: set[str]) -> str | None:
-    """Why a move cannot be made, if it cannot; else its target is added to `taken`."""
+async def _listed(ctx: RunContext[Any]) -> set[str]:
+    """The files of both folders, listed as a model lists them: through the gate, under the rules of the worker."""
+    lines = (await ctx.deps.call_tool("filesystem.list_files")).splitlines()
+    if any(line.startswith("(cut off") for line in lines):
+        raise ToolFailed("there are too many files to plan for at once")
+    return set(lines)
+
+
+def _foreseen(move: Move, sources: set[str], taken: set[str]) -> str | None:
+    """Why a move could not be made, as far as listings tell; else its target is added to `taken`."""
+    if misnamed := _misnamed(move):
+        return misnamed
+    if move["source"] not in sources:
+        return "the source is a folder, a link or no regular file"
+    if move["target"].casefold() in taken:
+        return "the target is taken"
+    taken.add(move["target"].casefold())
+    return None
+
+
+def _misnamed(move: Move) -> str | None:
+    """What is wrong with the paths of a move, if anything is."""
     source, target = move["source"].split("/"), move["target"].split("/")
     if source[0] != SOURCES or len(source) < 2 or not all(map(_is_plain, source)):
         return f"the source is not a file in {SOURCES}/ with an ordinary name"
     if target[0] != TARGETS or len(target) != 3 or target[1] not in KINDS or not _is_plain(target[2]):
         return f"the target is not {TARGETS}/KIND/NAME with one of the kinds {', '.join(KINDS)}"
+    return None
+
+
+def problem(move: Move, taken: set[str]) -> str | None:
+    """Why a move cannot be made, if it cannot; else its target is added to `taken`."""
+    if misnamed := _misnamed(move):
+        return misnamed
+    source, target = move["source"].split("/"), move["target"].split("/")
     try:
         status = _stat(source)
     except OSError as error:
