@@ -8,10 +8,11 @@ import pytest
 from llmdo import checks, scaffold
 from llmdo.base import resources
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.runtime import RunOptions, RunOutcome, run_sync
+from llmdo.runtime import RunOptions, RunOutcome
 from llmdo.scaffold.template import workspace_name
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests.running import run_sync
 
 NOTICE = "rules, not a language model"
 

@@ -75,11 +75,6 @@ def may_hold_token(text: str) -> bool:
     )
 
 
-def holds_token(text: str) -> bool:
-    """Whether a token of a well-known form is in `text`."""
-    return may_hold_token(text) and _forms().search(text) is not None
-
-
 def without_tokens(text: str, instead: str) -> str:
     """`text` with `instead` in place of each token of a well-known form."""
     return _forms().sub(instead, text) if may_hold_token(text) else text

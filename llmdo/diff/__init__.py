@@ -14,7 +14,6 @@ from llmdo.diff.difference import (
     EntryDifference,
     HandEdit,
     RowChange,
-    Verdict,
     verdict_of,
 )
 from llmdo.diff.facts import changes, hand_edits
@@ -23,7 +22,7 @@ from llmdo.diff.rows import compared
 if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
 
-__all__ = ["Change", "Difference", "EntryDifference", "HandEdit", "RowChange", "Verdict", "diff"]
+__all__ = ["Change", "Difference", "EntryDifference", "HandEdit", "RowChange", "diff"]
 
 
 def diff(before: Graph, after: Graph) -> Difference:

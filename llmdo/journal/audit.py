@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-Kind = Literal["run_started", "decided", "tool_finished", "run_finished"]
-
 START = "0" * 64
 """What the first record is chained to."""
 
 _ADDED = frozenset({"n", "prev", "hash"})
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
 """What a chain adds to a record."""
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ goes through one tree of calls, `rows` are what it finds, and `depth` tells how 
 
 from llmdo.reach.analysis import Analysis, entry_ceiling
 from llmdo.reach.depth import Depth, depth_of
-from llmdo.reach.rows import ASSURANCES, Hop, Row
+from llmdo.reach.rows import Hop, Row
 from llmdo.reach.walk import Walk
 
-__all__ = ["ASSURANCES", "Analysis", "Depth", "Hop", "Row", "Walk", "depth_of", "entry_ceiling"]
+__all__ = ["Analysis", "Depth", "Hop", "Row", "Walk", "depth_of", "entry_ceiling"]

@@ -27,9 +27,8 @@ from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.preparation import new_run
-from llmdo.runtime.run import run, run_sync
+from llmdo.runtime.run import run
 from llmdo.runtime.stop import Stop
-from llmdo.runtime.telemetry.events import each
 
 __all__ = [
     "AgentRuntime",
@@ -57,8 +56,6 @@ __all__ = [
     "Stop",
     "Usage",
     "approver_at",
-    "each",
     "new_run",
     "run",
-    "run_sync",
 ]

@@ -50,13 +50,6 @@ EntryFunction = Callable[["AgentRuntime", str], Awaitable[object]]
 """An entry in code: is given the runtime, whose `call_agent` reaches the entry's `calls`, and the input."""
 
 
-def run_sync(
-    graph: Graph, *, root: Path, prompts: Mapping[str, str], entry: str, options: RunOptions | None = None
-) -> RunOutcome:
-    """As `run`, for callers without an event loop. Ctrl-C raises when the journal says that it was interrupted."""
-    return asyncio.run(run(graph, root=root, prompts=prompts, entry=entry, options=options))
-
-
 async def run(
     graph: Graph, *, root: Path, prompts: Mapping[str, str], entry: str, options: RunOptions | None = None
 ) -> RunOutcome:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, ServerNoticed
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests import forking
 from tests.mcp.workspaces import workspace
+from tests.running import run_sync
 from tests.runtime.building import script
 
 Calls = list[tuple[str, dict[str, Any]]]

@@ -16,8 +16,9 @@ from llmdo.graph.resolved import Graph
 from llmdo.graph.worker import Use
 from llmdo.policy.authority import Decision
 from llmdo.reach import Analysis
-from llmdo.runtime import Answer, ApproveAll, Question, RejectAll, RunOptions, run_sync
+from llmdo.runtime import Answer, ApproveAll, Question, RejectAll, RunOptions
 from llmdo.workspace import lock, project
+from tests.running import run_sync
 from tests.runtime.building import HERE, go, graph, toolset, worker
 
 from .conftest import Serve

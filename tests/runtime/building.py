@@ -19,9 +19,10 @@ from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import Capability, Decision, Rule
-from llmdo.runtime import RunOptions, RunOutcome, run_sync
+from llmdo.runtime import RunOptions, RunOutcome
 from llmdo.syntax.document import Document, Place
 from tests.listed import listed
+from tests.running import run_sync
 
 HERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
 

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs
 from llmdo.journal.summary import failed, unfinished
-from llmdo.runtime import Answer, Question, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import Answer, Question, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.laws import tried
+from tests.running import run_sync
 
 from .building import graph, prompts, script, toolset, with_code, worker
 

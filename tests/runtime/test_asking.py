@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.journal import Runs
 from llmdo.journal.questions import waiting
-from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
+from tests.running import run_sync
 
 from .building import graph, prompts, script, toolset, with_code, worker
 from .test_python_workers import AGENTS, adopting, write

@@ -8,7 +8,7 @@ import pytest
 
 from llmdo.journal import Runs
 from llmdo.reach import Analysis
-from llmdo.runtime import Answer, ApproveAll, AskLater, Question, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import Answer, ApproveAll, AskLater, Question, RunOptions, RunOutcome
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
@@ -16,6 +16,7 @@ from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import project
 from tests.locks import locked
+from tests.running import run_sync
 
 from .building import script
 

@@ -10,8 +10,9 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import Decision
 from llmdo.reach import Analysis
-from llmdo.runtime import Answer, Question, run_sync
+from llmdo.runtime import Answer, Question
 from llmdo.runtime.telemetry.events import Event, ToolCalled, WorkerStarted
+from tests.running import run_sync
 
 from .building import go, graph, script, toolset, worker
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from llmdo.journal import RunIndex, Runs
-from llmdo.runtime import RunOptions, RunOutcome, run_sync
+from llmdo.runtime import RunOptions, RunOutcome
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests.journal.test_conformance import STORES
 from tests.mcp.workspaces import workspace
+from tests.running import run_sync
 
 from . import forging
 from .building import go, graph, script, toolset, use, worker

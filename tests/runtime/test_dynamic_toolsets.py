@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from llmdo import checks
-from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests.running import run_sync
 
 from .building import script
 

@@ -14,7 +14,7 @@ from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Tool
 from llmdo.journal import Runs
 from llmdo.policy.authority import Capability
-from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, run_sync
+from llmdo.runtime import Answer, ApproveAll, Question, RunOptions
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -22,6 +22,7 @@ from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests import forking
 from tests.mcp.workspaces import workspace
+from tests.running import run_sync
 
 from . import forging
 from .building import graph, rules, script, toolset, use, worker

@@ -18,11 +18,12 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Tool
 from llmdo.journal import Runs
-from llmdo.runtime import RunOptions, run_sync
+from llmdo.runtime import RunOptions
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests.laws import tried
+from tests.running import run_sync
 
 from . import forging
 from .building import capabilities, graph, prompts, rules, script, toolset, use, with_code, worker

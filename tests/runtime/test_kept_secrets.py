@@ -15,12 +15,13 @@ from llmdo.journal import Runs
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.summary import summary, tree
 from llmdo.render.runs import as_json, as_markdown, as_text
-from llmdo.runtime import ApproveAll, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests import forking
+from tests.running import run_sync
 
 from .building import graph, prompts, toolset, with_code, worker
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from llmdo.graph.offers import list_tools
-from llmdo.runtime import RejectAll, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import RejectAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, ToolCalled
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests.running import run_sync
 
 from .building import script
 

@@ -19,13 +19,14 @@ from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
 from llmdo.journal.summary import summary, tree
 from llmdo.policy.authority import Capability
 from llmdo.render.runs import as_json, as_text
-from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome
 from llmdo.runtime.approvals.approver import AskLater
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.redaction import Redaction
 from tests import forking
 from tests.forging import forging
+from tests.running import run_sync
 
 from .building import graph, prompts, rules, script, toolset, use, with_code, worker
 

@@ -9,12 +9,13 @@ import pytest
 
 from llmdo.diff import diff
 from llmdo.reach import Analysis
-from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome, run_sync
+from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 from tests import commands
 from tests.locks import locked
+from tests.running import run_sync
 
 from .building import script
 

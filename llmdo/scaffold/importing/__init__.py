@@ -9,7 +9,6 @@ from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
-from llmdo.foreign.team import Remark
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability
 from llmdo.scaffold import files
 from llmdo.scaffold.importing.plan import Plan, plan_of
@@ -22,10 +21,11 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
+    from llmdo.foreign.team import Remark
     from llmdo.reach import Analysis, Row
     from llmdo.workspace.project import Project
 
-__all__ = ["MODULE", "Imported", "Remark", "import_project", "reached"]
+__all__ = ["MODULE", "Imported", "import_project", "reached"]
 
 Reached = dict[str, dict[Capability, str]]
 """Entry to what it reaches, with the mildest decision."""

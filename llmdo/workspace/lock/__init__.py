@@ -11,11 +11,11 @@ History of the format, newest first:
 """
 
 from llmdo.workspace.lock.drift import Drift, drift
-from llmdo.workspace.lock.encoding import decode, encode
-from llmdo.workspace.lock.sketch import Sketch, sketch
+from llmdo.workspace.lock.encoding import encode
+from llmdo.workspace.lock.sketch import sketch
 from llmdo.workspace.lock.state import Locked, dump, facts, read, says, supposed_facts, write
 
 __all__ = [
-    "Drift", "Locked", "Sketch", "decode", "drift", "dump", "encode", "facts", "read", "says", "sketch",
+    "Drift", "Locked", "drift", "dump", "encode", "facts", "read", "says", "sketch",
     "supposed_facts", "write",
 ]  # fmt: skip
