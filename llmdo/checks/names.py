@@ -271,7 +271,7 @@ def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
         if entry.function:
             yield entry.function.name, entry.function.at
     for worker in graph.workers.values():
-        yield from ((schema.name, schema.at) for schema in (worker.schema_in, worker.schema_out) if schema)
+        yield from ((named.name, named.at) for named in worker.code)
     for model in _models(project):
         if model.name.startswith("python:"):
             yield model.name.removeprefix("python:"), model.at

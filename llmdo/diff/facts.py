@@ -234,9 +234,8 @@ def _users(*graphs: Graph) -> _Users:
 def _used(graph: Graph, worker: Worker) -> Iterator[tuple[str, str]]:
     for use in code_calls.uses_with_calls(graph, worker.uses):
         yield "toolset", use.name
-    for schema in (worker.schema_in, worker.schema_out):
-        if schema:
-            yield "schema-source", schema.name.rpartition(":")[0]
+    for named in worker.code:
+        yield "schema-source", named.name.rpartition(":")[0]
     if model := worker.model or graph.settings.model:
         yield from _models(graph, model.name)
 

@@ -140,6 +140,19 @@ class Worker:
         ),
     )
     """FILE.py:NAME of the pydantic-ai agent that was adopted as this worker."""
+    deps: Reference | None = field(
+        default=None,
+        metadata=written(
+            REFERENCE,
+            agent=Key(
+                "deps",
+                "FileAttribute",
+                "FILE.py:NAME, a function without arguments: makes its deps for a run.",
+            ),
+            lock=Key("deps", "FileAttribute", "What makes its deps."),
+        ),
+    )
+    """What makes the deps of the agent for a run; without it they are those of every worker."""
     description: str | None = field(
         default=None,
         metadata=written(
@@ -275,3 +288,18 @@ class Worker:
             gives_nothing=True,
         ),
     )
+
+    @property
+    def code(self) -> tuple[Reference, ...]:
+        """The Python that it names: models of its input and its output, and what makes its deps."""
+        return tuple(named for named in (self.schema_in, self.schema_out, self.deps) if named)
+
+    @property
+    def own_toolset(self) -> str | None:
+        """The name of the toolset that holds the tools which it brings along; None where it is no adopted agent."""
+        return own_toolset(self.name) if self.agent else None
+
+
+def own_toolset(worker: str) -> str:
+    """The name of the toolset that holds the tools which an adopted agent brings along; nothing else can have it."""
+    return f"{worker}.tools"

@@ -120,12 +120,7 @@ def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
     uses |= {use.name for worker in workers.values() for use in uses_with_calls(graph, worker.uses)}
     toolsets = {name: toolset for name, toolset in graph.toolsets.items() if name in uses}
     modules = {toolset.python.rpartition(":")[0] for toolset in toolsets.values() if toolset.python}
-    schemas = {
-        reference.name.rpartition(":")[0]
-        for worker in workers.values()
-        for reference in (worker.schema_in, worker.schema_out)
-        if reference
-    }
+    schemas = {reference.name.rpartition(":")[0] for worker in workers.values() for reference in worker.code}
     used = {name: graph.models[name] for name in sorted({*models.values()} & {*graph.models})}
     references = {*models.values(), *(model for chain in used.values() for model in chain)}
     files = {reference for name in references if (reference := python_reference(name))} | references

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.runtime.models.of_call import ModelOfCall
+from llmdo.toolsets.adoption import problems_of_settings
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic_ai import Agent
     from pydantic_ai.agent import AgentRunResult
@@ -15,14 +20,27 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
 
+_PREFIX = "_override_"
+_RETRIES = {"output_retries": "output", "tool_retries": "tools"}
+_HONOURED = frozenset({"deps", "instructions", "metadata", "model", "model_settings", "name", *_RETRIES})
+"""What `agent.override` may replace of an adopted agent. The rest would go around what is locked."""
 
-@dataclass(frozen=True, slots=True)
+
+class GatedTools(list[Any]):
+    """What a run of ours overrides tools with: known by its type, as an agent may call itself meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptedAgent:
     """Runs the agent as it is, but for its tools: those come from outside, gated, and it has no others."""
 
     agent: Agent[object, object]
-    watching: Sequence[AbstractCapability[object]]
+    watching: Sequence[AbstractCapability[object]] = ()
     """What watches every agent of the run."""
+    overridden: Mapping[str, Any] = field(default_factory=dict)
+    """What the program that started the run overrides of the agent as it imported it itself, without the model."""
+    deps: object = None
+    """What was made for it; None where it finds the runtime of its call, as other workers do."""
 
     async def run(
         self,
@@ -31,9 +49,53 @@ class AdoptedAgent:
         model: Model,
         toolsets: Sequence[AbstractToolset[object]] | None,
         capabilities: Sequence[AbstractCapability[object]] | None,
+        deps: object,
         **more: Any,
     ) -> AgentRunResult[object]:
         """Its answer."""
+        replaced = {**self.overridden, **overrides_of(self.agent)}
+        replaced.pop("model", None)  # which `model` is already
+        retries = {each: replaced.pop(name) for name, each in _RETRIES.items() if name in replaced}
+        if retries:
+            replaced["retries"] = retries
         # In the context of this task alone: another call of the same agent, at the same time, has its own.
-        with self.agent.override(tools=[], toolsets=toolsets or [], native_tools=[], model=model):
-            return await self.agent.run(prompt, capabilities=[*self.watching, *(capabilities or ())], **more)
+        with self.agent.override(
+            tools=GatedTools(),
+            toolsets=GatedTools(toolsets or ()),
+            native_tools=GatedTools(),
+            model=model,
+            **replaced,
+        ):
+            return await self.agent.run(
+                prompt,
+                capabilities=[*self.watching, *(capabilities or ())],
+                deps=deps if self.deps is None else self.deps,
+                **more,
+            )
+
+
+def overrides_of(agent: Agent[object, object]) -> dict[str, Any]:
+    """What `agent.override` replaces here and now, but for what a run of ours does.
+
+    Raises:
+        LlmdoError: It replaces what is locked.
+    """
+    replaced = {
+        name.removeprefix(_PREFIX): some.value
+        for name, variable in vars(agent).items()
+        if name.startswith(_PREFIX)
+        and isinstance(variable, ContextVar)
+        and (some := variable.get())
+        and not isinstance(some.value, GatedTools | ModelOfCall)
+    }
+    problems = [f"replaces its `{name}`, which are locked" for name in sorted(replaced.keys() - _HONOURED)]
+    problems += [
+        f"gives it settings that {problem}"
+        for problem in problems_of_settings(replaced.get("model_settings"))
+    ]
+    if problems:
+        raise LlmdoError(
+            f"`override` of the agent `{agent.name}` cannot be followed: it {'; it '.join(problems)}",
+            hint="it may replace the model, deps, instructions, settings, metadata, retries and the name",
+        )
+    return replaced

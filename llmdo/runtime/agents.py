@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pydantic_ai import Agent
+from pydantic_ai.models import Model
 
-from llmdo.runtime.adopted import AdoptedAgent
+from llmdo.runtime.adopted import AdoptedAgent, overrides_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
     from llmdo.graph.resolved import Graph
@@ -34,8 +34,10 @@ class Agents:
     signatures: Mapping[str, Signature]
     instruments: tuple[AbstractCapability[object], ...] = ()
     """What watches every agent, such as a trace."""
-    adopted: Mapping[str, Agent[object, object]] = field(default_factory=dict)
+    adopted: Mapping[str, AdoptedAgent] = field(default_factory=dict)
     """Worker to the agent that it is."""
+    deps: dict[str, object] = field(default_factory=dict)
+    """Worker to what was made for its agent, once the run has begun."""
     _built: dict[str, Agent[object, object] | AdoptedAgent] = field(default_factory=dict)
 
     def of(self, name: str) -> Agent[object, object] | AdoptedAgent:
@@ -44,9 +46,15 @@ class Agents:
             self._built[name] = self._build(name)
         return self._built[name]
 
+    def model_of(self, name: str) -> Model:
+        """The model of the worker of that name, which the code of the workspace may override for an adopted agent."""
+        adopted = self.adopted.get(name)
+        other = overrides_of(adopted.agent).get("model") if adopted else None
+        return other if isinstance(other, Model) else self.models[name]
+
     def _build(self, name: str) -> Agent[object, object] | AdoptedAgent:
-        if agent := self.adopted.get(name):
-            return AdoptedAgent(agent, self.instruments)
+        if adopted := self.adopted.get(name):
+            return replace(adopted, watching=self.instruments, deps=self.deps.get(name))
         return Agent(
             self.models[name],
             instructions=self.prompts[name],

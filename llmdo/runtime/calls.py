@@ -96,7 +96,8 @@ class AgentRuntime:
         Raises:
             ToolFailed: The call is not one of the caller's own, is refused or fails; in a function, LlmdoError.
         """
-        place = place_of(self.frame, None if ctx is None else call_path(self.frame, ctx), name, key)
+        above = None if ctx is None else call_path(self.frame.path, self.config.ledger.numbers, ctx)
+        place = place_of(self.frame, above, name, key)
         return self._called(place, name, input, ctx, attachments)
 
     async def _called(
@@ -156,7 +157,9 @@ class AgentRuntime:
         if self.frame.worker is None or name != self.frame.worker.name:
             raise LlmdoError(f"`{self.frame.name}` has no toolsets of `{name}`", hint=f"spawn `{name}` first")
         return [
-            Gate(self._make(use), config, self.frame, use, tools_of(config.graph, self.frame.worker, use))
+            Gate(
+                self._make(use), config, self.frame, use, tools_of(config.graph, self.frame.worker, use), self
+            )
             for use in config.graph.workers[name].uses
             if use.name != PROVIDER_SIDE
         ]
@@ -187,7 +190,9 @@ class AgentRuntime:
             signature = self.config.signatures[worker.name]
             return as_toolset(worker, signature, attachments=hands_over(delegation(graph, caller, worker)))
         if (recorder := self.config.recorder) and recorder.is_closed:
-            return StubToolset(use.name, tools_of(graph, caller, use), recorder, self.frame.path)
+            return StubToolset(
+                use.name, tools_of(graph, caller, use), recorder, self.frame.path, self.config.ledger
+            )
         return self.config.resolver.make(use, self.frame.authority)
 
 
@@ -331,7 +336,7 @@ def _new(messages: Sequence[ModelMessage], history: Sequence[ModelMessage]) -> t
 
 def _asked(config: RuntimeConfig, frame: CallFrame) -> Model:
     """The model of one call of a worker, with all that stands before it."""
-    model = persistent(config.agents.models[frame.name], config, frame)
+    model = persistent(config.agents.model_of(frame.name), config, frame)
     return RecordedModel(model, config, frame, config.recorder) if config.recorder else model
 
 
@@ -409,7 +414,7 @@ class WorkerToolset(AbstractToolset[Any]):
     ) -> str:
         """The output of the worker."""
         runtime: AgentRuntime = ctx.deps
-        path = call_path(runtime.frame, ctx)
+        path = call_path(runtime.frame.path, runtime.config.ledger.numbers, ctx)
         return (await _enter(runtime, _callee(runtime, name), tool_args, path, ctx)).text
 
     def get_capabilities(

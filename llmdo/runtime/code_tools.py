@@ -139,7 +139,8 @@ async def _carried_out(caller: _Caller, call: CodeCall, arguments: Mapping[str, 
         run_step=1,
         path=path,
     )
-    toolset = await Gate(made, config, frame, use, {name: call.tool}, is_for_code=True).for_run(context)
+    gate = Gate(made, config, frame, use, {name: call.tool}, caller.deps, is_for_code=True)
+    toolset = await gate.for_run(context)
     # Where nothing is executed, nothing is opened that tools work with.
     is_closed = config.recorder is not None and config.recorder.is_closed
     async with nullcontext() if is_closed else toolset:

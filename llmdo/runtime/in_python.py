@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic_ai import Agent
+
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.runtime.adopted import AdoptedAgent, overrides_of
 from llmdo.toolsets.adoption import adopted, workers_of
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.workers import PythonWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from pydantic_ai import Agent
 
     from llmdo.graph.worker import Worker
     from llmdo.toolsets.python import Modules
@@ -42,13 +43,15 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
     return prompts
 
 
-def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[object, object]]:
+def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, AdoptedAgent]:
     """The agent of each of `workers` that is an adopted one.
+
+    What the program that runs it overrides of it, having imported the file itself, holds for the run.
 
     Raises:
         LlmdoError: Some cannot be adopted; says so of all of them at once.
     """
-    agents: dict[str, Agent[object, object]] = {}
+    agents: dict[str, AdoptedAgent] = {}
     problems: list[LlmdoError] = []
     for worker in workers:
         if worker.agent:
@@ -61,12 +64,13 @@ def agents_of(workers: Iterable[Worker], modules: Modules) -> dict[str, Agent[ob
     return agents
 
 
-def _adopted(worker: Worker, reference: str, modules: Modules) -> Agent[object, object]:
-    agent = adopted(reference, modules.load(reference))
+def _adopted(worker: Worker, reference: str, modules: Modules) -> AdoptedAgent:
+    agent = adopted(reference, modules.load(reference), has_deps=worker.deps is not None)
     if unnamed := sorted(workers_of(agent) - {use.name for use in worker.uses}):
         raise LlmdoError(
             f"the agent `{reference}` has the worker `{unnamed[0]}` as a toolset, and its table does not say so",
             hint=f"name `{unnamed[0]}` in `toolsets` of [workers.{worker.name}]",
             at=worker.at.location,
         )
-    return agent
+    imported = modules.imported_outside(reference)
+    return AdoptedAgent(agent=agent, overridden=overrides_of(imported) if isinstance(imported, Agent) else {})

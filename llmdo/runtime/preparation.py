@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import secrets
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.models import Model
 
 from llmdo.base.backtrace import Backtrace
 from llmdo.base.values import fields, replace
@@ -44,9 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pydantic_ai.models import Model
-
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.runtime.adopted import AdoptedAgent
     from llmdo.runtime.models.choice import ModelChoice
     from llmdo.runtime.options import RunOptions
     from llmdo.runtime.telemetry.events import Sink
@@ -195,6 +197,8 @@ def _agents(
     """The agents of the workers that `entry` can reach."""
     workers = reachable(graph, entry)
     reached = [graph.workers[name] for name in workers]
+    adopted = agents_of(reached, modules)
+    options = dataclasses.replace(options, models=options.models.with_made(_overriding(adopted)))
     references = {worker.name: choose(graph, entry, worker, options.models) or "" for worker in reached}
     return Agents(
         graph=graph,
@@ -203,8 +207,14 @@ def _agents(
         references=references,
         signatures=signatures_of(graph, workers, modules),
         instruments=options.instruments,
-        adopted=agents_of(reached, modules),
+        adopted=adopted,
     )
+
+
+def _overriding(adopted: Mapping[str, AdoptedAgent]) -> dict[str, Model]:
+    """The models by which the program that started the run overrides those of adopted agents."""
+    models = {name: agent.overridden.get("model") for name, agent in adopted.items()}
+    return {name: model for name, model in models.items() if isinstance(model, Model)}
 
 
 def _models(

@@ -22,6 +22,7 @@ from llmdo.runtime.calls import (
     entry_frame,
     run_worker,
 )
+from llmdo.runtime.dependencies import dependencies
 from llmdo.runtime.entry_files import handed_at_start
 from llmdo.runtime.models.failure import explained, failure_text
 from llmdo.runtime.options import RunOptions
@@ -81,7 +82,7 @@ async def run(
         Modules(code, code_files, graph.code) as modules,
     ):
         config = configure(graph, started, root, confined, modules, prompts, options)
-        work = _work_of(config, modules, text, options)
+        work = partial(_with_deps, modules, _work_of(config, modules, text, options))
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it
             for model in {id(model): model for model in config.agents.models.values()}.values():
                 await connections.enter_async_context(model)
@@ -271,6 +272,15 @@ def _work_of(
             hint="write `async def NAME(runtime, input) -> str`",
         )
     return partial(_call_function, function, text)
+
+
+async def _with_deps(
+    modules: Modules, work: Callable[[AgentRuntime], Awaitable[Output]], start: AgentRuntime
+) -> Output:
+    """What `work` gives, while what the agents of the run need is there."""
+    async with dependencies(start.config, modules) as made:
+        start.config.agents.deps.update(made)
+        return await work(start)
 
 
 async def _start_worker(name: str, order: Order, options: RunOptions, start: AgentRuntime) -> Output:

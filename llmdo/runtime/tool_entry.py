@@ -37,7 +37,7 @@ async def call_tool(start: AgentRuntime, text: str) -> Output:
     if use is None or tool is None:
         raise LlmdoError(f"entry `{config.entry.name}` names a tool that is not declared")
     _require_possible(start, tool)
-    made = Gate(config.resolver.make(use, frame.authority), config, frame, use, {tool.name: tool})
+    made = Gate(config.resolver.make(use, frame.authority), config, frame, use, {tool.name: tool}, start)
     context = RunContext(
         deps=start, model=NoModel(), usage=config.ledger.usage, usage_limits=config.limits, run_step=1
     )

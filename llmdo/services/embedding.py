@@ -24,6 +24,7 @@ from llmdo.runtime import run as run_entry
 from llmdo.runtime.approvals.approver import approves_all
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
+from llmdo.runtime.models.choice import named
 from llmdo.runtime.recording.history import require_messages
 from llmdo.runtime.recording.keeping import keeping_aside
 from llmdo.runtime.telemetry.events import discard, each
@@ -455,14 +456,10 @@ def choice_of(model: ModelNamed) -> ModelChoice:
     given = model if isinstance(model, dict) else {}
     made: dict[str, Model] = {}
 
-    def reference(named: str | Model) -> str:
-        if isinstance(named, str):
-            return named
-        name = f"{named.model_id} (given)"
-        made[name] = named
-        return name
+    def reference(given: str | Model) -> str:
+        return given if isinstance(given, str) else named(given, made)
 
-    by_worker = {worker: reference(named) for worker, named in given.items()}
+    by_worker = {worker: reference(model) for worker, model in given.items()}
     default = None if model is None or isinstance(model, dict) else reference(model)
     return ModelChoice(
         by_worker=by_worker, default=default, environment=os.environ.get("LLMDO_MODEL") or None, made=made

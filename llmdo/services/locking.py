@@ -153,7 +153,12 @@ def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
     """What is known, and why the code was not kept apart while it was found out; empty where it was."""
     workspace = project.workspace
     before = None if anew else project.locked.graph
-    known = {key: facts for key, facts in lock.facts(before, project.graph).items() if not facts.identity}
+    deps, earlier = _deps_of(project.graph), _deps_of(before) if before else {}
+    known = {
+        key: facts
+        for key, facts in lock.facts(before, project.graph).items()
+        if not facts.identity and deps.get(key) == earlier.get(key)
+    }
     references = {
         toolset.name: toolset.python
         for toolset in project.graph.toolsets.values()
@@ -163,5 +168,12 @@ def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
     modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
     if not references and not modules:
         return known, ""
-    inspected = inspect_toolsets(workspace.root, modules, references, code=project.graph.code)
+    inspected = inspect_toolsets(workspace.root, modules, references, code=project.graph.code, deps=deps)
     return {**known, **inspected.facts}, inspected.unsealed
+
+
+def _deps_of(graph: Graph) -> dict[str, str]:
+    """The agents that have something which makes their deps, and that."""
+    return {
+        worker.agent: worker.deps.name for worker in graph.workers.values() if worker.agent and worker.deps
+    }

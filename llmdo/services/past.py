@@ -13,11 +13,11 @@ from llmdo.journal import Runs
 from llmdo.journal.answers import WEEK, Answers
 from llmdo.runtime import AskLater
 from llmdo.runtime import run as run_entry
+from llmdo.runtime.models.choice import named
 from llmdo.runtime.telemetry.events import discard
 from llmdo.services import approve as approving
 from llmdo.services import replay as replaying
 from llmdo.services.embedding import (
-    choice_of,
     mode_of,
     naming,
     policy_for,
@@ -110,8 +110,9 @@ async def resume_async(
         if (outcome := completed(journal, request)) is not None:
             return outcome
         resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
-        choices = map(choice_of, settings.get("models", ()))
-        given = {reference: model for choice in choices for reference, model in choice.made.items()}
+        given: dict[str, Model] = {}
+        for model in settings.get("models", ()):
+            named(model, given)
         options = dataclasses.replace(
             resumed.options,
             models=dataclasses.replace(resumed.options.models, made=given),

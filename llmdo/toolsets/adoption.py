@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Union, cast, get_args, get_origin
 
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, TextOutput, ToolOutput, capabilities
 from pydantic_ai.capabilities import ToolSearch
@@ -17,7 +18,7 @@ from llmdo.base.source import Location
 from llmdo.toolsets.delegate import DelegateToolset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _USUAL = frozenset(type(usual) for usual in Agent().root_capability.capabilities)
 """What pydantic-ai itself adds to every agent."""
@@ -31,8 +32,8 @@ _CHOOSING = frozenset({"ModelFallback", "ResolveModelId", "SelectModel"})
 """The capabilities by which an agent asks another model than the run knows."""
 
 
-def adopted(reference: str, value: object) -> Agent[object, object]:
-    """The agent that `reference`, FILE.py:NAME, names.
+def adopted(reference: str, value: object, *, has_deps: bool) -> Agent[object, object]:
+    """The agent that `reference`, FILE.py:NAME, names; `has_deps` says whether something makes its deps.
 
     Raises:
         LlmdoError: It is none, or something of it cannot be put behind the gate; all of that is told at once.
@@ -42,9 +43,25 @@ def adopted(reference: str, value: object) -> Agent[object, object]:
         raise LlmdoError(
             f"`{reference}` is no pydantic-ai agent: it is of type `{type(value).__name__}`", at=at
         )
-    if problems := tuple(_problems(value)):
+    if problems := tuple(_problems(value, has_deps=has_deps)):
         raise LlmdoError(f"the agent `{reference}` cannot be adopted: {'; '.join(problems)}", at=at)
     return value
+
+
+def maker(reference: str, value: object) -> Callable[[], object]:
+    """What makes an agent's deps, which `reference` names.
+
+    Raises:
+        LlmdoError: It is nothing that can be called without arguments.
+    """
+    try:
+        inspect.signature(value).bind()  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise LlmdoError(
+            f"`{reference}` is to make deps, and cannot be called without arguments: {error}",
+            at=Location(reference.rpartition(":")[0]),
+        ) from error
+    return cast("Callable[[], object]", value)
 
 
 def own_tools(agent: Agent[object, object]) -> AbstractToolset[object]:
@@ -84,17 +101,26 @@ def tools_in(settings: Any) -> Iterator[str]:
             yield from (f"{key}.{name}" for name in value if _OF_TOOLS.search(str(name)))
 
 
-def _problems(agent: Agent[object, object]) -> Iterator[str]:
-    if agent.deps_type not in (object, type(None)):
-        yield f"it needs dependencies of type `{_named(agent.deps_type)}`, and what a run gives is its own"
+def problems_of_settings(settings: object) -> Iterator[str]:
+    """What is wrong with settings of an agent's model, to follow what they are."""
+    if callable(settings):
+        yield "are made by a function"
+    else:
+        for key in tools_in(settings):
+            yield f"hold tools in `{key}`"
+
+
+def _problems(agent: Agent[object, object], *, has_deps: bool) -> Iterator[str]:
+    if agent.deps_type not in (object, type(None)) and not has_deps:
+        yield (
+            f"it needs dependencies of type `{_named(agent.deps_type)}`, and what a run gives is its own "
+            "(name a function that makes them, `deps` of its table)"
+        )
     yield from _problems_of_output(agent.output_type)
     for capability in agent.root_capability.capabilities:
         yield from _problems_of_capability(capability)
-    if callable(agent.model_settings):
-        yield "its model settings are made by a function"
-    else:
-        for key in tools_in(agent.model_settings):
-            yield f"its model settings hold tools in `{key}`"
+    for problem in problems_of_settings(agent.model_settings):
+        yield f"its model settings {problem}"
     leaves: list[AbstractToolset[object]] = []
     for toolset in agent.toolsets:
         toolset.apply(leaves.append)

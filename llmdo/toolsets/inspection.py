@@ -22,7 +22,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Location, Source
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.syntax.module import outline
-from llmdo.toolsets.adoption import adopted, own_tools
+from llmdo.toolsets.adoption import adopted, maker, own_tools
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.declarations import declared, tool_digest
 from llmdo.toolsets.problems import Problems
@@ -66,7 +66,7 @@ async def inspect(request: Request) -> AsyncIterator[Event]:
                     yield _failed(unread)
             for name in sorted(names):
                 yield Begun(work=f"listing the tools of `{place}:{name}`")
-                async for event in _outcome(loaded, f"{place}:{name}"):
+                async for event in _outcome(loaded, f"{place}:{name}", request.deps.get(f"{place}:{name}")):
                     yield event
     yield InspectionEnded()
 
@@ -82,9 +82,14 @@ def _unread_workers(loaded: Modules, place: str, module: ModuleType) -> Iterator
         )
 
 
-async def _outcome(loaded: Modules, reference: str) -> AsyncIterator[Event]:
+async def _outcome(loaded: Modules, reference: str, deps: str | None) -> AsyncIterator[Event]:
     try:
-        yield InspectedToolset(reference=reference, facts=await _facts(reference, loaded.load(reference)))
+        value = loaded.load(reference)
+        if isinstance(value, Agent):
+            value = own_tools(adopted(reference, value, has_deps=deps is not None))
+        if deps is not None:
+            maker(deps, loaded.load(deps))
+        yield InspectedToolset(reference=reference, facts=await _facts(reference, value))
     except Problems as several:
         for error in several.problems:
             yield _failed(error)
@@ -93,8 +98,6 @@ async def _outcome(loaded: Modules, reference: str) -> AsyncIterator[Event]:
 
 
 async def _facts(reference: str, value: object) -> ToolsetFacts:
-    if isinstance(value, Agent):
-        value = own_tools(adopted(reference, value))
     is_class = is_toolset_class(value)
     toolset = _made(reference, value) if is_toolset_class(value) else value
     if toolset is None and is_class:

@@ -58,13 +58,15 @@ def inspect_toolsets(
     references: Mapping[str, str],
     *,
     code: Mapping[str, str],
+    deps: Mapping[str, str] | None = None,
     timeout_s: float = 60.0,
 ) -> Inspected:
     """What is known of the toolsets in the files `modules` and of those that `references` name, sorted.
 
-    `code` is each file that may be imported, to the digest of its text. The workspace's code runs in a child process
-    with an environment built from nothing; where bubblewrap works, it has no sockets, reads the workspace and what is
-    installed for this interpreter, and writes nothing. Elsewhere it is no sandbox.
+    `code` is each file that may be imported, to the digest of its text; `deps` are the agents for which something
+    makes deps, and that. The workspace's code runs in a child process with an environment built from nothing;
+    where bubblewrap works, it has no sockets, reads the workspace and what is installed for this interpreter, and
+    writes nothing. Elsewhere it is no sandbox.
 
     Raises:
         LlmdoError: A module or a toolset is wrong, all of which are told at once; or the child did not end.
@@ -76,7 +78,13 @@ def inspect_toolsets(
         request, report, home = folder / "request", folder / "report", folder / "home"
         home.mkdir()
         (folder / "tmp").mkdir()
-        asked = Request(root=str(root.absolute()), modules=tuple(modules), references=references, code=code)
+        asked = Request(
+            root=str(root.absolute()),
+            modules=tuple(modules),
+            references=references,
+            code=code,
+            deps=deps or {},
+        )
         request.write_bytes(REQUEST.dump_json(asked))
         variables = environment(home, folder / "tmp")
         sealed = seal(
@@ -90,6 +98,15 @@ def inspect_toolsets(
         with filtering(sealed.words, sealed.filter) as (words, inherited):
             end = _run(words, variables, cwd=root, timeout_s=timeout_s, inherited=inherited)
         events = tuple(_events(report))
+    return Inspected(_facts(events, end), sealed.reason)
+
+
+def _facts(events: Sequence[Event], end: _End) -> Facts:
+    """What the child found.
+
+    Raises:
+        LlmdoError: Something is wrong, or it did not end.
+    """
     problems = [_error(event) for event in events if isinstance(event, Failed)]
     if not any(isinstance(event, InspectionEnded) for event in events):
         problems.append(_unfinished(end, events))
@@ -98,7 +115,7 @@ def inspect_toolsets(
     facts: dict[str, ToolsetFacts] = {
         event.reference: event.facts for event in events if isinstance(event, InspectedToolset)
     }
-    return Inspected(dict(sorted(facts.items())), sealed.reason)
+    return dict(sorted(facts.items()))
 
 
 def command(request: Path, report: Path) -> list[str]:

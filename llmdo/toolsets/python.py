@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 import traceback
 from hashlib import sha256
@@ -15,7 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.source import Location, Span
-from llmdo.toolsets.finder import WorkspaceFinder
+from llmdo.toolsets.finder import SourceLoader, WorkspaceFinder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,6 +82,20 @@ class Modules:
             with self._finder.importing():
                 self._loaded[place] = _imported(self._root, place, work)
         return self._loaded[place]
+
+    def imported_outside(self, reference: str) -> object:
+        """What `FILE.py:NAME` is to the program itself, where that imported the file in its own way; else None."""
+        path, _, name = reference.rpartition(":")
+        file = os.path.realpath(self._root / path)
+        modules: list[object] = [*sys.modules.values()]  # code puts other things there as well
+        for module in modules:
+            held = vars(module) if isinstance(module, ModuleType) else {}
+            its = held.get("__file__")
+            if not isinstance(its, str) or isinstance(held.get("__loader__"), SourceLoader):
+                continue
+            if its.endswith(PurePosixPath(path).name) and os.path.realpath(its) == file:
+                return held.get(name)
+        return None
 
     def text(self, path: str) -> str:
         """The text of a Python file of the workspace."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  # as below
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, TypeAdapter
@@ -22,6 +22,8 @@ class Request:
     """The names of single toolsets and what they refer to."""
     code: Mapping[str, str]
     """Each file that may be imported, to the digest of its text."""
+    deps: Mapping[str, str] = field(default_factory=dict)
+    """What refers to an agent, to what makes its deps, where something does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,7 @@ class ToolsetResolver:
             raise LlmdoError(f"`{use.name}` is an MCP server, not a Python toolset", at=use.at.location)
         loaded = self._modules.load(toolset.python)
         if isinstance(loaded, Agent):
-            return own_tools(adopted(toolset.python, loaded))
+            return own_tools(adopted(toolset.python, loaded, has_deps=True))  # which `in_python` looks at
         if isinstance(loaded, AbstractToolset):
             if use.config:
                 raise LlmdoError(

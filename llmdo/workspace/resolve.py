@@ -12,18 +12,17 @@ from llmdo.base.values import replace
 from llmdo.graph import servers
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
-from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, rules
+from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
 from llmdo.graph.models import recording_file
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
 from llmdo.graph.toolset import Tool, Toolset
-from llmdo.graph.worker import Use, Worker
+from llmdo.graph.worker import Use, Worker, own_toolset
 from llmdo.policy.authority import BUILT_IN_VERSION, Capability
 from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.workspace.modules import importable, source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
-from llmdo.workspace.worker_file import own_toolset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -183,6 +182,7 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
         prompt=file.prompt_digest(sources),
         python=file.python,
         agent=file.agent,
+        deps=reference(parts.text(header.get("deps")), ValueOrigin(document, ("deps",))),
         uses=tuple(uses[used] for used in sorted(uses)),
         may_at=Place(document, ("may",)) if "may" in header else None,
     )
@@ -240,10 +240,7 @@ def _python_models(
 
 def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -> dict[str, str]:
     paths = {
-        path
-        for worker in workers.values()
-        for schema in (worker.schema_in, worker.schema_out)
-        if schema and (path := python_file(schema.name))
+        path for worker in workers.values() for named in worker.code if (path := python_file(named.name))
     }
     return {path: sources[path] for path in sorted(paths) if path in sources}
 

@@ -61,8 +61,8 @@ class WorkerFile:
 
     @property
     def references(self) -> Iterator[tuple[str, Place]]:
-        """The Python files of its typed input and output, and where it names them."""
-        for key in ("schema_in_ref", "schema_out_ref"):
+        """The Python files of its typed input and output and of its deps, and where it names them."""
+        for key in ("schema_in_ref", "schema_out_ref", "deps"):
             if reference := self.header.get(key):
                 yield str(reference).rpartition(":")[0], Place(self.document, (key,))
 
@@ -117,8 +117,3 @@ class _Below:
             key = below.pop(())[0]
             below[("name",)] = (key, key)
         return below
-
-
-def own_toolset(worker: str) -> str:
-    """The name of the toolset that holds the tools which an adopted agent brings along; nothing else can have it."""
-    return f"{worker}.tools"

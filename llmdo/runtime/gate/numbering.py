@@ -13,7 +13,6 @@ from llmdo.base.diagnostic import LlmdoError
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
 
-    from llmdo.runtime.frame import CallFrame
 
 MOST_CALLS = 256  # of one response: a model that makes more is told so, instead of carrying them all out
 ENDLESS = (
@@ -62,10 +61,9 @@ class CallNumbers:
         return (tool, call) in self._beyond
 
 
-def numbers_of(ctx: RunContext[Any]) -> CallNumbers:
-    """The numbers of the calls of the agent's run that `ctx` belongs to."""
-    known: dict[str | None, CallNumbers] = ctx.deps.config.ledger.numbers
-    numbers = known.setdefault(ctx.run_id, CallNumbers())
+def numbers_of(runs: dict[str | None, CallNumbers], ctx: RunContext[Any]) -> CallNumbers:
+    """The numbers of the calls of the agent's run that `ctx` belongs to, which is one of `runs`."""
+    numbers = runs.setdefault(ctx.run_id, CallNumbers())
     numbers.look_at(ctx.messages)
     return numbers
 
@@ -89,13 +87,13 @@ class CodeContext(RunContext[Any]):
     """The call path, by the place of the call in that code."""
 
 
-def call_path(frame: CallFrame, ctx: RunContext[Any]) -> str:
-    """The call path of the tool call that `ctx` is about.
+def call_path(above: str, runs: dict[str | None, CallNumbers], ctx: RunContext[Any]) -> str:
+    """The call path of the tool call that `ctx` is about, in the call of a worker at `above`.
 
-    Numbered over the responses of this frame, for each tool, so that a run which starts the calls in another order
+    Numbered over the responses of that worker, for each tool, so that a run which starts the calls in another order
     gives them the same numbers. A call that no response holds goes by its id.
     """
     if isinstance(ctx, CodeContext):
         return ctx.path
     tool, call = str(ctx.tool_name), str(ctx.tool_call_id)
-    return f"{frame.path}/{tool}#{numbers_of(ctx).number(tool, call) or call}"
+    return f"{above}/{tool}#{numbers_of(runs, ctx).number(tool, call) or call}"

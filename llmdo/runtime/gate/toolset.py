@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic_ai import RunContext
-    from pydantic_ai.toolsets import ToolsetTool
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
     from llmdo.base.backtrace import CrashError
     from llmdo.graph.toolset import Tool
@@ -63,6 +63,9 @@ class Gate(WrapperToolset[Any]):
     use: Use
     tools: Mapping[str, Tool]
     """The declared tools by name; a tool that is not among them is hidden, and blocked if it is called."""
+    runtime: object
+    """What the toolset finds as `ctx.deps`, whatever those of the agent are; the tools that an agent brings along find
+    the agent's own, which may be this."""
     is_for_code: bool = False
     """Whether code calls the tools: of one that is never let through it is told why, where a model does not see it."""
     _open: frozenset[str] = field(init=False)
@@ -78,6 +81,24 @@ class Gate(WrapperToolset[Any]):
             or not self.config.never_runs(tool.capabilities, self.frame.authority, self._least(tool))
         )
 
+    def _context(self, ctx: RunContext[Any]) -> RunContext[Any]:
+        worker = self.frame.worker
+        if ctx.deps is self.runtime or (worker is not None and self.use.name == worker.own_toolset):
+            return ctx
+        return replace(ctx, deps=self.runtime)
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        """The toolset for one run of its agent."""
+        return await super().for_run(self._context(ctx))
+
+    async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        """The toolset for one step of it."""
+        return await super().for_run_step(self._context(ctx))
+
+    async def get_instructions(self, ctx: RunContext[Any]) -> Any:
+        """What the toolset tells the model."""
+        return await super().get_instructions(self._context(ctx))
+
     def _least(self, tool: Tool) -> tuple[tuple[Capability, ...], ...] | None:
         """The groups of capabilities of each of which every call raises one, as `never_runs` takes them."""
         if not tool.hook:
@@ -92,7 +113,7 @@ class Gate(WrapperToolset[Any]):
         All become plain function tools: pydantic-ai would defer the others to handlers that do not exist
         here, or add a search tool of its own that no gate stands before.
         """
-        tools = await self.wrapped.get_tools(ctx)
+        tools = await self.wrapped.get_tools(self._context(ctx))
         self._asking = {name for name, tool in tools.items() if tool.tool_def.kind == "unapproved"}
         open_tools = {
             name: _plain(tool)
@@ -106,7 +127,9 @@ class Gate(WrapperToolset[Any]):
 
     def _note_fault(self, ctx: RunContext[Any], fault: Exception) -> None:
         if self.config.recorder:
-            self.config.recorder.found_fault(call_path(self.frame, ctx), fault)
+            self.config.recorder.found_fault(
+                call_path(self.frame.path, self.config.ledger.numbers, ctx), fault
+            )
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -117,11 +140,12 @@ class Gate(WrapperToolset[Any]):
             ToolFailed: The call was refused, or the tool failed in a way that its model can deal with.
             LlmdoError: The tool failed in a way that ends its worker.
         """
-        if numbers_of(ctx).is_beyond(name, str(ctx.tool_call_id)):
+        ctx = self._context(ctx)
+        if numbers_of(self.config.ledger.numbers, ctx).is_beyond(name, str(ctx.tool_call_id)):
             raise ToolFailed(
                 f"not called: of one response, only the first {MOST_CALLS} calls are carried out"
             )
-        path, tool = call_path(self.frame, ctx), without_notes(tool)
+        path, tool = call_path(self.frame.path, self.config.ledger.numbers, ctx), without_notes(tool)
         arguments = frozen(name, tool_args)
         self.config.on_event(
             ToolCalled(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pydantic_ai import Agent
@@ -41,6 +41,22 @@ class ModelChoice:
     """What `LLMDO_MODEL` holds."""
     made: Mapping[str, Model] = field(default_factory=dict)
     """References that a program uses for models that it made itself."""
+
+    def with_made(self, models: Mapping[str, Model]) -> ModelChoice:
+        """The choice where a program made `models` itself for these workers."""
+        made, names = {**self.made}, {**self.by_worker}
+        for worker, model in models.items():
+            names[worker] = named(model, made)
+        return replace(self, by_worker=names, made=made)
+
+
+def named(model: Model, made: dict[str, Model]) -> str:
+    """The reference by which a model that a program made goes among `made`, into which it is put: no other has it."""
+    name, number = f"{model.model_id} (given)", 1
+    while made.setdefault(name, model) is not model:
+        number += 1
+        name = f"{model.model_id} (given, {number})"
+    return name
 
 
 def choose(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> str | None:

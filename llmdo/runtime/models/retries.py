@@ -26,6 +26,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained
+from llmdo.runtime.models.of_call import ModelOfCall
 from llmdo.runtime.models.reporting import RequestReporter
 from llmdo.runtime.models.requests import NOT_BEGUN, CountedModel, RequestCounter, of_call
 from llmdo.toolsets.python import sentence_of
@@ -61,7 +62,7 @@ def persistent(model: Model, config: RuntimeConfig, frame: CallFrame) -> Persist
     return PersistentModel(asked, RequestReporter(config, frame, model.model_id), counter)
 
 
-class PersistentModel(WrapperModel):
+class PersistentModel(ModelOfCall):
     """A model that is asked again after a failure that passes."""
 
     def __init__(self, wrapped: Model, report: RequestReporter, counter: RequestCounter | None) -> None:

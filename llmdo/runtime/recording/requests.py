@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse
 from pydantic_ai.models import CompletedStreamedResponse
-from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import ToolDefinition
 
 from llmdo.base.digest import canonical
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import JournalError
+from llmdo.runtime.models.of_call import ModelOfCall
 from llmdo.runtime.models.reporting import RequestReporter
 from llmdo.runtime.place import is_in_code
 
@@ -42,7 +42,7 @@ Which of them there are depends on the model; what they are about is compared by
 """
 
 
-class RecordedModel(WrapperModel):
+class RecordedModel(ModelOfCall):
     """A worker's model in one call of it: its requests are served from the journal, or sent and recorded.
 
     It is the outermost, so nothing is asked around it. What a tool asks by itself is part of that tool, whose result

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.messages import ModelResponse
 
+    from llmdo.runtime.ledger import Ledger
     from llmdo.runtime.recording.recorder import Recorder
 
 _ANYTHING = SchemaValidator(core_schema.any_schema())
@@ -49,12 +50,15 @@ class StandInModel(Model):
 class StubToolset(AbstractToolset[object]):
     """The tools that a worker was shown, as the journal has them. None of them can be executed."""
 
-    def __init__(self, name: str, tools: Collection[str], recorder: Recorder, path: str) -> None:
+    def __init__(
+        self, name: str, tools: Collection[str], recorder: Recorder, path: str, ledger: Ledger
+    ) -> None:
         """`tools` are those that may be among them; `path` is the call path of their worker."""
         self._name = name
         self._tools = tools
         self._recorder = recorder
         self._path = path
+        self._ledger = ledger
 
     @property
     def id(self) -> str:
@@ -78,7 +82,7 @@ class StubToolset(AbstractToolset[object]):
 
     def _judge(self, ctx: RunContext[Any], **_: object) -> None:
         """Finds fault with the arguments where the journal says that it was found then."""
-        entry = self._recorder.journal.get(call_path(ctx.deps.frame, ctx), "invalid")
+        entry = self._recorder.journal.get(call_path(self._path, self._ledger.numbers, ctx), "invalid")
         if entry is not None:
             end_again(entry.outcome, self._recorder.journal.whole(entry))
 
