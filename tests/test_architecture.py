@@ -66,6 +66,7 @@ DOORS = {
     "pathspec": {"syntax/discovery.py"},
     "pydantic_ai": {"runtime", "toolsets"},
     "fastmcp": {"toolsets/mcp.py"},
+    "prompt_toolkit": {"cli/chat"},
     "mcp": {"services/serving.py"},
     "uvicorn": {"services/serving.py"},
 }

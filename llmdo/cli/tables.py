@@ -88,6 +88,18 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--debug": None,
         "--format": ("text", "json"),
     },
+    "chat": {
+        "--project": (),
+        "--continue": (),
+        "--model": (),
+        "--locked": None,
+        "--approve": (),
+        "--approve-all": None,
+        "--reject-all": None,
+        "--verbose": None,
+        "--log-events": (),
+        "--debug": None,
+    },
     "resume": {
         "--project": (),
         "--allow-drift": (),

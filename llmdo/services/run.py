@@ -26,7 +26,7 @@ from llmdo.workspace import project as projects
 from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from llmdo.base.source import Source
     from llmdo.graph.offers import Offer
@@ -114,7 +114,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         input=prepared.input,
         history=earlier.messages if earlier else (),
         continues=earlier.end if earlier else None,
-        models=_models(graph, request),
+        models=chosen_models(graph, request.models, request.start.environ),
         paths=mapped.inside,
         attachments=mapped.attached(request.attachments, root),
         max_depth=request.max_depth,
@@ -264,28 +264,28 @@ def _only_entry(graph: Graph, *, of_files: bool) -> str:
     raise LlmdoError("which entry?", hint=f"one of: {names}" + (", with `--entry NAME`" if of_files else ""))
 
 
-def _models(graph: Graph, request: RunRequest) -> ModelChoice:
-    """The models that the request and the environment name.
+def chosen_models(graph: Graph, models: Sequence[str], environ: Mapping[str, str]) -> ModelChoice:
+    """The models that `models`, MODEL or WORKER=MODEL each, and the environment name.
 
     Raises:
         LlmdoError: One cannot be a model, or is for no worker.
     """
     from llmdo.runtime import ModelChoice
 
-    by_worker = dict(_pair(model, "--model") for model in request.models if "=" in model)
-    environment = request.start.environ.get("LLMDO_MODEL") or None
+    by_worker = dict(_pair(model, "--model") for model in models if "=" in model)
+    environment = environ.get("LLMDO_MODEL") or None
     if unknown := next((worker for worker in by_worker if worker not in graph.workers), None):
         raise LlmdoError(
             f"`--model` names `{unknown}`, which is not a worker", hint=did_you_mean(unknown, graph.workers)
         )
-    named = [(f"--model {text}", text.partition("=")[2] or text) for text in request.models]
+    named = [(f"--model {text}", text.partition("=")[2] or text) for text in models]
     if environment:
         named.append((f"LLMDO_MODEL={environment}", environment))
     for where, reference in named:
         if problem := problem_of(reference, graph.models):
             hint = did_you_mean(reference, graph.models) or near_provider(reference)
             raise LlmdoError(f"`{where}`: {problem}", hint=hint)
-    default = next((model for model in reversed(request.models) if "=" not in model), None)
+    default = next((model for model in reversed(models) if "=" not in model), None)
     return ModelChoice(by_worker=by_worker, default=default, environment=environment)
 
 

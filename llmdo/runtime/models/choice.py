@@ -179,8 +179,17 @@ def _model_of(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice, s
             f"worker `{worker.name}` has no model",
             hint="name one with --model, or as `model` of [workspace] in llmdo.toml",
         )
+    require_fit(worker, source.chain(reference))
+    return source.make(reference)
+
+
+def require_fit(worker: Worker, chain: Iterable[str]) -> None:
+    """Nothing, where `worker` works with all models of a chain.
+
+    Raises:
+        LlmdoError: It does not.
+    """
     patterns = worker.compatible_models
-    if patterns is not None and (unfit := first_unfit(source.chain(reference), patterns)) is not None:
+    if patterns is not None and (unfit := first_unfit(chain, patterns)) is not None:
         accepted = ", ".join(f"`{pattern}`" for pattern in patterns) or "no model"
         raise LlmdoError(f"worker `{worker.name}` does not work with `{unfit}`, only with {accepted}")
-    return source.make(reference)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic_ai.messages import ModelRequest, ModelResponse
 
+from llmdo.base.values import dataclass
 from llmdo.journal import SUFFIX, JournalError, Runs, read_journal
 from llmdo.journal.conversation import goes_on_from, messages_at
+from llmdo.journal.summary import ending
 from llmdo.runtime.recording.encoding import Decoding
 
 if TYPE_CHECKING:
@@ -24,25 +26,55 @@ if TYPE_CHECKING:
 Messages = tuple["ModelMessage", ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What was said in one run that another goes on from."""
+
+    end: Earlier
+    input: str
+    output: str | None
+    messages: Messages
+
+
 def history_of(journal: JournalStore, known: Known) -> Messages:
     """The messages that the run of `journal` starts from; `known` are the secrets that may stand in them.
 
     Raises:
         LlmdoError: The journal of a run that it goes on from is missing or was changed.
     """
-    parts: list[Messages] = []
     with ExitStack() as opened:
-        while True:
-            own = next(journal.entries("history"), None)
-            if own is not None:
-                parts.append(_said(journal, own, known))
-                break
-            end = goes_on_from(journal)
-            if end is None:
-                break
-            journal = opened.enter_context(_before(journal, end))
-            parts.append(_said(journal, messages_at(journal, end), known))
-    return tuple(message for part in reversed(parts) for message in part)
+        first, turns = _back(journal, known, opened)
+    return (*first, *(message for turn in turns for message in turn.messages))
+
+
+def earlier_turns(journal: JournalStore, end: Earlier, known: Known) -> tuple[Messages, tuple[Turn, ...]]:
+    """What the conversation of the run of `journal` starts from, and its turns up to the `end` of that run.
+
+    Raises:
+        LlmdoError: As `history_of`.
+    """
+    with ExitStack() as opened:
+        first, turns = _back(journal, known, opened)
+        return first, (*turns, _turn(journal, end, known))
+
+
+def _back(journal: JournalStore, known: Known, opened: ExitStack) -> tuple[Messages, tuple[Turn, ...]]:
+    """The messages that the first run of a conversation starts from, and the turns before the run of `journal`."""
+    turns: list[Turn] = []
+    while (own := next(journal.entries("history"), None)) is None:
+        end = goes_on_from(journal)
+        if end is None:
+            return (), tuple(reversed(turns))
+        journal = opened.enter_context(_before(journal, end))
+        turns.append(_turn(journal, end, known))
+    return _said(journal, own, known), tuple(reversed(turns))
+
+
+def _turn(journal: JournalStore, end: Earlier, known: Known) -> Turn:
+    messages = _said(journal, messages_at(journal, end), known)
+    first, last = next(journal.entries("run")), ending(journal)
+    output = last.data.get("output") if last is not None else None
+    return Turn(end=end, input=str(first.data["input"]), output=output, messages=messages)
 
 
 def require_messages(messages: Iterable[object]) -> tuple[ModelMessage, ...]:

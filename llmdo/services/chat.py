@@ -1,0 +1,197 @@
+"""`chat`: a conversation with an entry, turn by turn; each turn is a run that goes on from the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.graph import inventory, offers
+from llmdo.journal import Runs
+from llmdo.journal.secrets import Known
+from llmdo.journal.summary import ending, summary
+from llmdo.services.basis import Basis
+from llmdo.services.continuing import end_of, entry_of, with_spending
+from llmdo.services.host import carry_out
+from llmdo.services.resume import ResumeRequest, resume
+from llmdo.services.root import root_folder
+from llmdo.services.run import EntryRequest, PreparedRun, chosen_models, prepare
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.workspace.root import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic_ai.messages import ModelMessage
+
+    from llmdo.graph.offers import Offer
+    from llmdo.journal.spending import Spending
+    from llmdo.journal.summary import Summary
+    from llmdo.runtime.recording.history import Turn
+    from llmdo.services.host import EndedRun, Host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """With which entry a conversation is held, and how it begins."""
+
+    start: EntryRequest
+    models: tuple[str, ...] = ()
+    """MODEL or WORKER=MODEL each."""
+    continues: str | None = None
+    """The run that it goes on from."""
+    debug: bool = False
+
+
+class Chat:
+    """A conversation as it stands."""
+
+    def __init__(self, prepared: PreparedRun, request: ChatRequest) -> None:
+        self.prepared = prepared
+        self.entry = prepared.graph.entries[prepared.entry]
+        self.models = chosen_models(prepared.graph, request.models, request.start.environ)
+        self.turns: list[Turn] = []
+        """Those that the model sees."""
+        self.runs: list[str] = []
+        """The runs of all turns, also of those that the model does not see."""
+        self.resumed: EndedRun | None = None
+        """How the last turn of an earlier chat ended, which had not."""
+        self._environ = request.start.environ
+        self._is_debugged = request.debug
+        self._before: tuple[ModelMessage, ...] = ()
+        """What was said before the first turn."""
+        self._spent: dict[str, Spending | None] = {}
+
+    @property
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """All that the model sees of the conversation."""
+        return (*self._before, *(message for turn in self.turns for message in turn.messages))
+
+    def say(self, text: str, host: Host) -> EndedRun:
+        """How the run of the next turn ended, whose input is `text`.
+
+        Raises:
+            LlmdoError: It cannot be started.
+        """
+        from llmdo import runtime
+        from llmdo.runtime.recording.history import Turn
+        from llmdo.runtime.recording.keeping import keeping
+
+        prepared, runs = self.prepared, Runs(self.prepared.root)
+        end = self.turns[-1].end if self.turns else None
+        options = runtime.RunOptions(
+            run=runtime.new_run(),
+            input=text,
+            history=self.messages,
+            continues=end and with_spending(runs, end, self.entry, self._spent),
+            models=self.models,
+            locked=prepared.locked,
+            debug=self._is_debugged,
+        )
+        answering = host.approving(prepared.graph)
+        basis = Basis(graph=prepared.graph, prompts=prepared.prompts)
+        with keeping(prepared.root, options.run or "", self._environ) as recorder:
+            options = replace(options, recorder=recorder)
+            ended = carry_out(basis, prepared.root, prepared.entry, options, answering, host)
+            self.runs.append(ended.outcome.run)
+            try:
+                end = end_of(recorder.journal)
+            except LlmdoError as problem:
+                host.tell(f"the model does not see this turn: {problem.message}")
+                return ended
+        outcome = ended.outcome
+        self.turns.append(Turn(end=end, input=text, output=outcome.output, messages=outcome.new_messages))
+        return ended
+
+    def undo(self) -> Turn | None:
+        """The last turn, which the model does not see any more; None where there is none. What it did stays done."""
+        return self.turns.pop() if self.turns else None
+
+    def use_model(self, text: str) -> None:
+        """Has the next turns ask the model that `text` names, MODEL or WORKER=MODEL.
+
+        Raises:
+            LlmdoError: It is none, or one that a worker does not work with.
+        """
+        from llmdo.runtime.models.choice import choose, require_fit
+
+        graph = self.prepared.graph
+        given = chosen_models(graph, (text,), self._environ)
+        default = given.default or self.models.default
+        models = replace(self.models, by_worker={**self.models.by_worker, **given.by_worker}, default=default)
+        for name in inventory.reachable(graph, self.entry):
+            if reference := choose(graph, self.entry, graph.workers[name], models):
+                require_fit(graph.workers[name], graph.models.get(reference, (reference,)))
+        self.models = models
+
+    def model_names(self) -> dict[str, str]:
+        """Each worker that the entry reaches to the model that it asks."""
+        from llmdo.runtime.models.choice import choose
+
+        graph = self.prepared.graph
+        workers = (graph.workers[name] for name in inventory.reachable(graph, self.entry))
+        return {worker.name: choose(graph, self.entry, worker, self.models) or "" for worker in workers}
+
+    def tools(self) -> tuple[Offer, ...]:
+        """Every tool that a turn could call."""
+        return offers.list_tools(self.prepared.graph, self.entry)
+
+    def costs(self) -> Iterator[Summary]:
+        """What the run of each turn took."""
+        runs = Runs(self.prepared.root)
+        for run in self.runs:
+            with runs.read(run) as journal:
+                if line := summary(journal, is_running=False):
+                    yield line
+
+    def go_on_from(self, run: str, host: Host) -> None:
+        """Makes the turns of an earlier conversation those of this one; its last run is ended first, if it is not.
+
+        Raises:
+            LlmdoError: It is of another entry, is not over, or something of it is not here any more.
+        """
+        from llmdo.runtime.recording.history import earlier_turns
+
+        root = self.prepared.root
+        runs, known = Runs(root), Known.of(self._environ)
+        name = runs.find(run)
+        if (began := entry_of(root, name)) != self.entry.name:
+            raise LlmdoError(
+                f"run `{name}` is one of entry `{began}`, and this chat is with `{self.entry.name}`"
+            )
+        with runs.read(name) as journal:
+            last = ending(journal)
+        if last is None or last.outcome == "waiting":
+            self.resumed = resume(ResumeRequest(root=root, run=name, environ=self._environ), host)
+        with runs.read(name, whole=True) as journal:
+            self._before, turns = earlier_turns(journal, end_of(journal), known)
+        self.turns = list(turns)
+        self.runs = [turn.end.run for turn in turns]
+
+
+def open_chat(request: ChatRequest, host: Host) -> Chat:
+    """A conversation that may begin, or goes on.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: There is no such entry, it is code, or what it goes on from is not over.
+    """
+    start = request.start
+    if request.continues is not None and start.entry is None and not start.words:
+        start = replace(start, entry=entry_of(root_folder(start.project), request.continues))
+    prepared = prepare(start, host.tell)
+    if prepared.graph.entries[prepared.entry].worker is None:
+        raise LlmdoError(f"entry `{prepared.entry}` is code, and only a worker holds a conversation")
+    if not (prepared.root / MANIFEST).is_file():
+        raise LlmdoError(
+            "a chat keeps journals, which a run of files alone does not", hint=f"write an `{MANIFEST}`"
+        )
+    if prepared.input is not None:
+        raise LlmdoError(
+            "a chat takes what is said at its prompt, and no input", hint="`llmdo run` takes one"
+        )
+    hide_from_children()
+    chat = Chat(prepared, request)
+    if request.continues is not None:
+        chat.go_on_from(request.continues, host)
+    return chat
