@@ -10,13 +10,14 @@ from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.docker_permissions import Permissions, permissions_of
+from llmdo.foreign.docker_unasked import BACKGROUND, allowed_by_hooks, in_background
 from llmdo.foreign.tables import DOCKER_AGENT, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
@@ -88,12 +89,31 @@ class _FileReader:
         return Place(self.document, route, of_key)
 
     def agents(self) -> Iterator[Agent]:
-        """The agents of the team."""
+        """The agents of the team, once more where they run in the background."""
         tables = self._tables()
         if not tables:
             message = "`agents` is no table of agents, so there is none of docker-agent in this file"
             self.problems.append(finding("LDO152", self.document.key("agents"), message))
             return
+        agents = tuple(self._agents(tables))
+        starts = {
+            agent.name: place
+            for agent, (_, table, route) in zip(agents, tables, strict=True)
+            if (place := self._background(table, route))
+        }
+        yield from in_background(agents, starts)
+
+    def _background(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> Place | None:
+        """The toolset with which an agent runs others in the background; None where it has none."""
+        toolsets = table.get("toolsets")
+        for number, toolset in enumerate(toolsets if isinstance(toolsets, list) else ()):
+            if toolset == BACKGROUND or (isinstance(toolset, dict) and toolset.get("type") == BACKGROUND):
+                return self._place(*route, "toolsets", number)
+        return None
+
+    def _agents(
+        self, tables: Sequence[tuple[str, dict[str, object], tuple[str | int, ...]]]
+    ) -> Iterator[Agent]:
         permissions = permissions_of(self.document, self.problems)
         servers = self._servers()
         names = {name: f"{self.prefix}{excerpt(name, MAX_NAME)}" for name, _, _ in tables}
@@ -112,7 +132,9 @@ class _FileReader:
                 header={key: value for key, value in table.items() if key != "instruction"},
                 description=_text(table.get("description")),
                 model=_text(table.get("model")),
-                grants=tuple(grants),
+                grants=tuple(
+                    allowed_by_hooks(self.document, route, table.get("hooks"), grants, self.problems)
+                ),
                 calls=calls[name],
                 # What calls others and is called by nobody is started by a person, as `root` is.
                 is_entry=is_root or bool(calls[name] and names[name] not in called),

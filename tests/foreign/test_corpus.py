@@ -13,7 +13,7 @@ from tests.foreign.corpus import FOLDER, needs_corpus
 DOCKER = FOLDER / "docker-agent"
 
 GAINS = {
-    "examples/background_agents": "root > code_analyst > shell",
+    "examples/background_agents": "root > code_analyst (in the background) > shell",
     "examples/dev-team": "root > awesome_engineer > shell",
     "examples/handoff": "root > filesystem_search > write_file",
     "examples/mcp-definitions": "root > backend > shell",
