@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from llmdo.services.run import EntryRequest
 from tests.commands import llmdo as command
 from tests.locks import locked
 from tests.runtime.ptys import PATIENCE, Person, wait_for
+
+NEEDS_LINES = pytest.mark.skipif(not find_spec("prompt_toolkit"), reason="the extra `chat` is not installed")
 
 MANIFEST = """\
 schema = 1
@@ -154,6 +157,7 @@ class At:
         self.sees(answer)
 
 
+@NEEDS_LINES
 def test_a_chat_at_a_terminal(team: Path) -> None:
     with Person(rows=100) as person:
         at = At(person, team)
@@ -271,6 +275,7 @@ def test_what_is_no_chat_is_refused(team: Path) -> None:
         chat_in(team, entry="code")
 
 
+@NEEDS_LINES
 @pytest.mark.long
 def test_a_chat_goes_on_after_a_kill_in_a_turn(team: Path) -> None:
     with Person(rows=100) as person:
