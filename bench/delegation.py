@@ -1,8 +1,9 @@
 """Times delegation beside the same agents in bare pydantic-ai, every policy on: `python -m bench.delegation`.
 
 All sides run the same scripted models, pass usage and limits on, and build each agent once. Ours besides decides
-about every call by rules, ceilings, an approver and a policy, keeps the budgets and tells of what happens; the last
-one keeps a journal as well, with every question and answer.
+about every call, and each side does more than the one before: the gate alone, with rules, ceilings and an approver;
+governed, with a policy, limits of every kind and an event for whatever happens as well; recording, with every entry
+of a journal, encoded and chained, but none of them written; with a journal, which is on disk.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import os
 import platform
+import sqlite3
 import statistics
 import tempfile
 import time
-from contextlib import nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from dataclasses import replace as with_options
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -32,22 +36,38 @@ from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import Settings
 from llmdo.graph.worker import Use, Worker
+from llmdo.journal import Journal
+from llmdo.journal.chain import Heads
+from llmdo.journal.sqlite.layout import lay_out
 from llmdo.policy.authority import Capability, Rule
 from llmdo.runtime import ApproveAll, RunOptions, run
 from llmdo.runtime.preparation import new_run
 from llmdo.runtime.recording.keeping import keeping_aside
+from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from pydantic_ai.messages import ModelMessage
 
+    from llmdo.journal import Hold
     from llmdo.runtime import Call, RunPolicy
     from llmdo.runtime.telemetry.events import Event
 
+Layer = Literal["the gate alone", "governed", "recording", "with a journal"]
+
 NOWHERE = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
 LIMIT = 1_000_000
+EVERY_LIMIT = Limits(
+    requests=LIMIT,
+    total_tokens=10**9,
+    tool_calls=LIMIT,
+    cost_usd=1e6,
+    seconds=600,
+    requests_per_minute=LIMIT,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,23 +148,56 @@ def bare(shape: Shape) -> Callable[[], Awaitable[int]]:
     return work
 
 
-def governed(shape: Shape, root: Path, *, journal: bool) -> Callable[[], Awaitable[int]]:
-    """Runs the same as a team under every policy, with or without a journal; the model requests that it took."""
+class Unwritten(Journal):
+    """A journal of which nothing is ever written."""
+
+    @classmethod
+    def at(cls, path: Path) -> Unwritten:
+        """One that would be at `path`."""
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        lay_out(connection)
+        return cls(path, connection, None, Heads())
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Nothing waits for a commit."""
+        return False
+
+    def commit(self, hold: Hold = "anchored") -> None:
+        """Writes nothing."""
+
+
+@asynccontextmanager
+async def recording(root: Path, run: str, layer: Layer) -> AsyncIterator[Recorder | None]:
+    """What keeps the journal of a run of that layer."""
+    if layer == "with a journal":
+        async with keeping_aside(root, run, {}) as recorder:
+            yield recorder
+    elif layer == "recording":
+        with Unwritten.at(root / f"{run}.journal") as journal:
+            yield Recorder(journal, Redaction.of({}))
+    else:
+        yield None
+
+
+def governed(shape: Shape, root: Path, layer: Layer = "governed") -> Callable[[], Awaitable[int]]:
+    """Runs the same as a team, with so much of what ours does; the model requests that it took."""
     lines = [
         f"{name(level)} = bench.delegation.{shape!r}.model_of({level})" for level in range(shape.depth + 1)
     ]
     text = "\n".join(["import bench.delegation", *lines])
     (root / "models.py").write_text(text, encoding="utf-8")
-    graph = replace(team(shape), code={"models.py": digest.of_text(text)})
+    limits = Limits() if layer == "the gate alone" else EVERY_LIMIT
+    graph = replace(team(shape, limits), code={"models.py": digest.of_text(text)})
     prompts = {worker: f"You are {worker}." for worker in graph.workers}
 
     async def work() -> int:
         events: list[Event] = []
         name = new_run()
-        async with keeping_aside(root, name, {}) if journal else nullcontext() as recorder:
-            options = RunOptions(
-                approver=ApproveAll(), policy=Policy(), on_event=events.append, run=name, recorder=recorder
-            )
+        async with recording(root, name, layer) as recorder:
+            options = RunOptions(approver=ApproveAll(), run=name, recorder=recorder)
+            if layer != "the gate alone":
+                options = with_options(options, policy=Policy(), on_event=events.append)
             outcome = await run(graph, root=root, prompts=prompts, entry="go", options=options)
         if outcome.status != "completed" or outcome.denied:
             raise SystemExit(f"the run did not complete: {outcome.error or outcome.denied[0]}")
@@ -153,8 +206,8 @@ def governed(shape: Shape, root: Path, *, journal: bool) -> Callable[[], Awaitab
     return work
 
 
-def team(shape: Shape) -> Graph:
-    """A chain of workers under rules, ceilings and limits of every kind."""
+def team(shape: Shape, limits: Limits) -> Graph:
+    """A chain of workers under rules, ceilings and these limits."""
     ceiling = (Capability("agent.delegate"), Capability("fs.read", "input/**"))
     workers = {
         name(level): Worker(
@@ -169,14 +222,6 @@ def team(shape: Shape) -> Graph:
         )
         for level in range(shape.depth + 1)
     }
-    limits = Limits(
-        requests=LIMIT,
-        total_tokens=10**9,
-        tool_calls=LIMIT,
-        cost_usd=1e6,
-        seconds=600,
-        requests_per_minute=LIMIT,
-    )
     entry = Entry(
         name="go", at=NOWHERE, worker=Reference(name(0), NOWHERE), input="go", may=ceiling, limits=limits
     )
@@ -202,8 +247,7 @@ def measure(shape: Shape, rounds: int) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         sides = {
             "bare": bare(shape),
-            "governed": governed(shape, Path(folder), journal=False),
-            "with a journal": governed(shape, Path(folder), journal=True),
+            **{layer: governed(shape, Path(folder), layer) for layer in get_args(Layer)},
         }
         times: dict[str, list[float]] = {side: [] for side in sides}
         requests = set()
@@ -220,11 +264,27 @@ def measure(shape: Shape, rounds: int) -> dict[str, list[float]]:
 
 
 TARGETS = {"governed": {1: 1.05, 4: 1.10}, "with a journal": {1: 1.20, 4: 1.25}}
-"""The most that each side may cost, by the depth."""
+"""The most that a side may cost, by the depth."""
+
+
+def rows(shape: Shape, times: dict[str, list[float]]) -> Iterator[str]:
+    """A table of the sides: its median time, what it adds to the one before for each delegation, its ratio to bare."""
+    yield f"depth {shape.depth}, {shape.delegations} delegations      ms CPU   added us   ratio  (from, to)      target"
+    before = times["bare"]
+    for side, taken in times.items():
+        ratios = [mine / theirs for theirs, mine in zip(times["bare"], taken, strict=True)]
+        added = [mine - theirs for theirs, mine in zip(before, taken, strict=True)]
+        each = statistics.median(added) * 1000 / shape.delegations
+        target = TARGETS.get(side, {}).get(shape.depth)
+        yield (
+            f"  {side:28} {statistics.median(taken):10.1f} {each:10.0f} {statistics.median(ratios):7.3f}"
+            f"  ({min(ratios):.3f}, {max(ratios):.3f})  {'' if target is None else f'{target:.2f}'}"
+        )
+        before = taken
 
 
 def main() -> None:
-    """Prints the median times and ratios at depth 1 and 4."""
+    """Prints a table for depth 1 and one for depth 4, with the load of the machine at the time."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -235,17 +295,8 @@ def main() -> None:
     print(f"pydantic-ai {version('pydantic-ai-slim')}, Python {platform.python_version()}")
     for depth in (1, 4):
         shape = Shape(delegations=chosen.delegations, depth=depth, together=chosen.together)
-        times = measure(shape, chosen.rounds)
-        bare_times = times.pop("bare")
-        print(
-            f"depth {depth}, {shape.delegations} delegations: bare {statistics.median(bare_times):.1f} ms CPU"
-        )
-        for side, taken in times.items():
-            ratios = [mine / theirs for theirs, mine in zip(bare_times, taken, strict=True)]
-            print(
-                f"  {side}: {statistics.median(taken):.1f} ms, ratio {statistics.median(ratios):.3f}"
-                f" (from {min(ratios):.3f} to {max(ratios):.3f}; target {TARGETS[side][depth]:.2f})"
-            )
+        print(*rows(shape, measure(shape, chosen.rounds)), sep="\n")
+        print(f"  load of the machine: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,11 @@ def measure(runs: int, delegations: int, side: str) -> list[float]:
     async def main() -> list[float]:
         shape = Shape(delegations=delegations, together=2)
         is_kept = side == "with a journal"
-        start = bare(shape) if side == "bare" else governed(shape, Path(folder), journal=is_kept)
+        start = (
+            bare(shape)
+            if side == "bare"
+            else governed(shape, Path(folder), "with a journal" if is_kept else "governed")
+        )
         return await lags([asyncio.ensure_future(start()) for _ in range(runs)])
 
     with tempfile.TemporaryDirectory() as folder:

@@ -54,7 +54,9 @@ def test_all_sides_of_the_delegation_benchmark_do_the_same() -> None:
     times = delegation.measure(shape, rounds=1)
     assert {side: len(taken) for side, taken in times.items()} == {
         "bare": 1,
+        "the gate alone": 1,
         "governed": 1,
+        "recording": 1,
         "with a journal": 1,
     }
     assert shape.steps == 2
