@@ -187,7 +187,7 @@ def governed(shape: Shape, root: Path, layer: Layer = "governed") -> Callable[[]
     ]
     text = "\n".join(["import bench.delegation", *lines])
     (root / "models.py").write_text(text, encoding="utf-8")
-    limits = Limits() if layer == "the gate alone" else EVERY_LIMIT
+    limits = Limits(requests=LIMIT) if layer == "the gate alone" else EVERY_LIMIT
     graph = replace(team(shape, limits), code={"models.py": digest.of_text(text)})
     prompts = {worker: f"You are {worker}." for worker in graph.workers}
 

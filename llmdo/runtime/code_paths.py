@@ -25,7 +25,7 @@ def path_at(config: RuntimeConfig, place: CallPlace, name: str, given: object) -
         return config.ledger.unordered.path(unnumbered, "", lambda _: False)
     try:
         return config.ledger.unordered.path(
-            unnumbered, recorder.unordered.digest(unnumbered, given), recorder.has_called
+            unnumbered, recorder.unordered.digest(unnumbered, given), recorder.playback.has_called
         )
     except DivergenceError as error:
         recorder.brake.stop(error)

@@ -125,12 +125,14 @@ async def _recorded(recorder: Recorder, call: Call, ends: Kind | None) -> Decide
     That a call was let through means nothing by itself: whoever wrote the journal may have said so, and the rules may
     be others by now. Where nothing is executed, it is told as it was.
     """
-    last = None
-    while decided := await recorder.decision(call.path, call.arguments):
-        if not decided.allowed or recorder.is_over(call.path, ends):
-            return decided
-        last = decided
-    return None if recorder.mode.live else last
+    async with recorder.certain:
+        decisions = recorder.playback.decisions(call.path, call.arguments)
+        for number, decided in enumerate(decisions, 1):
+            if not decided.allowed or recorder.playback.is_over(call.path, ends):
+                recorder.pass_decisions(call.path, number)
+                return decided
+    recorder.pass_decisions(call.path, len(decisions))
+    return decisions[-1] if decisions and not recorder.mode.live else None
 
 
 def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None:

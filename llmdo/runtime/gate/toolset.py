@@ -224,7 +224,7 @@ class Gate(WrapperToolset[Any]):
         """What the tool returns, which may be what the journal says that it returned; delegates are always entered."""
         call, ctx, tool, recorder = permit.call, attempt.ctx, attempt.tool, self.config.recorder
         name, arguments = call.tool, call.arguments
-        if recorder is None or not recorder.is_over(call.path, self._ends):
+        if recorder is None or not recorder.playback.is_over(call.path, self._ends):
             await require_start(self.config, self.frame, self.use, ctx)
 
         async def work() -> Any:

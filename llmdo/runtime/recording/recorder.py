@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import replace
 from llmdo.journal.content import digest_of
-from llmdo.journal.decided import decided_in, record_of
+from llmdo.journal.decided import record_of
 from llmdo.journal.entries import JournalEntry as Entry
 from llmdo.runtime.approvals.postponed import Postponed
 from llmdo.runtime.brake import Brake, Certain
@@ -24,6 +24,7 @@ from llmdo.runtime.recording.counting import count_below
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.horizon import Horizon
+from llmdo.runtime.recording.playback import Playback
 from llmdo.runtime.recording.replay_mode import (
     AnotherInputError,
     Asking,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.journal.binding import Binding
     from llmdo.journal.decided import DecidedCall
-    from llmdo.journal.entries import Kind
     from llmdo.journal.ports import Hold, JournalStore
     from llmdo.runtime.approvals.approver import Answer, Question
     from llmdo.runtime.ledger import Ledger
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """One run and its journal."""
+    """One run and its journal: what is not recorded is done and kept; `playback` tells what is."""
 
     def __init__(
         self, journal: JournalStore, redaction: Redaction, replay_mode: ReplayMode | None = None
@@ -66,13 +66,16 @@ class Recorder:
         self.encoding = Encoding(redaction, journal.know(redaction.known))
         self.decoding = Decoding(journal.content)
         self.brake = Brake()
-        self._certain = Certain(self.brake)
+        self.certain = Certain(self.brake)
+        """Around whatever reads or writes the journal, outside of this class too."""
         self._commits = Commits(journal)
         self.audit = AuditWriter(journal, redaction, is_live=self.mode.live)
         self._postponed = Postponed(journal, self.encoding, self.brake)
         self._horizon = Horizon(journal, self.mode, self.brake, self._postponed)
         self.unordered = RecordedCalls(journal, self.encoding)
         self._steps = Steps(journal, self.mode)
+        self.playback = Playback(journal, self.mode, self.encoding, self._steps)
+        """What is recorded of what comes next."""
         self._session = 1
         self._kept: dict[str, str] = {}
         """What was kept so far by its digest: that under which the journal has it, without secrets."""
@@ -125,7 +128,7 @@ class Recorder:
         """
         step = self._steps.take(path, "request")
         await self._stop_before(f"{path}@{step}")
-        async with self._certain:
+        async with self.certain:
             if entry := self.journal.get(path, "request", step):
                 data = self.journal.whole(entry)
                 now = asked(data["asked"])
@@ -203,7 +206,7 @@ class Recorder:
         path, digest = execution.path, self.encoding.digest(execution.arguments)
         step = self._steps.take_execution(path)
         await self._stop_before(path)
-        async with self._certain:
+        async with self.certain:
             if entry := self.journal.get(path, "finished", step):
                 is_other = not self.encoding.is_same(entry.digest, execution.arguments)
                 if is_other and self.mode.live and not self.mode.drifted:
@@ -304,7 +307,7 @@ class Recorder:
 
     async def settled(self, *, forced: bool = True) -> None:
         """Returns when all that was kept is on disk; where it is not `forced`, only the end of the process may come."""
-        async with self._certain:
+        async with self.certain:
             await self._commits.commit("anchored" if forced else "written")
 
     async def files(
@@ -317,7 +320,7 @@ class Recorder:
         """
         if not asked:
             return []
-        async with self._certain:
+        async with self.certain:
             if entry := self.journal.get(path, "files"):
                 if entry.outcome != "success":
                     end_again(entry.outcome, self.journal.whole(entry))
@@ -336,7 +339,7 @@ class Recorder:
             outcome, data = ending_of(error)
             body = self.encoding.plain(data).body
         digest = self.encoding.digest(asked)
-        async with self._certain:
+        async with self.certain:
             self._add(
                 Entry(path=path, kind="files", step=1, outcome=outcome, digest=digest, body=body), contents
             )
@@ -344,18 +347,13 @@ class Recorder:
             raise failure
         return content
 
-    def next_tools(self, path: str) -> bytes | None:
-        """What the worker called at `path` was shown of its tools in the request that comes next, as JSON."""
-        entry = self.journal.get(path, "request", self._steps.last(path, "request") + 1)
-        return self.journal.content(entry.data["asked"]["tools"]) if entry else None
-
     def key(self, path: str, call: str) -> str:
         """The digest by which the question at `path` is known, which is about the one call that `call` describes."""
         return self._postponed.key(path, call)
 
     async def answer(self, question: Question) -> Answer | None:
         """The answer that the journal holds to this very question, as long as it counts."""
-        async with self._certain:
+        async with self.certain:
             return self._postponed.answer(question)
 
     async def answered(self, question: Question, answer: Answer) -> None:
@@ -363,7 +361,7 @@ class Recorder:
 
         Where a person gave it, it is on disk at once: what comes of it has not begun yet.
         """
-        async with self._certain:
+        async with self.certain:
             if not answer.is_standing and (asked := self._postponed.asked(question)):
                 self._add(asked)
             self._add(self._postponed.answered(question, answer))
@@ -372,7 +370,7 @@ class Recorder:
 
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
-        async with self._certain:
+        async with self.certain:
             if asked := self._postponed.asked(question):
                 self._add(asked)
             await self._commits.commit()
@@ -386,14 +384,10 @@ class Recorder:
                 Entry(path=path, kind="invalid", step=1, outcome=outcome, body=self.encoding.plain(data).body)
             )
 
-    async def decision(self, path: str, arguments: Mapping[str, object]) -> DecidedCall | None:
-        """The recorded decision on the call at `path` with these arguments; where there are several, the next."""
-        async with self._certain:
-            entry = self.journal.get(path, "decision", self._steps.last(path, "decision") + 1)
-            if entry is None or (self.mode.live and not self.encoding.is_same(entry.digest, arguments)):
-                return None
+    def pass_decisions(self, path: str, number: int) -> None:
+        """So many of the recorded decisions that come next at `path` are repeated: those after them come next."""
+        for _ in range(number):
             self._steps.take(path, "decision")
-            return decided_in(path, self.journal.whole(entry), arguments)
 
     async def require_undecided(self, path: str, tool: str) -> None:
         """Returns where a call may be decided on that is not yet: in a replay nothing is.
@@ -402,24 +396,14 @@ class Recorder:
             LlmdoError: The call is part of one that failed at this place.
         """
         if not self.mode.live:
-            async with self._certain:
+            async with self.certain:
                 await self._horizon.require_live(path, f"calls `{tool}`")
-
-    def has_called(self, path: str) -> bool:
-        """Whether the journal holds that code called a worker at `path`."""
-        return self.journal.get(path, "decision") is not None
 
     async def require_same(self, path: str, worker: str, arguments: Mapping[str, object]) -> None:
         """Returns where the call that code makes at `path` is the recorded one, or none is recorded there."""
-        async with self._certain:
-            entry = self.journal.get(path, "decision")
-            if entry is None or self.mode.drifted or self.encoding.is_same(entry.digest, arguments):
-                return
-            await self.brake.pull(AnotherInputError(path, worker))
-
-    def is_over(self, path: str, ends: Kind | None) -> bool:
-        """Whether it is recorded what the next execution of the call at `path` came to, as `Steps.is_over` says."""
-        return self._steps.is_over(path, ends)
+        async with self.certain:
+            if not self.mode.drifted and self.playback.has_called_otherwise(path, arguments):
+                await self.brake.pull(AnotherInputError(path, worker))
 
     def decided(self, call: DecidedCall) -> None:
         """Keeps a decision; it is on disk before anything is done because of it."""
@@ -474,6 +458,6 @@ class Recorder:
         self, entry: Entry, contents: Mapping[str, bytes] | None = None, *, hold: Hold = "anchored"
     ) -> None:
         """Returns when `entry` is on disk, and all that was added before it; otherwise the run stops."""
-        async with self._certain:
+        async with self.certain:
             self._add(entry, contents)
             await self._commits.commit(hold)

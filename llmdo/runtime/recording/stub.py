@@ -67,7 +67,7 @@ class StubToolset(AbstractToolset[object]):
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """The tools that the model was shown in the request that comes next."""
-        content = self._recorder.next_tools(self._path)
+        content = self._recorder.playback.next_tools(self._path)
         return {
             tool.name: ToolsetTool(
                 toolset=self,
