@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.runtime.models import retries
-from llmdo.runtime.telemetry.events import Event, ModelResponded
+from llmdo.runtime.telemetry.events import Event, ModelResponded, TextDelta
 from tests.runtime.building import go, graph, worker
 
 from .conftest import Serve
@@ -81,6 +81,24 @@ def test_a_stream_that_breaks_after_a_piece_fails_the_delegate_and_its_caller_is
     assert len(server.of("helper")) == 1
     assert "`helper` failed:" in str(server.of("main")[1].body)
     assert outcome.usage.requests == 3
+
+
+@pytest.mark.parametrize("model", [CHAT, ANTHROPIC])
+def test_a_stream_that_ends_as_if_it_were_complete_fails_as_well(
+    model: str, serve: Serve, tmp_path: Path
+) -> None:
+    serve(main=[Say("A long story.", cut=True, quiet=True, pieces=3)])
+    outcome = go(graph(worker("main", model=model)), tmp_path, instruments=(streaming(),))
+    assert (outcome.status, outcome.usage.requests) == ("failed", 1)
+    assert "broke off" in (outcome.error or "")
+
+
+def test_an_agent_that_streams_by_itself_is_told_of_in_one_piece(serve: Serve, tmp_path: Path) -> None:
+    serve(main=[Say("A story.", size=2)])
+    events: list[Event] = []
+    options = {"streams": "everything", "on_event": events.append, "instruments": (streaming(),)}
+    assert go(graph(worker("main", model=CHAT)), tmp_path, **options).output == "A story."
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["A story."]
 
 
 @pytest.mark.parametrize("model", [CHAT, RESPONSES, ANTHROPIC])

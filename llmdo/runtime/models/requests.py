@@ -13,7 +13,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.runtime.models.failure import unreadable
 from llmdo.runtime.models.played import PlayedModel
-from llmdo.runtime.models.streaming import answer_heard, is_heard
+from llmdo.runtime.models.streaming import answer_heard, is_heard, require_end
 from llmdo.runtime.place import is_in_code
 from llmdo.runtime.telemetry.events import UNPAID
 
@@ -110,6 +110,7 @@ class CountedModel(WrapperModel):
             )
             async with stream as response:
                 yield response
+            require_end(response, self.wrapped.model_name)
 
 
 def of_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:

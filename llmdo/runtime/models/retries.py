@@ -29,6 +29,8 @@ from llmdo.runtime.models.failure import UnreadableAnswerError, explained
 from llmdo.runtime.models.of_call import ModelOfCall
 from llmdo.runtime.models.reporting import RequestReporter
 from llmdo.runtime.models.requests import NOT_BEGUN, CountedModel, RequestCounter, of_call
+from llmdo.runtime.models.streaming import is_heard, tell_whole
+from llmdo.runtime.place import is_in_code
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
@@ -129,7 +131,12 @@ class PersistentModel(ModelOfCall):
                     yield stream
                 except ModelAPIError as error:  # after its first piece
                     raise self._in_a_sentence(error) from error
-        self._report.answered(stream.get())
+        response = stream.get()
+        if is_heard(self._report.config, self._report.frame) and not is_in_code():
+            tell_whole(
+                response, self._report.config, self._report.frame
+            )  # its pieces went to the agent alone
+        self._report.answered(response)
 
     async def _answer(
         self, messages: list[ModelMessage], settings: ModelSettings, parameters: ModelRequestParameters

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.telemetry.events import Sink
 
+BROKEN = "it broke off before its end"
+
 
 def is_heard(config: RuntimeConfig, frame: CallFrame) -> bool:
     """Whether somebody listens to the answers of the worker of `frame` as they arrive."""
@@ -52,13 +54,11 @@ async def answer_heard(
         UnreadableAnswerError: The stream ended before the answer did.
         Exception: Whatever the model raises.
     """
-    pieces = Pieces(frame.path, frame.name, config.on_event)
     if not can_stream(model):
         response = await model.request(messages, settings, parameters)
-        for index, part in enumerate(response.parts):
-            pieces.begin(index, part)
-        pieces.end(response)
+        tell_whole(response, config, frame)
         return response
+    pieces = Pieces(frame.path, frame.name, config.on_event)
     try:
         async with model.request_stream(messages, settings, parameters) as stream:
             async for event in stream:
@@ -76,6 +76,14 @@ async def answer_heard(
     return response
 
 
+def tell_whole(response: ModelResponse, config: RuntimeConfig, frame: CallFrame) -> None:
+    """Tells of an answer in one piece, for each of its parts."""
+    pieces = Pieces(frame.path, frame.name, config.on_event)
+    for index, part in enumerate(response.parts):
+        pieces.begin(index, part)
+    pieces.end(response)
+
+
 def can_stream(model: Model) -> bool:
     """Whether `model` can answer piece by piece; a scripted one where its script does."""
     if isinstance(model, FunctionModel):
@@ -91,16 +99,30 @@ def _complete(stream: StreamedResponse, model: str) -> ModelResponse:
     """The answer that was streamed.
 
     Raises:
-        UnreadableAnswerError: It has no end: its provider has not said that it is complete.
+        UnreadableAnswerError: It has no end.
     """
     response = stream.get()
-    # pydantic-ai takes the end of a connection for the end of an answer: of chat completions it then assumes a reason.
+    if response.state == "incomplete":
+        raise UnreadableAnswerError(model, BROKEN)
+    require_end(stream, model)
+    return response
+
+
+def require_end(stream: StreamedResponse, model: str) -> None:
+    """Returns where a stream that was read to its end is that of a complete answer.
+
+    pydantic-ai takes the end of a connection for the end of an answer, and of chat completions then assumes a reason.
+
+    Raises:
+        UnreadableAnswerError: Its provider has not said that the answer is complete.
+    """
+    response = stream.get()
     is_assumed = response.finish_reason == "stop" and not getattr(stream, "_has_finish_reason", True)
     has_reason = bool(response.finish_reason or "finish_reason" in (response.provider_details or {}))
-    is_open = response.state == "complete" and response.provider_name is not None and not has_reason
-    if response.state == "incomplete" or is_assumed or is_open:
-        raise UnreadableAnswerError(model, "it broke off before its end")
-    return response
+    is_providers = type(stream).__module__.startswith("pydantic_ai.models.") and bool(response.provider_name)
+    is_open = is_providers and response.state == "complete" and not has_reason
+    if is_assumed or is_open:
+        raise UnreadableAnswerError(model, BROKEN)
 
 
 class Pieces:
