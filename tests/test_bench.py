@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import delegation
+from bench import delegation, streaming
 from bench.generate import Shape, files, generate, headers
 from llmdo import checks
 from llmdo.workspace import project
@@ -60,3 +60,13 @@ def test_all_sides_of_the_delegation_benchmark_do_the_same() -> None:
         "with a journal": 1,
     }
     assert shape.steps == 2
+
+
+@pytest.mark.long
+def test_all_sides_of_the_streaming_benchmark_take_every_piece() -> None:
+    times = streaming.measure(pieces=5, rounds=1)
+    assert {manner: [*map(len, taken.values())] for manner, taken in times.items()} == {
+        "iterated": [1, 1, 1],
+        "called": [1, 1, 1],
+        "text alone": [1, 1, 1],
+    }
