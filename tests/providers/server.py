@@ -25,7 +25,8 @@ class Say:
     """A text, or calls of tools as (name, arguments), or both."""
 
     text: str = ""
-    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    calls: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
+    """Those of chat completions may have arguments that are no JSON."""
     delay: float = 0.0
     """Seconds before the answer, or between the pieces of a stream."""
     cut: bool = False
@@ -42,6 +43,8 @@ class Say:
     """How many requests of the same worker have to be there before one is answered."""
     refusal: str = ""
     """What the model says instead of an answer, where it does not want to give one."""
+    finish: str = ""
+    """Why chat completions end, where it is not for the usual reason."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +270,10 @@ class Chat:
                 {
                     "id": f"c{at}",
                     "type": "function",
-                    "function": {"name": name, "arguments": json.dumps(given)},
+                    "function": {
+                        "name": name,
+                        "arguments": given if isinstance(given, str) else json.dumps(given),
+                    },
                 }
                 for at, (name, given) in enumerate(say.calls)
             ]
@@ -275,7 +281,7 @@ class Chat:
 
     @staticmethod
     def _end(say: Say) -> str:
-        return "tool_calls" if say.calls else "stop"
+        return say.finish or ("tool_calls" if say.calls else "stop")
 
 
 class Responses:
@@ -416,7 +422,7 @@ class Messages:
     @staticmethod
     def _blocks(say: Say) -> list[dict[str, Any]]:
         calls = [
-            {"type": "tool_use", "id": f"c{at}", "name": name, "input": dict(given)}
+            {"type": "tool_use", "id": f"c{at}", "name": name, "input": given}
             for at, (name, given) in enumerate(say.calls)
         ]
         return [*([{"type": "text", "text": say.text}] if say.text else []), *calls]
