@@ -46,6 +46,11 @@ class OfferedEntry:
         return schema if schema.get("type") == "object" else None
 
     @property
+    def goes_on(self) -> bool:
+        """Whether a run of it may go on from another: that of a worker, with a text."""
+        return self.entry.worker is not None and self._takes_text
+
+    @property
     def _takes_text(self) -> bool:
         return self.signature is None or isinstance(self.signature.takes, PlainInput)
 

@@ -17,6 +17,7 @@ from llmdo.journal.summary import ending
 from llmdo.runtime import new_run, run
 from llmdo.runtime.recording.keeping import keeping
 from llmdo.services.audit import auditing
+from llmdo.services.continuing import continuation
 from llmdo.services.resume import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
 
@@ -59,21 +60,33 @@ class ServedTeam:
     tell: Tell = tell_nobody
 
     async def begin(
-        self, entry: str, text: str | None, approver: Approver | None, on_event: Sink
+        self,
+        entry: str,
+        text: str | None,
+        approver: Approver | None,
+        on_event: Sink,
+        *,
+        earlier: str | None = None,
     ) -> ServedRun:
-        """How a new run of `entry` ended, or that it waits.
+        """How a new run of `entry` ended, or that it waits; `earlier` is the run that it goes on from.
 
         Raises:
-            LlmdoError: It cannot begin.
+            LlmdoError: It cannot begin, or not go on from that.
         """
-        name = new_run()
+        name, options = new_run(), replace(self.options, input=text)
+        if earlier is not None:
+            if text is None:
+                raise LlmdoError("a run that goes on from another needs an input", hint="say what comes next")
+            self.entry_of(earlier, [entry])
+            before = await asyncio.to_thread(
+                continuation, self.root, earlier, self.graph.entries[entry], self.environ
+            )
+            options = replace(options, history=before.messages, continues=before.end)
         with (
             keeping(self.root, name, self.environ) if self.keeps else nullcontext() as recorder,
             auditing(recorder, self.tell),
         ):
-            options = replace(
-                self._options(self.options, approver, on_event), run=name, input=text, recorder=recorder
-            )
+            options = replace(self._options(options, approver, on_event), run=name, recorder=recorder)
             outcome = await run(
                 self.graph, root=self.root, prompts=self.prompts, entry=entry, options=options
             )
@@ -149,7 +162,14 @@ class ServedTeam:
 
     def _options(self, options: RunOptions, approver: Approver | None, on_event: Sink) -> RunOptions:
         tightening = self.options.tightening
-        return replace(options, approver=approver, mode=MODE, tightening=tightening, on_event=on_event)
+        return replace(
+            options,
+            approver=approver,
+            mode=MODE,
+            tightening=tightening,
+            on_event=on_event,
+            streams="entry",
+        )
 
 
 def _is_of_client(journal: JournalStore) -> bool:

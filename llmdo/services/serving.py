@@ -7,7 +7,6 @@ import hmac
 import json
 import os
 import socket
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,7 @@ from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.approvals.postponed import question_in
-from llmdo.runtime.telemetry.events import (
-    ModelResponded,
-    ToolCalled,
-    ToolFinished,
-    WorkerFinished,
-    WorkerStarted,
-)
+from llmdo.services.client_progress import ClientProgress
 from llmdo.services.offers import offers_of
 from llmdo.services.root import root_folder
 from llmdo.services.served import ServedTeam
@@ -44,14 +37,13 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
     from llmdo.journal.questions import Waiting
     from llmdo.runtime import Approver, Question
-    from llmdo.runtime.telemetry.events import Event
     from llmdo.services.host import Host
     from llmdo.services.offers import OfferedEntry
     from llmdo.services.served import ServedRun
@@ -62,6 +54,8 @@ LONGEST_QUESTION = (
 )  # seconds that a client may take to answer; the question waits longer in the journal
 CONTINUE = "continue_run"
 """The tool that goes on with a run; no entry that is offered may have its name."""
+EARLIER = "continue_from"
+"""The argument that names the run which a new one goes on from."""
 
 _YES = {
     "type": "object",
@@ -109,7 +103,10 @@ class Service:
         del ctx, params
         tools = [
             wire.Tool(
-                name=name, description=offer.description, input_schema=offer.takes, output_schema=offer.gives
+                name=name,
+                description=offer.description,
+                input_schema=_continuing(offer.takes) if self._goes_on(offer) else offer.takes,
+                output_schema=offer.gives,
             )
             for name, offer in self.offers.items()
         ]
@@ -126,9 +123,11 @@ class Service:
                 offer = self.offers.get(params.name)
                 if offer is None:
                     return _failure(f"there is no entry `{params.name}`")
-                text = offer.input(params.arguments or {})
+                arguments = dict(params.arguments or {})
+                earlier = _earlier(arguments) if self._goes_on(offer) else None
+                text = offer.input(arguments)
                 approver = client.approver(keeps=self.team.keeps)
-                served = await self.team.begin(offer.entry.name, text, approver, progress)
+                served = await self.team.begin(offer.entry.name, text, approver, progress, earlier=earlier)
                 return self._told(client, served)
         except LlmdoError as error:
             return _failure(str(error))
@@ -156,6 +155,10 @@ class Service:
             client, await self.team.go_on(run, client.approver(keeps=self.team.keeps), progress)
         )
 
+    def _goes_on(self, offer: OfferedEntry) -> bool:
+        """Whether a call may go on from an earlier run."""
+        return self.team.keeps and offer.goes_on
+
     def _told(self, client: _Client, served: ServedRun) -> Told:
         """What a client is given of a run: what it came to, questions for its person, or that it waits."""
         outcome = served.outcome
@@ -179,9 +182,11 @@ class Service:
         if outcome.status != "completed" or outcome.output is None:
             failure = _text(outcome.error or "the run did not complete")
             return wire.CallToolResult(content=[failure, *refused], is_error=True, _meta=meta)
-        is_data = self.offers[outcome.entry].gives is not None
+        offer = self.offers[outcome.entry]
+        is_data = offer.gives is not None
+        name = [_text(f"run {outcome.run}: as `{EARLIER}`, the next call goes on from it")]
         return wire.CallToolResult(
-            content=[_text(outcome.output), *refused],
+            content=[_text(outcome.output), *refused, *(name if self._goes_on(offer) else ())],
             structured_content=json.loads(outcome.output) if is_data else None,
             _meta=meta,
         )
@@ -203,53 +208,6 @@ class Service:
         if self.offers[entry].gives is not None:
             return wire.CallToolResult(content=[_text(text)], is_error=True, _meta={"llmdo/run": run})
         return wire.CallToolResult(content=[_text(text)], structured_content=data, _meta={"llmdo/run": run})
-
-
-class ClientProgress:
-    """Tells the client of each step of a run, in its own time."""
-
-    def __init__(self, session: ServerSession) -> None:
-        self._session = session
-        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
-
-    def __call__(self, event: Event) -> None:
-        """Takes in one event; the log and the audit have what is left out here."""
-        if message := _step(event):
-            self._waiting.put_nowait(message)
-
-    @asynccontextmanager
-    async def reporting(self) -> AsyncIterator[ClientProgress]:
-        """Around the run: all that was taken in is sent before the result."""
-        sending = asyncio.ensure_future(self._report())
-        try:
-            yield self
-            self._waiting.put_nowait(None)
-            await asyncio.wait(
-                [sending]
-            )  # a client that hears nothing of the steps may still hear of the result
-        finally:
-            sending.cancel()
-
-    async def _report(self) -> None:
-        steps = 0
-        while (message := await self._waiting.get()) is not None:
-            steps += 1
-            await self._session.report_progress(steps, message=message)
-
-
-def _step(event: Event) -> str | None:
-    match event:
-        case WorkerStarted():
-            return f"{event.path} ..."
-        case ToolCalled():
-            return f"{event.path}"
-        case ToolFinished():
-            return f"{event.path}: {event.outcome}"
-        case ModelResponded():
-            return f"{event.path}: {event.model} answers"
-        case WorkerFinished():
-            return f"{event.path}: {'failed' if event.error else 'done'}"
-    return None
 
 
 class _Client:
@@ -309,6 +267,21 @@ def _request(question: Waiting) -> wire.ElicitRequest:
 def _allows(reply: wire.ElicitResult) -> bool:
     """Whether the person said yes, in so many words."""
     return reply.action == "accept" and (reply.content or {}).get("allow") is True
+
+
+def _continuing(schema: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of the arguments, with the run that the call may go on from."""
+    described = "The id of an earlier run of this tool, to go on with that conversation."
+    earlier = {EARLIER: {"type": "string", "description": described}}
+    return {**schema, "properties": {**schema["properties"], **earlier}}
+
+
+def _earlier(arguments: dict[str, Any]) -> str | None:
+    """The run that a call goes on from, which is taken out of its arguments."""
+    run = arguments.pop(EARLIER, None)
+    if run is not None and not isinstance(run, str):
+        raise LlmdoError(f"`{EARLIER}` is the id of a run, a text")
+    return run
 
 
 def _run_in(arguments: Mapping[str, Any]) -> str:

@@ -131,6 +131,65 @@ def test_a_typed_entry_takes_and_gives_data(root: Path) -> None:
     assert "number" in wrong.content[0].text
 
 
+STREAMING = """
+from pydantic_ai.models.function import FunctionModel
+
+async def pieces(messages, info):
+    for word in ("One ", "piece ", "after another."):
+        yield word
+
+main = typed = FunctionModel(stream_function=pieces)
+"""
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_an_answer_is_told_of_as_it_arrives(root: Path, mode: str) -> None:
+    (root / "models.py").write_text(STREAMING)
+    steps: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(message or "")
+
+    call = lambda client: client.call_tool("ask", {"input": "x"}, progress_callback=hear)  # noqa: E731
+    result = using(root, call, mode=mode)
+    assert result.content[0].text == "One piece after another."
+    assert "main: One piece after another." in steps
+    assert steps[-1] == "main: done"
+
+
+def test_a_call_goes_on_from_an_earlier_run(root: Path) -> None:
+    script(root, main=["first {prompt}", "then {prompt}"], typed=["x"])
+
+    async def work(client: Client) -> Any:
+        tools = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
+        first = await client.call_tool("ask", {"input": "hello"})
+        run = first.meta["llmdo/run"]
+        assert run in first.content[-1].text
+        arguments = [
+            ("ask", {"input": "and now", "continue_from": run}),
+            ("preset", {"input": "and now", "continue_from": run}),
+            ("ask", {"continue_from": run}),
+            ("ask", {"input": "x", "continue_from": "last"}),
+            ("ask", {"input": "x", "continue_from": 3}),
+        ]
+        return tools, [await client.call_tool(*call) for call in arguments]
+
+    tools, (second, other, *wrong) = using(root, work, keeps=True, mode="auto")
+    assert "continue_from" in tools["ask"]
+    assert "continue_from" not in tools["typed"]
+    assert second.content[0].text == "then hello"
+    assert "there is no run" in other.content[0].text, "that of another entry"
+    assert [result.is_error for result in (other, *wrong)] == [True] * 4
+
+
+def test_only_runs_of_clients_are_gone_on_from(root: Path) -> None:
+    script(root, main=["secret", "then"], typed=["x"])
+    run = llmdo.run(root, "ask", "hello", journal=True).run
+    arguments = {"input": "x", "continue_from": run}
+    result = using(root, lambda client: client.call_tool("ask", arguments), keeps=True)
+    assert "there is no run" in result.content[0].text
+
+
 WRITE: list[Any] = [[("write_file", {"path": "notes.txt", "content": "\u202ehello"})], "{results}"]
 
 
