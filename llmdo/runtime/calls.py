@@ -25,7 +25,7 @@ from llmdo.runtime.frame import CallFrame
 from llmdo.runtime.gate.call import Call
 from llmdo.runtime.gate.decisions import judge, require_unasked
 from llmdo.runtime.gate.numbering import call_path
-from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, spawned
+from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, objection_to_output, spawned
 from llmdo.runtime.gate.provider_side import offered
 from llmdo.runtime.gate.toolset import Gate
 from llmdo.runtime.models.failure import explained, failure_text
@@ -257,13 +257,28 @@ async def _enter(
         why = failure_text(error, config.backtrace)
         if isinstance(error, UsageLimitExceeded):
             why += "; finish with what you have"
+        await _kept_from_caller(runtime, callee, path, None, why)
         if config.recorder:
             frames = frames_of(explained(error, backtrace=config.backtrace))
             why = config.recorder.returned(path, None, why, frames) or why
         raise ToolFailed(f"`{callee.name}` failed: {why}") from error
+    withheld = await _kept_from_caller(runtime, callee, path, output.text, None)
     if config.recorder:
-        config.recorder.returned(path, output.text, None)
+        withheld = config.recorder.returned(path, None if withheld else output.text, withheld)
+    if withheld:
+        raise ToolFailed(f"`{callee.name}` failed: {withheld}")
     return output
+
+
+async def _kept_from_caller(
+    runtime: AgentRuntime, callee: Worker, path: str, output: str | None, error: str | None
+) -> str | None:
+    """Why the caller is not told what `callee` gave, where a policy says so; they are told of each end once."""
+    recorder = runtime.config.recorder
+    if recorder and (recorder.playback.is_over(path, "return") or not recorder.mode.live):
+        return None  # it was asked when that happened
+    why = await objection_to_output(runtime.frame.policies, callee.name, output, error)
+    return f"its answer is withheld: {why}" if why else None
 
 
 async def _handed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import runpy
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
@@ -10,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from llmdo.journal import Runs
 from llmdo.runtime import AgentRuntime, Call, DepthLimit, PolicyRefusal, RunPolicy
+from llmdo.runtime.recording.recorder import Recorder
+from llmdo.runtime.recording.replay_mode import ReplayMode
 from llmdo.runtime.telemetry.events import Decided, Event
+from llmdo.runtime.telemetry.redaction import Redaction
 
 from .building import go, graph, script, toolset, use, worker
 
@@ -179,7 +184,8 @@ def test_the_depth_limit_counts_the_delegations_above() -> None:
 
 def test_the_policy_of_the_documentation_refuses_what_it_says(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/runtime.md").read_text(encoding="utf-8")
-    (tmp_path / "page.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    section = page.split("\n## Policies\n")[1]
+    (tmp_path / "page.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
     found = runpy.run_path(str(tmp_path / "page.py"))
     script(
         tmp_path,
@@ -192,3 +198,76 @@ def test_the_policy_of_the_documentation_refuses_what_it_says(tmp_path: Path) ->
     assert outcome.error is None
     assert "`write_file` is blocked: delegates may not write" in (outcome.output or "")
     assert [(tmp_path / name).exists() for name in "ab"] == [True, False]
+
+
+@dataclass(frozen=True)
+class Reviews(Watch):
+    """Waits before it lets a worker be called, and keeps an answer that says too much from its caller."""
+
+    ended: list[tuple[int, str, str | None, str | None]] = field(default_factory=list)
+
+    async def on_delegation(self, name: str) -> None:  # type: ignore[override]
+        await asyncio.sleep(0)
+        if name in self.refused:
+            raise PolicyRefusal("asked somebody, who says no")
+
+    async def after_delegation(self, name: str, output: str | None, error: str | None) -> None:
+        self.ended.append((self.depth, name, output, error))
+        await asyncio.sleep(0)
+        if error or (output and "secret" in output):
+            raise PolicyRefusal("it says too much")
+
+
+def test_a_policy_may_take_its_time_and_sees_what_came_of_a_delegation(tmp_path: Path) -> None:
+    calls: list[Any] = [("helper", {"input": "x"}), ("leaf", {"input": "x"}), ("other", {"input": "x"})]
+    script(tmp_path, main=[calls, "{results}"], helper=["a secret"], leaf=["fine"], other=[])
+    made = graph(worker("main", "helper", "leaf", "other"), worker("helper"), worker("leaf"), worker("other"))
+    policy = Reviews()
+    outcome = go(made, tmp_path, policy=policy)
+    assert outcome.output is not None
+    withheld, fine, failed = outcome.output.split("] ")
+    assert withheld == "[failed: `helper` failed: its answer is withheld: it says too much"
+    assert fine == "[success: fine"
+    assert failed.startswith("[failed: `other` failed: ")
+    assert "too much" not in failed
+    assert sorted((depth, name, output) for depth, name, output, _ in policy.ended) == [
+        (0, "helper", "a secret"),
+        (0, "leaf", "fine"),
+        (0, "other", None),
+    ]
+    refused = go(made, tmp_path, policy=Reviews(refused=("leaf",)))
+    assert "`leaf` is blocked: asked somebody, who says no" in (refused.output or "")
+
+
+def test_a_withheld_answer_stays_withheld_and_is_looked_at_once(tmp_path: Path) -> None:
+    script(tmp_path, main=[[("helper", {"input": "x"})], "{results}"], helper=["a secret"])
+    made = graph(worker("main", "helper"), worker("helper"))
+    runs = Runs(tmp_path)
+    outputs = []
+    for mode in (None, None, ReplayMode(live=False)):
+        policy = Reviews()
+        with runs.open("r") if "r" in runs.names() else runs.create("r") as journal:
+            recorder = Recorder(journal, Redaction.of({}), mode)
+            outputs.append(go(made, tmp_path, policy=policy, run="r", recorder=recorder).output)
+        assert len(policy.ended) == (len(outputs) == 1)
+    assert set(outputs) == {"[failed: `helper` failed: its answer is withheld: it says too much]"}
+
+
+def test_where_nobody_can_wait_a_policy_that_takes_its_time_has_refused(tmp_path: Path) -> None:
+    (tmp_path / "spawning.py").write_text(
+        "from pydantic_ai import RunContext\n"
+        "from pydantic_ai.toolsets import FunctionToolset\n\n"
+        "spawning = FunctionToolset()\n\n"
+        "@spawning.tool\n"
+        "def begin(ctx: RunContext) -> str:\n"
+        "    return ctx.deps.spawn('helper').frame.path\n",
+        encoding="utf-8",
+    )
+    script(tmp_path, main=[[("begin", {})], "{results}"], helper=["x"])
+    made = graph(
+        worker("main", "spawning", "helper"),
+        worker("helper"),
+        toolset("spawning", "spawning.py:spawning", begin=[]),
+    )
+    outcome = go(made, tmp_path, policy=Reviews())
+    assert "nobody can wait for it here" in (outcome.output or ""), outcome.error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from llmdo.runtime.gate.call import copied
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from pydantic_ai import RunContext
 
@@ -31,12 +32,24 @@ class RunPolicy(Protocol):
         """The policy of a worker that is called from here; of the entry's worker first."""
         ...
 
-    def on_delegation(self, name: str) -> None:
+    def on_delegation(self, name: str) -> Awaitable[None] | None:
         """Returns where the worker `name` may be called now; `handle_tool` is asked about the same call next."""
         ...
 
     def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> Awaitable[None] | None:
         """Returns where `call`, of which this is a copy, may run; `ctx` is None where no model made it."""
+        ...
+
+
+@runtime_checkable
+class DelegationReview(Protocol):
+    """What a policy may have beside: a look at what came of a delegation that it let through."""
+
+    def after_delegation(self, name: str, output: str | None, error: str | None) -> Awaitable[None] | None:
+        """Returns where the caller may be told `output` of the worker `name`; of one that failed, `error` says why.
+
+        What it raises of a failed one changes nothing.
+        """
         ...
 
 
@@ -69,26 +82,49 @@ async def objection(
     """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
     shown = replace(call, arguments=copied(call.arguments))
     for policy in policies:
-        if delegates and (why := objection_to_delegation([policy], call.tool)):
-            return why
-        try:
-            answer: object = policy.handle_tool(ctx, shown)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except Exception as error:  # a policy that fails must not be one that lets through
-            return _refusal(policy, error)
-        if answer is not None:
-            return _no_answer(policy, answer)
+        asked: list[Callable[[], object]] = [partial(policy.handle_tool, ctx, shown)]
+        if delegates:
+            asked.insert(0, partial(policy.on_delegation, call.tool))
+        for ask in asked:
+            if why := await _said_by(policy, ask):
+                return why
     return None
 
 
+async def objection_to_output(
+    policies: Iterable[RunPolicy], name: str, output: str | None, error: str | None
+) -> str | None:
+    """Why one of `policies` keeps from its caller what the worker `name` gave; None where none does."""
+    for policy in policies:
+        if isinstance(policy, DelegationReview):
+            why = await _said_by(policy, partial(policy.after_delegation, name, output, error))
+            if why and error is None:
+                return why
+    return None
+
+
+async def _said_by(policy: object, ask: Callable[[], object]) -> str | None:
+    """Why a policy refuses what it is asked about; None where it does not."""
+    try:
+        answer = ask()
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except Exception as error:  # a policy that fails must not be one that lets through
+        return _refusal(policy, error)
+    return None if answer is None else _no_answer(policy, answer)
+
+
 def objection_to_delegation(policies: Iterable[RunPolicy], name: str) -> str | None:
-    """Why one of `policies` refuses any call of the worker `name`; None where none does."""
+    """Why one of `policies` refuses any call of the worker `name`, where nobody can wait; None where none does."""
     for policy in policies:
         try:
-            answer: object = policy.on_delegation(name)  # type: ignore[func-returns-value]
+            answer: object = policy.on_delegation(name)
         except Exception as error:
             return _refusal(policy, error)
+        if inspect.iscoroutine(answer):
+            answer.close()
+        if inspect.isawaitable(answer):
+            return f"the policy `{type(policy).__name__}` takes its time, and nobody can wait for it here"
         if answer is not None:
             return _no_answer(policy, answer)
     return None
@@ -111,12 +147,12 @@ def spawned(policies: Iterable[RunPolicy]) -> tuple[RunPolicy, ...]:
     return tuple(below)
 
 
-def _refusal(policy: RunPolicy, error: Exception) -> str:
+def _refusal(policy: object, error: Exception) -> str:
     if isinstance(error, PolicyRefusal):
         return str(error) or f"the policy `{type(policy).__name__}` refuses it"
     return f"the policy `{type(policy).__name__}` raised {sentence_of(error)}"
 
 
-def _no_answer(policy: RunPolicy, answer: object) -> str:
+def _no_answer(policy: object, answer: object) -> str:
     name = type(policy).__name__
     return f"the policy `{name}` answered `{answer!r:.40}`: it returns nothing, or raises `PolicyRefusal`"
