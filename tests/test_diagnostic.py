@@ -64,7 +64,7 @@ def test_of_very_many_findings_of_a_kind_the_first_are_shown_and_the_last_says_t
     manifest(tmp_path, 9)
     found = [one for one in checks.check(project.read(tmp_path)) if one.code == "LDO203"]
     assert len(found) == 6
-    assert ["more findings of this kind" in one.message for one in found] == [False] * 5 + [True]
+    assert ["findings of this kind are shown" in one.message for one in found] == [False] * 5 + [True]
 
 
 def test_what_is_accepted_hides_nothing_that_comes_after_it(
@@ -84,7 +84,7 @@ def test_what_is_accepted_hides_nothing_that_comes_after_it(
 
 
 REMEDY = re.compile(
-    r"^Mended"
+    r"^Fixed"
     r"|(?:^|[.:;] |\n)(?:Accept|Add|Allow|Ask|Correct|Declare|Delegate|Exclude|Give|Install|Lower|Make|Mention|Move|Name|Pin|Put|Read|Remove"
     r"|Rename|Run|Save|Say|Set|Take|Use|Widen|Write)\b",
     re.MULTILINE,

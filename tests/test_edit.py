@@ -313,7 +313,7 @@ def test_an_entry_that_an_acceptance_names_is_kept(root: Path) -> None:
 
 def test_an_entry_of_a_worker_file_is_removed_there(root: Path) -> None:
     error = refusal(scaffold.remove_entry, root, "lonely")
-    assert error.message == "`lonely` is not in `[entries]`: workers/lonely.worker:2:7 says `entry: true`"
+    assert error.message == "`lonely` is not in `[entries]`: workers/lonely.worker:2:7 sets `entry: true`"
 
 
 def test_while_a_worker_file_has_errors_nothing_that_it_may_name_goes(root: Path) -> None:

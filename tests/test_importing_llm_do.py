@@ -297,7 +297,7 @@ def test_what_is_not_carried_over_is_said(shop: Path) -> None:
     assert {
         "`attachments` of `main` is not carried over",
         "`modle` of `main` is not carried over",
-        "in the mode `approve_all` nothing asks, and so it is here: read the rules, and tighten them",
+        "mode `approve_all` never asks for approval, and neither do these rules: read and tighten them",
         "`auth_mode` is not carried over",
         "`generated_agents_dir` is not carried over",
         "the attachments of the default input are not carried over",

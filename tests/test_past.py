@@ -148,7 +148,7 @@ def test_limits_are_set_anew(team: Path) -> None:
     spent = llmdo.resume(team, limits=llmdo.Limits(requests=1), approver=ApproveAll())
     assert "limit of 1 request is reached" in (spent.error or "")
     assert llmdo.resume(team, limits=llmdo.Limits(requests=2, cost_usd=1.0)).output == "paid"
-    assert 'limits set anew: {"requests": 2, "cost-usd": 1.0}' in command(team, "audit", "last").stdout
+    assert 'new limits: {"requests": 2, "cost-usd": 1.0}' in command(team, "audit", "last").stdout
 
 
 def test_models_that_were_given_as_such_are_given_again(team: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_run_of_another_process_is_looked_at_and_left_alone(team: Path) -> Non
         assert [question.path for question in llmdo.approve(team)] == ["main/pay#1"]
         with pytest.raises(llmdo.LlmdoError, match="goes on, and can be answered once it has stopped"):
             llmdo.approve(team, yes="main/pay#1")
-        with pytest.raises(llmdo.LlmdoError, match="another process works on run"):
+        with pytest.raises(llmdo.LlmdoError, match="another process is using run"):
             llmdo.resume(team)
     assert effects(team) == []
 

@@ -120,7 +120,7 @@ def _few(findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The findings of one check, as many as anybody reads; the last one says that there are more."""
     for number, each in enumerate(findings):
         if number == MAX_OF_A_KIND:
-            message = f"there are more findings of this kind than the {MAX_OF_A_KIND:,} that are shown"
+            message = f"only the first {MAX_OF_A_KIND:,} findings of this kind are shown"
             yield replace(each, message=message, hint=None, related=(), fix=None)
             return
         yield each

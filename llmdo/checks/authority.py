@@ -41,7 +41,7 @@ def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
         worker = "triage"
         may = ["fs.read"]
 
-    Mended: the edge is gone, or somebody meant it.
+    Fixed: the edge is gone, or somebody meant it.
 
         [entries.triage]
         worker = "triage"
@@ -119,7 +119,7 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
         [entries.triage]
         worker = "triage"          # delegates to `releaser`, which runs commands
 
-    Mended:
+    Fixed:
 
         [entries.triage]
         worker = "triage"
@@ -136,7 +136,7 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
                 "LDO502",
                 gain.first.use.at.location,
                 f"the entry `{entry.name}` gains {gain.names} only through `{gain.first.name}`: {path_text(path)}",
-                hint=f"say what it may reach: `may = [...]` in [entries.{entry.name}]",
+                hint=f"limit what it may reach: `may = [...]` in [entries.{entry.name}]",
                 related=edges(path)[1:],
                 subject=entry.name,
                 gated=gain.is_gated,
@@ -155,7 +155,7 @@ def dead_rule(project: Project) -> Iterator[Diagnostic]:
         "fs.write:reports/**" = "allowed"
         "fs" = "blocked"
 
-    Mended:
+    Fixed:
 
         [approvals.rules]
         "fs.delete" = "blocked"
@@ -267,7 +267,7 @@ def block_without_ceiling(project: Project) -> Iterator[Diagnostic]:
         name: main
         approvals: { fs.write: blocked }
 
-    Mended:
+    Fixed:
 
         name: main
         may: [fs.read, fs.list]

@@ -36,7 +36,7 @@ def unfit_function(project: Project) -> Iterator[Diagnostic]:
         def nightly(runtime):
             return "done"
 
-    Mended:
+    Fixed:
 
         async def nightly(runtime, input):
             return "done"
@@ -70,7 +70,7 @@ def undeclared_call(project: Project) -> Iterator[Diagnostic]:
         function = "entries.py:nightly"
         calls = ["evaluator"]
 
-    Mended:
+    Fixed:
 
         [entries.nightly]
         function = "entries.py:nightly"

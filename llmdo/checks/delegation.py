@@ -30,7 +30,7 @@ def delegation_cycle(project: Project) -> Iterator[Diagnostic]:
         name: planner
         toolsets: [critic]
 
-    Mended:
+    Fixed:
 
         name: planner
         recursive: true
@@ -53,12 +53,12 @@ def _cycle(steps: list[tuple[str, Use]], opening: tuple[str, str] | None) -> Dia
     (first, edge), *rest = steps
     if not rest:
         message = f"`{first}` delegates to itself"
-        hint = "remove it, or say `recursive: true` in its header"
+        hint = "remove it, or set `recursive: true` in its header"
     else:
         message = f"delegation runs in a circle: {' > '.join([*names, first])}"
-        hint = "say `recursive: true` in one of them, or remove an edge"
+        hint = "set `recursive: true` in one of them, or remove an edge"
         if opening:
-            hint = f"remove `{opening[1]}` from `{opening[0]}`, or say `recursive: true` in one of them"
+            hint = f"remove `{opening[1]}` from `{opening[0]}`, or set `recursive: true` in one of them"
     related = [Related(use.at.location, f"`{name}` delegates to `{use.name}`") for name, use in rest]
     return finding("LDO301", edge.at.location, message, hint=hint, related=related)
 
@@ -74,7 +74,7 @@ def depth_exceeded(project: Project) -> Iterator[Diagnostic]:
         [workspace]
         max-depth = 1
 
-    Mended:
+    Fixed:
 
         [workspace]
         max-depth = 2
@@ -122,7 +122,7 @@ def unreachable_worker(project: Project) -> Iterator[Diagnostic]:
                 "LDO303",
                 worker.at.location,
                 f"no entry can reach the worker `{name}`",
-                hint="name it in the `toolsets` of a worker, or say `entry: true`",
+                hint="name it in the `toolsets` of a worker, or set `entry: true`",
             )
 
 

@@ -47,7 +47,7 @@ _TELLING = re.compile(r"[a-z]+[_-][a-z]|[a-z][A-Z]")
 
 
 def hidden_text(project: Project) -> Iterator[Diagnostic]:
-    r"""A prompt, the manifest or an MCP server's description of a tool holds characters that do not show.
+    r"""A prompt, the manifest or an MCP server's description of a tool contains invisible characters.
 
     A reviewer does not see them and a model reads them: that is how instructions are smuggled in. Remove them from a
     file of the workspace. Ask for a version of a server without them, or `exclude` the tool. The lock spells them out,
@@ -61,14 +61,14 @@ def hidden_text(project: Project) -> Iterator[Diagnostic]:
     """
     for at, what, text in _own_texts(project.workspace):
         if named := _hidden(text):
-            yield finding("LDO531", at, f"{what} holds characters that do not show: {named}", hint=_REMOVE)
+            yield finding("LDO531", at, f"{what} contains invisible characters: {named}", hint=_REMOVE)
     for source in _own_files(project.workspace):
         if named := _hidden(source.text):
             first = next(at for at in range(len(source.text)) if _is_hidden(source.text, at))
             yield finding(
                 "LDO531",
                 source.location(source.span_between(first, first + 1)),
-                f"`{source.path}` holds characters that do not show: {named}",
+                f"`{source.path}` contains invisible characters: {named}",
                 hint=_REMOVE,
             )
     for toolset, what, text in _texts(project.graph):
@@ -76,7 +76,7 @@ def hidden_text(project: Project) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO531",
                 toolset.at.location,
-                f"{what} of the MCP server `{toolset.name}` holds characters that do not show: {named}",
+                f"{what} of the MCP server `{toolset.name}` contains invisible characters: {named}",
                 hint="ask for a version without them, or `exclude` the tool",
             )
 

@@ -33,7 +33,7 @@ def invalid_syntax(project: Project) -> Iterator[Diagnostic]:
         model: fast
         model: strong
 
-    Mended:
+    Fixed:
 
         model: strong
     """
@@ -51,7 +51,7 @@ def unknown_key(project: Project) -> Iterator[Diagnostic]:
         [workspace]
         wokers = ["workers/*.worker"]
 
-    Mended:
+    Fixed:
 
         [workspace]
         workers = ["workers/*.worker"]
@@ -67,7 +67,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
         [workspace]
         max-depth = "five"
 
-    Mended:
+    Fixed:
 
         [workspace]
         max-depth = 5
@@ -85,7 +85,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO103",
                 document.key("toolsets", name),
-                f"`{name}` has both `python` and `mcp`, and is one or the other",
+                f"`{name}` has both `python` and `mcp`, but needs exactly one of them",
             )
     for name, table in workspace.tables("entries").items():
         starts = [key for key in ("worker", "function", "tool") if key in table]
@@ -93,7 +93,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO103",
                 document.key("entries", name, starts[1]),
-                f"`{name}` has both `{starts[0]}` and `{starts[1]}`, and starts one or the other",
+                f"`{name}` has both `{starts[0]}` and `{starts[1]}`, but may start only one of them",
             )
         elif "calls" in table and starts in ([], ["worker"]):
             yield finding(
@@ -111,7 +111,7 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
         [entries.nightly]
         input = "Evaluate every deck."
 
-    Mended:
+    Fixed:
 
         [entries.nightly]
         worker = "main"
@@ -152,7 +152,7 @@ def missing_file(project: Project) -> Iterator[Diagnostic]:
         [toolsets.calc]
         python = "tool/calc.py:calc_tools"     # the folder is called tools
 
-    Mended:
+    Fixed:
 
         [toolsets.calc]
         python = "tools/calc.py:calc_tools"
@@ -171,7 +171,7 @@ def path_escape(project: Project) -> Iterator[Diagnostic]:
         [paths]
         "deck.txt" = "../private/deck.txt"
 
-    Mended: move the file into the workspace.
+    Fixed: move the file into the workspace.
 
         [paths]
         "deck.txt" = "input/deck.txt"
@@ -196,7 +196,7 @@ def missing_header(project: Project) -> Iterator[Diagnostic]:
 
         You are a pitch deck evaluator.
 
-    Mended:
+    Fixed:
 
         ---
         name: pitch_evaluator
@@ -255,6 +255,6 @@ def compiled_module(project: Project) -> Iterator[Diagnostic]:
 
     Fails: `tools/calc.cpython-311-x86_64-linux-gnu.so` beside `tools/calc.py`.
 
-    Mended: `tools/calc.py` alone.
+    Fixed: `tools/calc.py` alone.
     """
     yield from _reported(project, "LDO112")

@@ -35,7 +35,7 @@ def stale_lock(project: Project) -> Iterator[Diagnostic]:
     differs is a finding of its own, which says as well what it lets entries reach that they could not reach before.
     A warning, and an error with `--locked`, which is the default where `CI` is set.
 
-    Mended:
+    Fixed:
 
         llmdo lock
     """
@@ -88,7 +88,7 @@ def missing_lock(project: Project) -> Iterator[Diagnostic]:
     A note, and an error with `--locked`, which is the default where `CI` is set: without a lock nothing says what
     was reviewed.
 
-    Mended:
+    Fixed:
 
         llmdo lock
     """
@@ -106,7 +106,7 @@ def conflicted_lock(project: Project) -> Iterator[Diagnostic]:
     It is made from the sources alone, so there is nothing to resolve by hand: fix the sources, then make it
     anew.
 
-    Mended:
+    Fixed:
 
         llmdo lock
     """
@@ -125,7 +125,7 @@ def newer_lock(project: Project) -> Iterator[Diagnostic]:
 def unreadable_lock(project: Project) -> Iterator[Diagnostic]:
     """The lock is not what llmdo writes: it was edited or damaged.
 
-    Mended:
+    Fixed:
 
         llmdo lock
     """

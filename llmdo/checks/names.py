@@ -92,7 +92,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
 
         toolsets: [filesytem]
 
-    Mended:
+    Fixed:
 
         toolsets: [filesystem]
     """
@@ -172,7 +172,7 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
         [entries.pitchdeck]
         worker = "mian"
 
-    Mended:
+    Fixed:
 
         [entries.pitchdeck]
         worker = "main"
@@ -200,7 +200,7 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
 
         model: gpt-5
 
-    Mended:
+    Fixed:
 
         model: openai:gpt-5
     """
@@ -243,7 +243,7 @@ def missing_attribute(project: Project) -> Iterator[Diagnostic]:
         [toolsets.calc]
         python = "tools/calc.py:calc_tool"
 
-    Mended:
+    Fixed:
 
         [toolsets.calc]
         python = "tools/calc.py:calc_tools"
@@ -284,7 +284,7 @@ def tool_collision(project: Project) -> Iterator[Diagnostic]:
     its name is the worker's, and a worker with a `schema_out_ref` gives its output by a tool `final_result`.
     `prefix` gives the tools of a toolset other names, the same for all workers.
 
-    Mended: `tools/files.py` and the built-in toolset both have a `read_file`; the worker now has `drive_read_file`.
+    Fixed: `tools/files.py` and the built-in toolset both have a `read_file`; the worker now has `drive_read_file`.
 
         [toolsets.drive]
         prefix = "drive"
@@ -353,7 +353,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
         [approvals.rules]
         "proc.exce" = "blocked"
 
-    Mended:
+    Fixed:
 
         [approvals.rules]
         "proc.exec" = "blocked"

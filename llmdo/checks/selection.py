@@ -48,7 +48,7 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
         [check]
         ignore = ["unreachable-workers"]
 
-    Mended:
+    Fixed:
 
         [check]
         ignore = ["unreachable-worker"]
@@ -75,7 +75,7 @@ def without_effect(project: Project) -> Iterator[Diagnostic]:
             hint = "a `[[check.accept]]` accepts one of them, with a reason"
         elif any(code.startswith("LDO4") for code in covered):
             message = f"`{text}` covers findings about the lock, which cannot be ignored"
-            hint = "`llmdo lock` writes the lock anew"
+            hint = "`llmdo lock` rewrites the lock"
         elif covered and covered <= ALWAYS:
             message = f"`{text}` cannot be ignored: nothing is proved about files that cannot be read"
             hint = None

@@ -36,7 +36,7 @@ def without_meaning(project: Project) -> Iterator[Diagnostic]:
                 yield finding(
                     "LDO103",
                     document.key("toolsets", name, key),
-                    f"`{key}` is for MCP servers, and `{name}` is none",
+                    f"`{key}` is for MCP servers, and `{name}` is not one",
                 )
 
 
@@ -112,7 +112,7 @@ def unpinned_server(project: Project) -> Iterator[Diagnostic]:
 
         mcp = { command = "npx", args = ["-y", "@modelcontextprotocol/server-filesystem", "notes"] }
 
-    Mended:
+    Fixed:
 
         mcp = { command = "npx", args = ["-y", "@modelcontextprotocol/server-filesystem@2025.8.21", "notes"] }
     """
@@ -175,7 +175,7 @@ def server_shell(project: Project) -> Iterator[Diagnostic]:
 
         mcp = { command = "sh", args = ["-c", "notes-server --dir $HOME/notes"] }
 
-    Mended:
+    Fixed:
 
         mcp = { command = "notes-server", args = ["--dir", "${HOME}/notes"] }
     """
@@ -199,7 +199,7 @@ def clear_text_server(project: Project) -> Iterator[Diagnostic]:
 
         mcp = { url = "http://mcp.example.org/" }
 
-    Mended:
+    Fixed:
 
         mcp = { url = "https://mcp.example.org/" }
     """
@@ -227,7 +227,7 @@ def secret_in_manifest(project: Project) -> Iterator[Diagnostic]:
 
         mcp = { command = "notes-server", env = { NOTES_TOKEN = "9f8a7c6b5d4e3f2a" } }
 
-    Mended:
+    Fixed:
 
         mcp = { command = "notes-server", env = { NOTES_TOKEN = "${NOTES_TOKEN}" } }
     """

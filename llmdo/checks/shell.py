@@ -55,7 +55,7 @@ def shell_rule_example(project: Project) -> Iterator[Diagnostic]:
         positional = "paths"
         match = [["grep", "-rn", "TODO", "src"]]
 
-    Mended:
+    Fixed:
 
         [[toolsets.shell.rules]]
         run = ["grep"]
@@ -91,7 +91,7 @@ def open_launcher(project: Project) -> Iterator[Diagnostic]:
         run = ["python"]
         positional = "any"
 
-    Mended:
+    Fixed:
 
         [[toolsets.shell.rules]]
         run = ["python", "tools/report.py"]

@@ -66,7 +66,7 @@ class Approvals(StrEnum):
 
 
 RunName = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, or what only its id begins or ends with; last.")
+    str, typer.Argument(metavar="RUN", help="A run's id, a unique start or end of one, or `last`.")
 ]
 Sources = Annotated[
     SourceOrigin,
@@ -77,15 +77,13 @@ Approve = Annotated[
     typer.Option(
         "--approve",
         metavar="CAP[:SCOPE]",
-        help="Answer questions about this capability with yes; may be repeated. Lifts no block.",
+        help="Approve this capability; may be repeated. Does not lift blocks.",
     ),
 ]
 ApproveAll = Annotated[
-    bool, typer.Option("--approve-all", help="Answer every question with yes. Lifts no block.")
+    bool, typer.Option("--approve-all", help="Approve every question. Does not lift blocks.")
 ]
-RejectAll = Annotated[
-    bool, typer.Option("--reject-all", help="Answer every question with no, also at a terminal.")
-]
+RejectAll = Annotated[bool, typer.Option("--reject-all", help="Reject every question, also at a terminal.")]
 When = Annotated[
     Approvals,
     typer.Option(
@@ -99,11 +97,12 @@ Verbose = Annotated[
         "-v",
         count=True,
         show_default=False,
-        help="Tell of workers; twice, of every call and request.",
+        help="Show workers; twice, every call and request.",
     ),
 ]
 Debug = Annotated[
-    bool, typer.Option("--debug", help="Of a failure in code, show all frames, not only the workspace's own.")
+    bool,
+    typer.Option("--debug", help="For a failure in code, show all frames, not only the workspace's own."),
 ]
 LogEvents = Annotated[
     Optional[str],  # noqa: UP045
@@ -111,7 +110,7 @@ LogEvents = Annotated[
 ]
 TraceDir = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--trace-dir", metavar="DIR", help="Write OpenTelemetry spans there, as JSON lines."),
+    typer.Option("--trace-dir", metavar="DIR", help="Write OpenTelemetry spans to a file, as JSON lines."),
 ]
 OutcomeFormat = Annotated[PlainFormat, typer.Option("--format", help="How the outcome is printed.")]
 

@@ -165,7 +165,7 @@ class _ClaudeReader:
     def unasked(self, mode: Mode) -> None:
         """Notes a mode in which nothing asks."""
         if mode.name == "bypassPermissions" and mode.at:
-            message = "in the mode `bypassPermissions` nothing asks"
+            message = "mode `bypassPermissions` never asks for approval"
             hint = "what asks too often can be allowed by name"
             self.problems.append(finding("LDO554", mode.at.location, message, hint=hint))
 

@@ -143,7 +143,7 @@ def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, P
         problems.append(finding("LDO151", at.location, message, hint=did_you_mean(mode, MODES)))
         return None, None
     if mode == "autonomous":
-        problems.append(finding("LDO554", at.location, "in the mode `autonomous` nothing asks"))
+        problems.append(finding("LDO554", at.location, "mode `autonomous` never asks for approval"))
     return mode, at
 
 

@@ -61,7 +61,7 @@ def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
     """A file was left out, or a `.gitignore` was not heeded.
 
     llmdo follows no links, so that nothing outside the project is read, and heeds no pattern that takes long to match.
-    The project's own tool may do either: where the file is an agent, look at it by yourself.
+    The project's own tool may do either. Read the file yourself where it is an agent.
     """
     yield from _with_code(project, "LDO154")
 
@@ -178,7 +178,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
         name: reviewer
         description: Reviews a change.
 
-    Mended:
+    Fixed:
 
         name: reviewer
         description: Reviews a change.
@@ -231,7 +231,7 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
         permissions:
           allow: ["shell:cmd=ls *"]
 
-    Mended:
+    Fixed:
 
         permissions:
           allow: ["shell:cmd=ls"]
@@ -282,7 +282,7 @@ def _with_code(project: Foreign, code: str) -> Iterator[Diagnostic]:
 def _few(findings: Iterator[Diagnostic]) -> Iterator[Diagnostic]:
     for number, each in enumerate(findings):
         if number == MAX_OF_A_KIND:
-            message = f"there are more findings of this kind than the {MAX_OF_A_KIND:,} that are shown"
+            message = f"only the first {MAX_OF_A_KIND:,} findings of this kind are shown"
             yield replace(each, message=message, hint=None, related=())
             return
         yield each

@@ -83,7 +83,7 @@ class LlmDoManifest:
         if not (isinstance(mode, str) and mode in _MODES):
             message = f"llm-do does not know the mode `{mode}`"
             return "needs_approval", (finding("LDO151", at, message, hint=did_you_mean(str(mode), _MODES)),)
-        problems = (finding("LDO554", at, "in the mode `approve_all` nothing asks"),)
+        problems = (finding("LDO554", at, "mode `approve_all` never asks for approval"),)
         return _MODES[mode], problems if mode == "approve_all" else ()
 
     def asked_for(self, callee: str) -> Iterator[str]:
@@ -114,9 +114,7 @@ class LlmDoManifest:
         """What an import leaves out of it; `modules` are the Python files that there are."""
         document = self.document
         if self._runtime.get("approval_mode") == "approve_all":
-            message = (
-                "in the mode `approve_all` nothing asks, and so it is here: read the rules, and tighten them"
-            )
+            message = "mode `approve_all` never asks for approval, and neither do these rules: read and tighten them"
             yield Remark(document.value("runtime", "approval_mode"), message)
         for key in sorted(self._runtime.keys() - _READ):
             yield Remark(document.key("runtime", key), f"`{key}` is not carried over")

@@ -106,7 +106,7 @@ class Entry:
     name: str
     at: Place = field(compare=False)
     declared: bool = True
-    """Whether `[entries]` names it; otherwise its worker says `entry: true`."""
+    """Whether `[entries]` names it; otherwise its worker sets `entry: true`."""
     worker: Reference | None = field(
         default=None,
         metadata=written(

@@ -68,7 +68,7 @@ def _lines(record: Mapping[str, object]) -> Iterator[str]:
             if record.get("isolation"):
                 yield f"         {words['isolation']}"
             if record.get("limits"):
-                yield f"         limits set anew: {json.dumps(record['limits'])}"
+                yield f"         new limits: {json.dumps(record['limits'])}"
         case "decided":
             raised = words.get("capabilities") or "nothing"
             yield f"{at} {_word(record):<7} {words.get('path')} by {words.get('by')}, raises {raised}"

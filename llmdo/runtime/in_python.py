@@ -35,7 +35,7 @@ def prompts_of(workers: Iterable[Worker], known: Mapping[str, str], modules: Mod
                 )
             if not isinstance(made.instructions, str):
                 raise LlmdoError(
-                    f"the `instructions` of `{worker.python}` are no text", at=worker.at.location
+                    f"the `instructions` of `{worker.python}` are not text", at=worker.at.location
                 )
             prompts[worker.name] = made.instructions
         elif worker.agent:

@@ -254,7 +254,7 @@ def signatures_of(graph: Graph, workers: Iterable[str], modules: Modules) -> dic
 def _model(reference: Reference, modules: Modules) -> type[BaseModel]:
     model = modules.load(reference.name)
     if not (inspect.isclass(model) and issubclass(model, BaseModel)):
-        raise LlmdoError(f"`{reference.name}` is no pydantic model", at=reference.at.location)
+        raise LlmdoError(f"`{reference.name}` is not a pydantic model", at=reference.at.location)
     try:
         model.model_json_schema()
     except Exception as error:  # pydantic's own, and whatever the model's code raises

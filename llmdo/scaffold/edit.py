@@ -114,7 +114,7 @@ def remove_worker(root: Path, name: str) -> WorkspaceEdit:
     _refuse_dangling(current, replace(graph, workers=rest), name)
     path = graph.workers[name].path
     if graph.workers[name].python or graph.workers[name].agent:
-        raise refusal(f"the worker `{name}` is no file of its own", hint=f"take it out of `{path}` by hand")
+        raise refusal(f"the worker `{name}` has no file of its own", hint=f"take it out of `{path}` by hand")
     globs = parts.items(manifest.table("workspace").get("workers"))
     note = (f"`{path}` is deleted, and with it the worker `{name}`",)
     if path in globs:
@@ -179,7 +179,7 @@ def remove_entry(root: Path, name: str) -> WorkspaceEdit:
     graph = project.read(root).graph
     entry = graph.entries.get(name)
     if entry and not entry.declared:
-        raise refusal(f"`{name}` is not in `[entries]`: {_place(entry.at.location)} says `entry: true`")
+        raise refusal(f"`{name}` is not in `[entries]`: {_place(entry.at.location)} sets `entry: true`")
     if places := [accepted.at.location for accepted in graph.acceptances if accepted.entry == name]:
         raise _still_named(name, places)
     return _deleted(root, ("entries", name), f"`llmdo run {name}` starts nothing any more")

@@ -184,7 +184,7 @@ def _opened(project: str | None, origin: tuple[str, str] | None, tell: Tell) -> 
     """The project, read. Where its files have errors, the answer may leave something out, which is told."""
     if origin:
         if project:
-            raise LlmdoError("`--project` is about workspaces of llmdo, so it does not go with `--from`")
+            raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")
         return foreign.opened(origin, tell)
     read = projects.read(root_folder(project))
     errors = sum(finding.severity == "error" for finding in checks.check(read))

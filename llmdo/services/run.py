@@ -259,7 +259,7 @@ def _only_entry(graph: Graph, *, of_files: bool) -> str:
     if "main" in graph.entries:
         return "main"
     if not graph.entries and not (of_files and graph.workers):
-        raise LlmdoError("nothing here can be started", hint="say `entry: true` in a worker's header")
+        raise LlmdoError("nothing here can be started", hint="set `entry: true` in a worker's header")
     names = ", ".join(graph.entries or graph.workers)
     raise LlmdoError("which entry?", hint=f"one of: {names}" + (", with `--entry NAME`" if of_files else ""))
 

@@ -33,7 +33,7 @@ class RunsRequest:
     entry: str | None = None
     status: str | None = None
     limit: int = 20
-    """How many, the last ones; 0 is all."""
+    """How many of the latest runs to list; 0 for all."""
     turns: bool = False
     """Whether every run of a conversation is listed, and not only where it stands."""
 
@@ -52,7 +52,7 @@ class PruneRequest:
 
     root: Path
     runs: tuple[str, ...] = ()
-    """These alone, also where they could go on."""
+    """Only these runs, even if they could be resumed."""
     keep: int = 20
     older_than: int | None = None
     """Days since they began."""

@@ -41,7 +41,7 @@ def adopted(reference: str, value: object, *, has_deps: bool) -> Agent[object, o
     at = Location(reference.rpartition(":")[0])
     if not isinstance(value, Agent):
         raise LlmdoError(
-            f"`{reference}` is no pydantic-ai agent: it is of type `{type(value).__name__}`", at=at
+            f"`{reference}` is not a pydantic-ai agent: it is of type `{type(value).__name__}`", at=at
         )
     if problems := tuple(_problems(value, has_deps=has_deps)):
         raise LlmdoError(f"the agent `{reference}` cannot be adopted: {'; '.join(problems)}", at=at)

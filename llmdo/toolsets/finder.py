@@ -327,7 +327,7 @@ def _unlisted(path: str, name: str | None = None) -> LlmdoError:
     if not path.endswith(".py"):
         return LlmdoError(
             f"{imported}, and of a workspace only Python source is",
-            hint="remove it; what has to be compiled is installed as a package",
+            hint="remove it, and install compiled code as a package",
         )
     return LlmdoError(
         f"{imported}, and the text of no module says so",

@@ -104,7 +104,7 @@ async def _facts(reference: str, value: object) -> ToolsetFacts:
         return ToolsetFacts(is_class=True, dynamic=True, tools={})
     if not isinstance(toolset, AbstractToolset):
         raise LlmdoError(
-            f"`{reference}` is no toolset: it is of type `{type(value).__name__}`", at=_place(reference)
+            f"`{reference}` is not a toolset: it is of type `{type(value).__name__}`", at=_place(reference)
         )
     definitions = await _definitions(reference, toolset)
     hook = callable(getattr(toolset, "get_capabilities", None))

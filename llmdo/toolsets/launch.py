@@ -86,7 +86,7 @@ class Launcher:
         """
         server = toolset.server
         if server is None or server.command is None:
-            raise LlmdoError(f"`{toolset.name}` is no program on this machine", at=toolset.at.location)
+            raise LlmdoError(f"`{toolset.name}` is not a program on this machine", at=toolset.at.location)
         if os.name != "posix":
             raise LlmdoError("local MCP servers do not work on this system", hint="use WSL or a container")
         with ExitStack() as stack:
@@ -142,7 +142,7 @@ class Launcher:
         path = self.root.resolve() / named
         if not (path.is_file() and os.access(path, os.X_OK)):
             raise LlmdoError(
-                f"the MCP server `{toolset.name}` cannot be started: `{named}` is no program",
+                f"the MCP server `{toolset.name}` cannot be started: `{named}` is not a program",
                 at=toolset.at.location,
             )
         return path

@@ -122,7 +122,7 @@ class Connection:
     def _transport(self) -> object:
         server = self._toolset.server
         if server is None:
-            raise LlmdoError(f"`{self.name}` is no MCP server", at=self._toolset.at.location)
+            raise LlmdoError(f"`{self.name}` is not an MCP server", at=self._toolset.at.location)
         if server.url is None:
             self._launch = self._stack.enter_context(self._launcher.prepared(self._toolset))
             return StdioTransport(

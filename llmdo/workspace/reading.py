@@ -366,7 +366,7 @@ class _WorkspaceReader:
                 if name.endswith(COMPILED):
                     path = f"{folder}/{name}" if folder else name
                     message = f"`{path}` is a compiled module, which llmdo does not import"
-                    hint = "remove it; what has to be compiled is installed as a package"
+                    hint = "remove it, and install compiled code as a package"
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
 
     def packages(self, manifest: Mapping[str, Json]) -> Iterator[str]:
@@ -410,7 +410,7 @@ class _WorkspaceReader:
                 message = f"no file of the workspace is known to be the module of `{name}`"
                 hint: str | None = 'say which it is: `python = "FILE.py:ATTRIBUTE"`'
                 if "mcp" in tables[name]:
-                    message, hint = f"`sources` is for toolsets in Python, and `{name}` is none", None
+                    message, hint = f"`sources` is for toolsets in Python, and `{name}` is not one", None
                 self.problems.append(finding("LDO103", at, message, hint=hint))
             else:
                 together = {*extended[path].sources, *paths} - {path}

@@ -140,7 +140,7 @@ def test_a_limit_is_set_anew_by_its_name(llmdo: Llmdo, noting: Path) -> None:
     done = llmdo("resume", "last", "--limit", "requests=2", cwd=noting)
     assert (done.code, done.out) == (0, "noted hello\n")
     assert '"limits":{"requests":2}' in llmdo("audit", "last", "--format", "jsonl", cwd=noting).out
-    assert 'limits set anew: {"requests": 2}' in llmdo("audit", "last", cwd=noting).out
+    assert 'new limits: {"requests": 2}' in llmdo("audit", "last", cwd=noting).out
 
 
 def test_a_change_since_the_run_began_is_refused_unless_it_is_named(llmdo: Llmdo, noting: Path) -> None:

@@ -55,7 +55,7 @@ def test_runs_alone_takes_the_options_of_its_list(desk: Path) -> None:
     assert (odd.returncode, "many" in odd.stderr) == (2, True)
     before = llmdo(desk, "runs", "--limit", "1", "show", "last")
     assert (before.returncode, before.stdout) == (2, "")
-    assert "options stand behind the command" in before.stderr
+    assert "options come after the command" in before.stderr
 
 
 def test_approving_in_a_run_that_is_complete_says_so(desk: Path) -> None:

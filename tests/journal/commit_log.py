@@ -388,7 +388,7 @@ class CommitLogs:
         try:
             lock.touch(exist_ok=False)
         except FileExistsError:
-            raise JournalError(f"another process works on run `{run}`") from None
+            raise JournalError(f"another process is using run `{run}`") from None
         held = ExitStack()
         held.callback(lock.unlink)
         return held

@@ -176,7 +176,7 @@ with Runs(Path({str(tmp_path)!r})).claim("r"):
         assert other.stdout
         assert other.stdout.readline() == "claimed\n"
         assert runs.is_claimed("r")
-        with pytest.raises(JournalError, match="another process works on run `r`"):
+        with pytest.raises(JournalError, match="another process is using run `r`"):
             runs.claim("r")
         with pytest.raises(JournalError, match="another process"):
             runs.remove("r")

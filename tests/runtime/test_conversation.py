@@ -267,7 +267,7 @@ def test_arguments_are_edited_in_the_persons_own_editor(tmp_path: Path) -> None:
     [
         ("edit\n{\n\n", {}, "this is not JSON"),
         ("edit\n[1]\n\n", {}, "the arguments are a JSON object"),
-        ('edit\n{"text": "a", "text": "b"}\n\n', {}, "a key is there twice"),
+        ('edit\n{"text": "a", "text": "b"}\n\n', {}, "a key is given twice"),
         ('edit\n{"text": 1}\n\n', {}, "the tool does not take this: text: Input should be a valid string"),
         ('edit\n{"txt": "a"}\n\n', {}, "the tool does not take this"),
         ("edit\n\n", {}, "nothing was changed"),

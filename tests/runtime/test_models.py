@@ -113,7 +113,7 @@ def test_what_is_missing_is_said_at_once_for_all_workers(tmp_path: Path) -> None
     with pytest.raises(LlmdoError) as refused:
         go(made, tmp_path)
     assert refused.value.message == (
-        "`python:own.py:number` is no model; `opnai` is not a model provider that llmdo knows; "
+        "`python:own.py:number` is not a model; `opnai` is not a model provider that llmdo knows; "
         "`python:own.py:failing` cannot be made: KeyError: 'x'; worker `d` has no model"
     )
 

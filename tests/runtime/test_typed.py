@@ -322,7 +322,7 @@ def test_models_that_cannot_be_used_are_told_all_at_once(tmp_path: Path) -> None
     assert message.count("\n  - ") == 5
     for told in (
         "no attribute `Missing`",
-        "`schemas.py:plain` is no pydantic model",
+        "`schemas.py:plain` is not a pydantic model",
         "has no fields",
         "Broken",
     ):

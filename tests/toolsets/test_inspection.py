@@ -211,7 +211,7 @@ def test_what_is_no_toolset_or_cannot_be_made_is_told(tmp_path):
     assert failed == [
         "making a `odd.py:Picky` without configuration raised ValueError: x is needed",
         "listing the tools of `odd.py:Quitter` called sys.exit(1)",
-        "`odd.py:number` is no toolset: it is of type `int`",
+        "`odd.py:number` is not a toolset: it is of type `int`",
         "`odd.py` has no attribute `numbr`",
     ]
 

@@ -39,7 +39,7 @@ def approve(
         typer.Option("--by", metavar="NAME", help="Who answers, if not the user of this machine."),
     ] = None,
     hours: Annotated[
-        float, typer.Option("--hours", min=0.0, metavar="N", help="How long the answers count.")
+        float, typer.Option("--hours", min=0.0, metavar="N", help="How long the answers are valid.")
     ] = 168.0,
     answers: Annotated[
         Optional[str],  # noqa: UP045

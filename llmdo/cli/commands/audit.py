@@ -26,7 +26,7 @@ def audit(
         str,
         typer.Argument(metavar="RUN|FILE", help="A run's id, the start or end of one, or `last`; or a copy."),
     ],
-    verify: Annotated[bool, typer.Option("--verify", help="Say whether the chain of records holds.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Verify the chain of records.")] = False,
     head: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--head", metavar="HASH", help="Verify that the chain ends with what the run printed."),

@@ -28,13 +28,13 @@ class CheckFormat(StrEnum):
 def check(
     project: options.Project = None,
     locked: Annotated[
-        bool, typer.Option("--locked", help="The lock has to be there and current. Default where CI is set.")
+        bool, typer.Option("--locked", help="Require a current lock. Default where CI is set.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail as well.")] = False,
     fix: Annotated[
         bool,
         typer.Option(
-            "--fix", help="Mend misspelt keys and names, and a stale lock, which imports toolset modules."
+            "--fix", help="Fix misspelt keys and names, and a stale lock, which imports toolset modules."
         ),
     ] = False,
     no_cache: Annotated[
@@ -58,7 +58,7 @@ def check(
 def _require_none(given: dict[str, object]) -> None:
     for name, value in given.items():
         if value:
-            raise LlmdoError(f"`{name}` is about workspaces of llmdo, so it does not go with `--from`")
+            raise LlmdoError(f"`{name}` applies to llmdo workspaces and cannot be combined with `--from`")
 
 
 def add_to(app: typer.Typer) -> None:

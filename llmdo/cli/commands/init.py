@@ -22,9 +22,11 @@ class Template(StrEnum):
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; it is made if needed.")] = Path(),
+    directory: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The folder; created if needed.")
+    ] = Path(),
     template: Annotated[Template, typer.Option(help="What to start from.")] = Template.minimal,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are in the way.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Start a workspace."""
     from llmdo import scaffold

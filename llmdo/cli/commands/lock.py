@@ -19,7 +19,7 @@ PLACE = 40
 def lock(
     project: options.Project = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Derive everything anew and compare; write nothing.")
+        bool, typer.Option("--check", help="Derive everything again and compare; write nothing.")
     ] = False,
     refresh: Annotated[
         bool,

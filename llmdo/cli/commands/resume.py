@@ -28,7 +28,9 @@ Again = Annotated[
 GiveUp = Annotated[
     options.Texts,
     typer.Option(
-        "--give-up", metavar="PATH", help="One that did not finish: its model is told that nobody knows."
+        "--give-up",
+        metavar="PATH",
+        help="One that did not finish: tell its model that the outcome is unknown.",
     ),
 ]
 LimitAnew = Annotated[
@@ -36,7 +38,7 @@ LimitAnew = Annotated[
     typer.Option(
         "--limit",
         metavar="NAME=N",
-        help="A limit of the entry, set anew for the rest of the run; may be repeated.",
+        help="A new limit for the rest of the run; may be repeated.",
     ),
 ]
 

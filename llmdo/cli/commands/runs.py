@@ -32,7 +32,7 @@ Status = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--status", help="completed, failed, interrupted, waiting, running or stopped."),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=0, help="How many, the last ones; 0 is all.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="How many of the latest runs to list; 0 for all.")]
 Turns = Annotated[
     bool, typer.Option("--turns", help="Every run of a conversation, and not only its last one.")
 ]
@@ -56,7 +56,7 @@ def default(
     if project or entry or status or limit != 20 or form != "text":
         name = ctx.invoked_subcommand
         raise LlmdoError(
-            "options stand behind the command", hint=f"llmdo runs {name} --help says what it takes"
+            "options come after the command", hint=f"llmdo runs {name} --help says what it takes"
         )
     return FINE
 
@@ -98,15 +98,16 @@ def show(
 @runs.command("prune")
 def prune(
     run: Annotated[
-        options.Texts, typer.Argument(metavar="[RUN]...", help="These alone, also where they could go on.")
+        options.Texts,
+        typer.Argument(metavar="[RUN]...", help="Only these runs, even if they could be resumed."),
     ] = None,
     project: options.Project = None,
-    keep: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the last ones stay.")] = 20,
+    keep: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the latest runs to keep.")] = 20,
     older_than: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("--older-than", min=0, metavar="DAYS", help="Only those that began before that."),
+        typer.Option("--older-than", min=0, metavar="DAYS", help="Only runs that began before then."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
 ) -> int:
     """Remove the journals of old runs that are over, or of those that are named."""
     from llmdo.services import runs as service
@@ -123,10 +124,13 @@ def prune(
 @runs.command("export")
 def export(
     run: options.RunName,
-    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="Where; nothing may be there.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.sqlite", help="The file to write, which must not exist.")
+    ],
     project: options.Project = None,
     no_sources: Annotated[
-        bool, typer.Option("--no-sources", help="The run alone, which goes on only where the sources are.")
+        bool,
+        typer.Option("--no-sources", help="Leave out the sources; the run can then be resumed only here."),
     ] = False,
 ) -> int:
     """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""

@@ -17,7 +17,7 @@ def suggest(
     project: options.Project = None,
     from_runs: Annotated[
         bool,
-        typer.Option("--from-runs", help="What the runs of the past needed, instead of what is declared."),
+        typer.Option("--from-runs", help="Suggest what past runs needed, instead of what is declared."),
     ] = False,
 ) -> int:
     """Print the smallest ceiling and rules under which an entry can do all that its workers declare."""

@@ -28,7 +28,7 @@ def repeat_recordings(
     ] = None,
     project: options.Project = None,
     decisions: Annotated[
-        bool, typer.Option("--decisions", help="Judge the recorded calls by the rules of today instead.")
+        bool, typer.Option("--decisions", help="Judge the recorded calls by today's rules instead.")
     ] = False,
     sources: options.Sources = options.SourceOrigin.workspace,
     format: Annotated[TestFormat, typer.Option(help="How the results are printed.")] = TestFormat.text,  # noqa: A002

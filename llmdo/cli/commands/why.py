@@ -21,7 +21,9 @@ def why(
             help="Such as proc.exec, fs.write:reports/** or shell; as reach prints it, `elsewhere` included.",
         ),
     ],
-    all_paths: Annotated[bool, typer.Option("--all", help="Every path, not only a shortest one.")] = False,
+    all_paths: Annotated[
+        bool, typer.Option("--all", help="Show every path, not only a shortest one.")
+    ] = False,
     project: options.Project = None,
     origin: options.Origin = None,
 ) -> int:

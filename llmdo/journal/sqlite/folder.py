@@ -185,7 +185,7 @@ class Runs:
         claim = Claim.take(self._lock(run))
         if claim is None:
             raise JournalError(
-                f"another process works on run `{run}`", hint="wait until it is done, or stop it"
+                f"another process is using run `{run}`", hint="wait until it is done, or stop it"
             )
         return claim
 

@@ -62,7 +62,7 @@ def parse(text: str) -> dict[str, object]:
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key is given twice")
     return members
 
 

@@ -129,7 +129,7 @@ class ModelSource:
                 raise _cannot_be_made(reference, error) from error
         if not isinstance(loaded, Model):
             raise LlmdoError(
-                f"`{reference}` is no model",
+                f"`{reference}` is not a model",
                 hint="it must name a pydantic-ai model, or a function without arguments that returns one",
             )
         return loaded

@@ -111,7 +111,7 @@ def unreadable(error: Exception, model_name: str) -> UnreadableAnswerError | Non
     """What `error`, which a client raised, says of an answer that it could not read; None for all other failures."""
     text = str(error)
     if isinstance(error, _MALFORMED):
-        return UnreadableAnswerError(model_name, "it has not the form that the API promises")
+        return UnreadableAnswerError(model_name, "it does not have the form that the API promises")
     if type(error) is not ModelAPIError or "JSON" not in text:
         # What the agent loop raises does not come up within a request: this is its client's.
         if not isinstance(error, UnexpectedModelBehavior) or isinstance(error, ContentFilterError):

@@ -65,7 +65,7 @@ def read(source: Source | None) -> Locked:
             "LDO405",
             source.location(),
             f"`{LOCK}` is not laid out as llmdo writes it",
-            hint="run `llmdo lock`: it makes the lock anew from the sources",
+            hint="run `llmdo lock` to rebuild it from the sources",
         )
         return Locked("unreadable", None, (problem,))
     if data is None:
@@ -82,7 +82,7 @@ def read(source: Source | None) -> Locked:
             "LDO405",
             faults[0].at if faults else source.location(),
             f"`{LOCK}` cannot be read: {faults[0].message if faults else 'it is empty'}",
-            hint="run `llmdo lock`: it makes the lock anew from the sources",
+            hint="run `llmdo lock` to rebuild it from the sources",
         )
         return Locked("unreadable", None, (problem,))
     problems = (_newer_revision(judged.document, len(faults)),) if newer else ()
@@ -97,7 +97,7 @@ def _refused(source: Source) -> Locked | None:
             "LDO403",
             source.location(span),
             f"`{LOCK}` holds the markers of a merge conflict",
-            hint="run `llmdo lock`: it makes the lock anew from the merged sources",
+            hint="run `llmdo lock` to rebuild it from the merged sources",
         )
         return Locked("conflicted", None, (problem,))
     if (version := _VERSION.search(source.text)) and int(version[1]) > VERSION:
