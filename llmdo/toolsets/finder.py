@@ -50,6 +50,9 @@ class WorkspaceFinder(MetaPathFinder):
         """Each file to the one module that was made of it, by whichever name that came about."""
         self._thread: int | None = None
         self._inside: dict[str, str | None] = {}
+        self._tops: set[str] = set()
+        self._unrelated: set[str] = set()
+        """Names in `sys.modules` that no file of this workspace can have, whoever has them."""
         self._installed = tuple(prefix for prefix in _prefixes() if _lies_in(prefix, self._real))
 
     def open(self) -> None:
@@ -171,8 +174,9 @@ class WorkspaceFinder(MetaPathFinder):
         ]
         tops = {_top(path, folder) for path in self._code for folder in searched}
         aside = {}
-        for name, module in [*sys.modules.items()]:
-            if name.partition(".")[0] not in tops or self._imported.get(name) is module:
+        for name in self._names_below(tops):
+            module = sys.modules.get(name)
+            if self._imported.get(name) is module:
                 continue
             loader = getattr(module, "__loader__", None)
             if isinstance(loader, SourceLoader | FolderLoader):
@@ -180,6 +184,15 @@ class WorkspaceFinder(MetaPathFinder):
             elif (file := getattr(module, "__file__", None)) and self._relative(file) is not None:
                 aside[name] = sys.modules.pop(name)
         return aside
+
+    def _names_below(self, tops: set[str]) -> list[str]:
+        """The names in `sys.modules` that begin with one of these; thousands do not, and are looked at once."""
+        if self._tops != tops:
+            self._tops, self._unrelated = tops, set()
+        unknown = sys.modules.keys() - self._unrelated
+        names = [name for name in unknown if name.partition(".")[0] in tops]
+        self._unrelated |= unknown.difference(names)
+        return names
 
     def _elsewhere(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
