@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_read: dict[tuple[tuple[str, bytes], ...], dict[str, str]] = {}
+"""What was read of folders of the same content: to look through the code takes most of many a test."""
+
+
 def listed(root: Path) -> dict[str, str]:
     """Every Python file below `root`, to the digest of its text."""
-    paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py")) if path.is_file()]
-    return text_digests(read_modules(root, [path for path in paths if not (root / path).is_symlink()]))
+    files = [path for path in sorted(root.rglob("*.py")) if path.is_file() and not path.is_symlink()]
+    content = tuple((path.relative_to(root).as_posix(), path.read_bytes()) for path in files)
+    if content not in _read:
+        _read[content] = text_digests(read_modules(root, [path for path, _ in content]))
+    return {**_read[content]}

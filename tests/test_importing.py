@@ -44,7 +44,7 @@ def test_an_import_is_clean_and_reaches_what_the_original_reaches(case: Path, tm
 @pytest.mark.parametrize(
     ("form", "folder"),
     [
-        ("claude", "claude-wshobson"),
+        pytest.param("claude", "claude-wshobson", marks=pytest.mark.long),
         ("docker-agent", "docker-agent"),
         ("llm-do", "llm-do-worker"),
         ("llm-do", "llm-do-agent"),

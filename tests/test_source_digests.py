@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base.source import Source
 from llmdo.syntax import module, toml
 from llmdo.workspace.reading import Module, Workspace
 from llmdo.workspace.resolve import resolve
+from tests.laws import tried
 from tests.work import calls_made
 
 NAMES = "abcdefg"
@@ -42,7 +43,7 @@ def written(imports: Mapping[str, list[str]], last: str = "") -> dict[str, str]:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@tried(300)
 @given(
     st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3), min_size=1),
     st.data(),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai import Agent, BinaryContent
 from pydantic_ai.exceptions import ToolFailed
@@ -18,6 +18,7 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
+from tests.laws import tried
 from tests.listed import listed
 
 if TYPE_CHECKING:
@@ -391,7 +392,7 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(st.lists(LINES | st.text(max_size=40), max_size=25))
 def test_every_quote_stands_in_its_line(lines: list[str]) -> None:
     deck = "\n".join(lines).encode("utf-8", "ignore").decode()

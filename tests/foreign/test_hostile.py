@@ -17,6 +17,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.foreign import findings
 from llmdo.render import foreign as render
 from llmdo.scaffold.importing import import_project
+from tests.laws import examples
 
 FILES = {
     "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),
@@ -69,7 +70,7 @@ def write(root: Path, path: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("form", FILES)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_values_under_the_known_keys_are_answered(form: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

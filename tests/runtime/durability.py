@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,10 @@ def _name(opened: object) -> str:
     return (Path(f"/proc/self/fd/{opened}").readlink() if isinstance(opened, int) else Path(str(opened))).name
 
 
-sys.addaudithook(_opening)
+@cache
+def _watch_files() -> None:
+    """From here on everything that this process audits costs it a call, and a hook cannot be taken back."""
+    sys.addaudithook(_opening)
 
 
 @contextmanager
@@ -82,6 +86,7 @@ def observed(
 ) -> Iterator[tuple[Recorder, Observer]]:
     """A recorder of a run whose journal is watched."""
     with (runs.create if new else runs.open)(run) as journal:
+        _watch_files()
         observer = Observer(journal)
         watching.append(observer)
         try:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llmdo.policy.shell.words import CommandRefused, program_of, words
-from tests.laws import share
+from tests.laws import examples, share
 
 BASH = shutil.which("bash")
 MARK = "<line>"
@@ -79,7 +79,7 @@ def compare(found: list[str]) -> None:
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(lines, min_size=10, max_size=40))
 def test_the_words_of_an_accepted_line_are_those_of_bash(found: list[str]) -> None:
     compare(found)
