@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 SHORTEST = 8  # characters: less is an ordinary word or a number too often
 
+LISTED = "LLMDO_SECRETS"
+"""The variable that names others, with commas between, which are secret whatever their names say."""
+
 _SECRET_NAMES = (
     "KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION", "BEARER", "COOKIE", "WEBHOOK",
     "CONNECTION_STRING", "CONNECTIONSTRING",
@@ -43,9 +46,12 @@ def names_secret(name: str) -> bool:
     return upper.endswith(_SECRET_ENDINGS) and upper not in _FOLDERS
 
 
-def secrets_of(name: str, value: str) -> Iterator[str]:
-    """What is secret of an environment variable; what is too short to be told from ordinary words is left out."""
-    if names_secret(name) and len(value) >= SHORTEST:
+def secrets_of(name: str, value: str, *, is_listed: bool = False) -> Iterator[str]:
+    """What is secret of an environment variable; what is too short to be told from ordinary words is left out.
+
+    `is_listed` says that all of it is, whatever its name.
+    """
+    if (is_listed or names_secret(name)) and name != LISTED and len(value) >= SHORTEST:
         yield value
     for match in _USERINFO.finditer(value):
         password = match[2] if match[1] is not None else ""

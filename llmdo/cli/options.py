@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -19,6 +21,29 @@ Project = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         "--project", metavar="DIR", help="The workspace's folder, instead of looking upwards from here."
+    ),
+]
+
+
+def _load(file: str | None) -> str | None:
+    """Reads a file of variables into the environment, before the command looks at that."""
+    if file is not None:
+        from llmdo.cli.console import say
+        from llmdo.services import env_file
+
+        names = env_file.load(Path(file), os.environ)
+        say(f"variables of {file}: {', '.join(names) or 'none that is not set already'}")
+    return file
+
+
+EnvFile = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--env-file",
+        metavar="FILE",
+        callback=_load,
+        is_eager=True,
+        help="Variables for this command, NAME=VALUE a line; what they hold is secret, and never written down.",
     ),
 ]
 EntryName = Annotated[

@@ -72,6 +72,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--path": (),
         "--attach": (),
         "--model": (),
+        "--env-file": (),
         "--max-depth": (),
         "--locked": None,
         "--approvals": ("prompt", "later"),
@@ -92,6 +93,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--project": (),
         "--continue": (),
         "--model": (),
+        "--env-file": (),
         "--locked": None,
         "--approve": (),
         "--approve-all": None,
@@ -107,6 +109,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--again": (),
         "--give-up": (),
         "--limit": (),
+        "--env-file": (),
         "--approvals": ("prompt", "later"),
         "--approve": (),
         "--approve-all": None,
@@ -119,6 +122,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "replay": {
         "--project": (),
+        "--env-file": (),
         "--until": (),
         "--rerun-tools": None,
         "--sources": ("workspace", "run"),
@@ -128,6 +132,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "approve": {
         "--project": (),
+        "--env-file": (),
         "--yes": (),
         "--no": (),
         "--reason": (),
@@ -228,6 +233,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--http": (),
         "--model": (),
         "--project": (),
+        "--env-file": (),
     },
 }
 """Every command with its long options but `--help`, and what each may be; None where it takes no value."""

@@ -70,12 +70,13 @@ class Known:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Known:
-        """Those of the variables whose names speak of secrets, and the passwords of addresses in others."""
+        """Those of the variables that are listed or whose names speak of secrets, and the passwords of addresses."""
+        listed = frozenset(environ.get(credentials.LISTED, "").split(","))
         values: dict[str, list[str]] = {}
         in_json: dict[bytes, Form] = {}
         in_bytes: dict[bytes, Form] = {}
         for variable in sorted(environ):
-            for secret in credentials.secrets_of(variable, environ[variable]):
+            for secret in credentials.secrets_of(variable, environ[variable], is_listed=variable in listed):
                 if "\0" in secret:
                     continue  # of no environment of a process
                 values.setdefault(variable, []).append(secret)

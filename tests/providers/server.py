@@ -169,10 +169,10 @@ class _Handler(BaseHTTPRequestHandler):
             case Raw(text, status, media_type):
                 self._send(status, text, {"retry-after-ms": "10"}, media_type=media_type)
             case Say() as say if body.get("stream"):
-                self._stream(say, FORMATS[self.path].pieces(body, say))
+                self._stream(say, _format_of(self.path).pieces(body, say))
             case Say() as say:
                 self.server_of_answers.pause(say.delay)
-                self._send(200, json.dumps(FORMATS[self.path].whole(body, say)), {}, cut=say.cut)
+                self._send(200, json.dumps(_format_of(self.path).whole(body, say)), {}, cut=say.cut)
 
     def _send(
         self,
@@ -434,3 +434,8 @@ FORMATS: dict[str, type[Chat | Responses | Messages]] = {
     "/v1/messages": Messages,
     "/v1/messages?beta=true": Messages,
 }
+
+
+def _format_of(path: str) -> type[Chat | Responses | Messages]:
+    """The format of the requests to a path, which may be that of a deployment of Azure's."""
+    return Chat if path.startswith("/openai/deployments/") else FORMATS[path]

@@ -29,6 +29,7 @@ def chat(
     project: options.Project = None,
     continues: Continue = None,
     model: Models = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     locked: Locked = False,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

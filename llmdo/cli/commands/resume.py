@@ -51,6 +51,7 @@ def resume(
     again: Again = None,
     give_up: GiveUp = None,
     limit: LimitAnew = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     approvals: options.When = options.Approvals.prompt,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

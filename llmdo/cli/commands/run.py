@@ -81,6 +81,7 @@ def run(
     path: Paths = None,
     attach: Attach = None,
     model: Models = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     max_depth: MaxDepth = None,
     locked: Locked = False,
     approvals: options.When = options.Approvals.prompt,

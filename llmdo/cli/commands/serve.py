@@ -40,6 +40,7 @@ def serve_mcp(
         typer.Option("--model", metavar="MODEL", help="The model of workers that name none."),
     ] = None,
     project: options.Project = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
 ) -> int:
     """Offer entries as the tools of an MCP server, over stdio. Whoever uses the client is asked for approvals."""
     from llmdo.cli.interruption import run_interruptibly

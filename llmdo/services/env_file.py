@@ -1,0 +1,54 @@
+"""A file of variables that a person names for one command: what it holds is secret, whatever their names say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.credentials import LISTED
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableMapping
+    from pathlib import Path
+
+LARGEST = 1_000_000  # bytes: more is no file of variables
+
+_LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
+_QUOTED = re.compile(r"""(?P<quote>["'])(?P<value>.*)(?P=quote)\s*(?:#.*)?""")
+_COMMENT = re.compile(r"(?:^|\s+)#.*")
+
+
+def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
+    """Puts the variables of `file` into `environ`, and says which; those that hold something already stay as they are.
+
+    All that are put there are noted as secrets, so that no value of theirs is written down.
+
+    Raises:
+        LlmdoError: The file cannot be read, or a line of it is none; no value is told.
+    """
+    try:
+        content = file.read_bytes()
+        text = content.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise LlmdoError(f"`--env-file {file}` cannot be read: {why}") from error
+    if len(content) > LARGEST:
+        raise LlmdoError(f"`--env-file {file}` is no file of variables: it is larger than {LARGEST:,} bytes")
+    new = {name: value for name, value in _variables(file, text) if not environ.get(name)}
+    environ.update(new)
+    listed = dict.fromkeys(filter(None, (*environ.get(LISTED, "").split(","), *new)))
+    environ[LISTED] = ",".join(listed)
+    return tuple(new)
+
+
+def _variables(file: Path, text: str) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        match = _LINE.fullmatch(stripped)
+        if match is None or "\0" in stripped:
+            raise LlmdoError(f"line {number} of `--env-file {file}` is not of the form NAME=VALUE")
+        quoted = _QUOTED.fullmatch(match["value"])
+        yield match["name"], quoted["value"] if quoted else _COMMENT.sub("", match["value"]).strip()
