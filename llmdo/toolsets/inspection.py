@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from llmdo.base.source import Location, Source
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.syntax.module import outline
 from llmdo.toolsets.adoption import adopted, maker, own_tools
+from llmdo.toolsets.configuration import CONFIGURE, made_with, require_fit
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.declarations import declared, tool_digest
 from llmdo.toolsets.problems import Problems
@@ -126,12 +126,14 @@ async def _facts(reference: str, value: object) -> ToolsetFacts:
 def _made(reference: str, made_of: type[AbstractToolset[object]]) -> AbstractToolset[object] | None:
     """A toolset of a class without configuration; None where it cannot do without."""
     try:
-        signature(made_of).bind()
+        require_fit(made_of, {})
     except (TypeError, ValueError):
         return None
     try:
-        return made_of()
+        return made_with(made_of, {})
     except Exception as error:
+        if CONFIGURE in dir(made_of):  # which cannot say beforehand that it cannot do without
+            return None
         raise LlmdoError(
             f"making a `{reference}` without configuration raised {sentence_of(error)}",
             hint="give its constructor a required parameter if it needs configuration",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from inspect import signature
 from typing import TYPE_CHECKING
 
 from pydantic_ai import Agent
@@ -11,6 +9,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.toolsets.adoption import adopted, own_tools
+from llmdo.toolsets.configuration import made_with, require_fit
 from llmdo.toolsets.filesystem import FilesystemToolset
 from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.prefixes import under
@@ -106,7 +105,7 @@ class ToolsetResolver:
         if isinstance(loaded, AbstractToolset):
             return loaded
         try:
-            return loaded(**{key: deepcopy(value) for key, value in use.config.items()})
+            return made_with(loaded, use.config)
         except Exception as error:
             raise LlmdoError(
                 f"making the toolset `{use.name}` raised {sentence_of(error)}", at=use.at.location
@@ -145,7 +144,7 @@ class ToolsetResolver:
         if not is_toolset_class(loaded):
             raise LlmdoError(f"`{toolset.python}` is not a toolset", at=toolset.at.location)
         try:
-            signature(loaded).bind(**use.config)
+            require_fit(loaded, use.config)
         except TypeError as error:
             raise LlmdoError(
                 f"the configuration of `{use.name}` does not fit its class: {error}", at=use.at.location

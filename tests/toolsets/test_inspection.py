@@ -63,6 +63,16 @@ class Configured(FunctionToolset):
     def __init__(self, *, folder: str):
         super().__init__()
 
+class Whole(Plain):
+    @classmethod
+    def configure(cls, config):
+        return cls(depth=config.get("depth", 1))
+
+class Needy(Plain):
+    @classmethod
+    def configure(cls, config):
+        return cls(depth=config["depth"])
+
 by_run = FunctionToolset().filtered(lambda ctx, tool: ctx.deps.yes)
 
 @by_run.wrapped.tool_plain
@@ -143,6 +153,8 @@ def test_a_class_is_made_without_configuration_where_it_can_be(tmp_path):
     assert (plain.is_class, plain.dynamic, list(plain.tools)) == (True, False, ["dig"])
     assert plain.tools["dig"].hook
     assert found["classes.py:Configured"] == ToolsetFacts(is_class=True, dynamic=True, tools={})
+    assert found["classes.py:Whole"] == plain
+    assert found["classes.py:Needy"] == ToolsetFacts(is_class=True, dynamic=True, tools={})
 
 
 def test_tools_that_depend_on_a_run_are_dynamic(tmp_path):

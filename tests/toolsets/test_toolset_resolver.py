@@ -28,6 +28,7 @@ from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import MAKERS, ToolsetResolver
 from tests.listed import listed
 
+LOOSE = "the configuration of `loose` does not fit its class"
 NOBODY = Authority(base=())
 
 HEADER = Document(
@@ -51,6 +52,23 @@ class Store(FunctionToolset):
         if folder == "bad":
             raise ValueError("no such folder")
         self.folder, self.tags = folder, tags
+
+class Whole(FunctionToolset):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+
+    @classmethod
+    def configure(cls, config):
+        if config.get("of") == "text":
+            return "no toolset"
+        if config.get("of") == "nothing":
+            raise ValueError("of nothing")
+        return cls(config)
+
+class Loose(FunctionToolset):
+    def configure(self, config):
+        return self
 """
 
 
@@ -66,6 +84,8 @@ def resolver(tmp_path, monkeypatch):
     attributes = {
         "calc": "tools.py:calc",
         "store": "tools.py:Store",
+        "whole": "tools.py:Whole",
+        "loose": "tools.py:Loose",
         "number": "tools.py:number",
         "lost": "tools.py:lost",
         "broken": "broken.py:x",
@@ -116,6 +136,15 @@ def test_a_class_is_made_anew_for_every_call_with_its_own_configuration(resolver
     assert (two.folder, two.tags, tags) == ("x", ["a"], ["a"])
 
 
+def test_a_class_may_take_its_configuration_whole_and_as_a_copy(resolver):
+    tags = ["a"]
+    line = use("whole", folder="x", tags=tags)
+    one, two = resolver.make(line, NOBODY), resolver.make(line, NOBODY)
+    one.config["tags"].append("b")
+    assert one is not two
+    assert (two.config, tags) == ({"folder": "x", "tags": ["a"]}, ["a"])
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -129,6 +158,15 @@ def test_a_class_is_made_anew_for_every_call_with_its_own_configuration(resolver
             "the configuration of `store` does not fit its class: got an unexpected keyword argument 'tag'",
         ),
         (use("store", folder="bad"), "making the toolset `store` raised ValueError: no such folder"),
+        (use("whole", of="nothing"), "making the toolset `whole` raised ValueError: of nothing"),
+        (
+            use("whole", of="text"),
+            "making the toolset `whole` raised LlmdoError: `configure` of `Whole` gave no toolset, but str",
+        ),
+        (
+            use("loose"),
+            f"{LOOSE}: `configure` is no class method: write `@classmethod` above it",
+        ),
         (use("nowhere"), "there is no toolset `nowhere`"),
         (use("remote"), "`remote` is an MCP server, not a Python toolset"),
     ],

@@ -1,0 +1,62 @@
+"""Classes of toolsets and their configuration: how one is made with what a worker's header says."""
+
+from __future__ import annotations
+
+import inspect
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+from pydantic_ai.toolsets import AbstractToolset
+
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+CONFIGURE = "configure"
+"""The class method by which a class takes its configuration whole, where it has one."""
+
+
+def require_fit(made_of: type[AbstractToolset[object]], config: Mapping[str, object]) -> None:
+    """Returns where a class can be made with this configuration, as far as that shows without making it.
+
+    Raises:
+        TypeError: It does not take it, or its `configure` is no class method.
+    """
+    if configure := _configure_of(made_of):
+        inspect.signature(configure).bind(config)
+    else:
+        inspect.signature(made_of).bind(**config)
+
+
+def made_with(
+    made_of: type[AbstractToolset[object]], config: Mapping[str, object]
+) -> AbstractToolset[object]:
+    """A new toolset of a class, which is given a copy of the configuration: whole, or as keyword arguments.
+
+    Raises:
+        Exception: Whatever its code raises; LlmdoError where that gives something else.
+    """
+    given = {key: deepcopy(value) for key, value in config.items()}
+    configure = _configure_of(made_of)
+    if configure is None:
+        return made_of(**given)
+    made = configure(given)
+    if not isinstance(made, AbstractToolset):
+        raise LlmdoError(f"`configure` of `{made_of.__name__}` gave no toolset, but {type(made).__name__}")
+    return made
+
+
+def _configure_of(made_of: type[AbstractToolset[object]]) -> Callable[[Mapping[str, object]], object] | None:
+    """The class method `configure` of a class; None where it has none.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    stated = inspect.getattr_static(made_of, CONFIGURE, None)
+    if stated is None:
+        return None
+    if not isinstance(stated, classmethod | staticmethod):
+        raise TypeError("`configure` is no class method: write `@classmethod` above it")
+    configure: Callable[[Mapping[str, object]], object] = getattr(made_of, CONFIGURE)
+    return configure
