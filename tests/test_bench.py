@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import delegation, streaming
+from bench import chat, delegation, streaming
 from bench.generate import Shape, files, generate, headers
 from llmdo import checks
 from llmdo.workspace import project
@@ -70,3 +70,9 @@ def test_all_sides_of_the_streaming_benchmark_take_every_piece() -> None:
         "called": [1, 1, 1],
         "text alone": [1, 1, 1],
     }
+
+
+def test_a_later_turn_of_a_chat_stores_as_much_as_an_earlier_one() -> None:
+    taken = chat.measure(turns=4)
+    assert {side: len(each) for side, each in taken.items()} == {"bare": 4, "chat": 4, "bytes": 4}
+    assert max(taken["bytes"][1:]) < 1.01 * min(taken["bytes"][1:])

@@ -62,7 +62,8 @@ class Runs:
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
         try:
-            names = {file.stem for file in self.folder.iterdir() if file.suffix == SUFFIX}
+            files = [file.name for file in self.folder.iterdir()]
+            names = {name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)}
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -83,7 +84,8 @@ class Runs:
         Raises:
             JournalError: The list cannot be written.
         """
-        lacking = [name for name in self.names() if name not in self._noted() and name != run]
+        noted = self._noted()
+        lacking = [name for name in self.names() if name not in noted and name != run]
         try:
             with (self.folder / ORDER).open("a", encoding="ascii") as file:
                 file.write("".join(f"{name}\n" for name in (*lacking, run)))
