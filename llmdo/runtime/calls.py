@@ -393,7 +393,7 @@ def _raised(config: RuntimeConfig, callee: str, attachments: Sequence[str]) -> t
     return (delegating(callee), *reads)
 
 
-class WorkerToolset(AbstractToolset[Any]):
+class WorkerToolset(AbstractToolset[object]):
     """A worker as the one tool that its callers have. It stands behind the gate, like every toolset."""
 
     def __init__(self, worker: Worker, signature: Signature, *, attachments: bool) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import Runs
@@ -49,7 +49,7 @@ class ApproveOutcome:
     """Whether the run goes on, so that nothing can be answered yet."""
 
 
-def read_answers(name: str) -> list[Mapping[str, Any]]:
+def read_answers(name: str) -> list[Mapping[str, object]]:
     """The answers in a JSON file, or on standard input where its name is `-`.
 
     Raises:

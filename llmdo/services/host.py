@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from llmdo.services.audit import auditing
 
@@ -43,7 +43,7 @@ class Watch:
     sink: Sink
     abandon: Callable[[], None]
     """Gives the terminal back, where the program ends at once."""
-    instruments: tuple[AbstractCapability[Any], ...] = field(default=())
+    instruments: tuple[AbstractCapability[object], ...] = field(default=())
     streams: Streams = "nothing"
     """Whose answers the sink takes piece by piece."""
     has_shown: Callable[[str | None], bool] = field(default=lambda _: False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, near_or_all
 from llmdo.runtime.signatures import PlainInput, signatures_of
@@ -30,7 +30,7 @@ class OfferedEntry:
     description: str
 
     @property
-    def takes(self) -> dict[str, Any]:
+    def takes(self) -> dict[str, object]:
         """The JSON Schema of its arguments."""
         schema = (
             self.signature.takes.schema(files=False) if self.signature else PlainInput().schema(files=False)
@@ -38,7 +38,7 @@ class OfferedEntry:
         return {**schema, "required": []} if self.entry.input is not None and self._takes_text else schema
 
     @property
-    def gives(self) -> dict[str, Any] | None:
+    def gives(self) -> dict[str, object] | None:
         """The JSON Schema of what it gives, where that is an object."""
         if self.signature is None or self.signature.gives is None:
             return None
@@ -54,7 +54,7 @@ class OfferedEntry:
     def _takes_text(self) -> bool:
         return self.signature is None or isinstance(self.signature.takes, PlainInput)
 
-    def input(self, arguments: Mapping[str, Any]) -> str | None:
+    def input(self, arguments: Mapping[str, object]) -> str | None:
         """The input of a run that is called with `arguments`; None where the entry's own holds.
 
         Raises:

@@ -31,12 +31,12 @@ class Attempt:
     """The call path."""
     name: str
     """The tool's, as the model calls it."""
-    tool: ToolsetTool[Any]
+    tool: ToolsetTool[object]
     use: Use
-    toolset: AbstractToolset[Any]
+    toolset: AbstractToolset[object]
     declared: Tool | None
     """The tool as the graph has it; None where it does not."""
-    ctx: RunContext[Any]
+    ctx: RunContext[object]
 
     def draft(self, arguments: Mapping[str, Any]) -> Call:
         """The call with these arguments, as if it raised all that is declared."""

@@ -65,7 +65,7 @@ async def judge(
     config: RuntimeConfig,
     frame: CallFrame,
     call: Call,
-    ctx: RunContext[Any] | None = None,
+    ctx: RunContext[object] | None = None,
     origin: Origin | None = None,
     ends: Kind | None = None,
 ) -> Permit:
@@ -89,7 +89,7 @@ async def _judged(
     config: RuntimeConfig,
     frame: CallFrame,
     call: Call,
-    ctx: RunContext[Any] | None,
+    ctx: RunContext[object] | None,
     origin: Origin | None,
     ends: Kind | None,
 ) -> Permit:
@@ -156,7 +156,7 @@ def require_unasked(config: RuntimeConfig, frame: CallFrame, call: Call) -> None
 
 
 async def only_reads(
-    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any], origin: Origin
+    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[object], origin: Origin
 ) -> bool:
     """Whether a call may run once more in a replay: nobody has to be asked, and all that it raises now only reads."""
     now = await origin.derived(call)
@@ -167,7 +167,7 @@ async def only_reads(
 
 
 async def _decision(
-    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None, origin: Origin | None
+    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[object] | None, origin: Origin | None
 ) -> DecidedCall:
     """What is decided about a call: by the rules, by who is asked, and by the policies."""
     decided, verdict = _by_rules(frame, call)
@@ -211,7 +211,7 @@ async def _abandon(config: RuntimeConfig, call: Call, gone: GoneError) -> NoRetu
 
 
 async def _objection(
-    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[Any] | None
+    config: RuntimeConfig, frame: CallFrame, call: Call, ctx: RunContext[object] | None
 ) -> str | None:
     delegates = call.tool == call.toolset and call.tool in config.graph.workers
     return await objection(frame.policies, ctx, call, delegates=delegates)

@@ -61,7 +61,7 @@ class CallNumbers:
         return (tool, call) in self._beyond
 
 
-def numbers_of(runs: dict[str | None, CallNumbers], ctx: RunContext[Any]) -> CallNumbers:
+def numbers_of(runs: dict[str | None, CallNumbers], ctx: RunContext[object]) -> CallNumbers:
     """The numbers of the calls of the agent's run that `ctx` belongs to, which is one of `runs`."""
     numbers = runs.setdefault(ctx.run_id, CallNumbers())
     numbers.look_at(ctx.messages)
@@ -80,14 +80,14 @@ def require_bounded(response: ModelResponse) -> None:
 
 
 @dataclass(repr=False, kw_only=True)
-class CodeContext(RunContext[Any]):
+class CodeContext(RunContext[object]):
     """The context of a tool call that code makes, not a model: no response numbers it."""
 
     path: str
     """The call path, by the place of the call in that code."""
 
 
-def call_path(above: str, runs: dict[str | None, CallNumbers], ctx: RunContext[Any]) -> str:
+def call_path(above: str, runs: dict[str | None, CallNumbers], ctx: RunContext[object]) -> str:
     """The call path of the tool call that `ctx` is about, in the call of a worker at `above`.
 
     Numbered over the responses of that worker, for each tool, so that a run which starts the calls in another order

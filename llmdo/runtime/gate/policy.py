@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from llmdo.runtime.gate.call import copied
 from llmdo.toolsets.python import sentence_of
@@ -36,7 +36,7 @@ class RunPolicy(Protocol):
         """Returns where the worker `name` may be called now; `handle_tool` is asked about the same call next."""
         ...
 
-    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> Awaitable[None] | None:
+    def handle_tool(self, ctx: RunContext[object] | None, call: Call) -> Awaitable[None] | None:
         """Returns where `call`, of which this is a copy, may run; `ctx` is None where no model made it."""
         ...
 
@@ -72,12 +72,12 @@ class DepthLimit:
                 f"the chain of delegations may not be longer than {self.longest}; do the work without it"
             )
 
-    def handle_tool(self, ctx: RunContext[Any] | None, call: Call) -> None:
+    def handle_tool(self, ctx: RunContext[object] | None, call: Call) -> None:
         """Has nothing against it."""
 
 
 async def objection(
-    policies: Iterable[RunPolicy], ctx: RunContext[Any] | None, call: Call, *, delegates: bool
+    policies: Iterable[RunPolicy], ctx: RunContext[object] | None, call: Call, *, delegates: bool
 ) -> str | None:
     """Why one of `policies` refuses `call`, which `delegates` to a worker or does not; None where none does."""
     shown = replace(call, arguments=copied(call.arguments))

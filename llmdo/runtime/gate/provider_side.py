@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
 
 
-async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[Any]]:
+async def offered(config: RuntimeConfig, frame: CallFrame) -> list[NativeTool[object]]:
     """The provider-side tools that the model may use in this call of its worker.
 
     One that needs approval is asked about here, before its model hears of it; one that is blocked is left out
     without a word, like every tool whose calls are all blocked.
     """
-    tools: list[NativeTool[Any]] = []
+    tools: list[NativeTool[object]] = []
     for tool in _tools(config.graph, frame.worker):
         declared = tool.capabilities
         if never_runs(declared, frame.authority):

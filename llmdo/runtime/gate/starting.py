@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def require_start(
-    config: RuntimeConfig, frame: CallFrame, use: Use, ctx: RunContext[Any] | None = None
+    config: RuntimeConfig, frame: CallFrame, use: Use, ctx: RunContext[object] | None = None
 ) -> None:
     """Returns when this call of a worker may use the MCP server `use`; other toolsets need no start.
 

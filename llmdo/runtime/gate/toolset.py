@@ -47,7 +47,7 @@ _ENDINGS = (ToolFailed, ModelRetry, ValidationError, AgentRunError, LlmdoError)
 """What a tool may raise that is not a crash."""
 
 
-def _plain(tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
+def _plain(tool: ToolsetTool[object]) -> ToolsetTool[object]:
     definition = tool.tool_def
     if definition.kind == "function" and not definition.defer_loading:
         return tool
@@ -55,7 +55,7 @@ def _plain(tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
 
 
 @dataclass
-class Gate(WrapperToolset[Any]):
+class Gate(WrapperToolset[object]):
     """A toolset behind the gate, for one call of a worker. Nothing goes around it: it is the outermost wrapper."""
 
     config: RuntimeConfig
@@ -81,21 +81,21 @@ class Gate(WrapperToolset[Any]):
             or not self.config.never_runs(tool.capabilities, self.frame.authority, self._least(tool))
         )
 
-    def _context(self, ctx: RunContext[Any]) -> RunContext[Any]:
+    def _context(self, ctx: RunContext[object]) -> RunContext[object]:
         worker = self.frame.worker
         if ctx.deps is self.runtime or (worker is not None and self.use.name == worker.own_toolset):
             return ctx
         return replace(ctx, deps=self.runtime)
 
-    async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+    async def for_run(self, ctx: RunContext[object]) -> AbstractToolset[object]:
         """The toolset for one run of its agent."""
         return await super().for_run(self._context(ctx))
 
-    async def for_run_step(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+    async def for_run_step(self, ctx: RunContext[object]) -> AbstractToolset[object]:
         """The toolset for one step of it."""
         return await super().for_run_step(self._context(ctx))
 
-    async def get_instructions(self, ctx: RunContext[Any]) -> Any:
+    async def get_instructions(self, ctx: RunContext[object]) -> Any:
         """What the toolset tells the model."""
         return await super().get_instructions(self._context(ctx))
 
@@ -107,7 +107,7 @@ class Gate(WrapperToolset[Any]):
             return ((delegating(self.use.name),),)
         return tuple(map(tuple, builtin.raised_always(self.use.name, tool)))
 
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+    async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
         """The tools that are declared and not blocked whatever the call.
 
         All become plain function tools: pydantic-ai would defer the others to handlers that do not exist
@@ -125,14 +125,14 @@ class Gate(WrapperToolset[Any]):
             return open_tools
         return {name: noting(tool, self._note_fault) for name, tool in open_tools.items()}
 
-    def _note_fault(self, ctx: RunContext[Any], fault: Exception) -> None:
+    def _note_fault(self, ctx: RunContext[object], fault: Exception) -> None:
         if self.config.recorder:
             self.config.recorder.found_fault(
                 call_path(self.frame.path, self.config.ledger.numbers, ctx), fault
             )
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[object], tool: ToolsetTool[object]
     ) -> Any:
         """What the tool returns, once the call is decided on.
 
@@ -185,7 +185,12 @@ class Gate(WrapperToolset[Any]):
             self.config.recorder.audit.finished(path, name, outcome, result)
 
     async def _decided_call(
-        self, name: str, path: str, arguments: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+        self,
+        name: str,
+        path: str,
+        arguments: dict[str, Any],
+        ctx: RunContext[object],
+        tool: ToolsetTool[object],
     ) -> Any:
         attempt = Attempt(
             path=path,

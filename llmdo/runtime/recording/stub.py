@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -80,7 +80,7 @@ class StubToolset(AbstractToolset[object]):
             if tool.name in self._tools
         }
 
-    def _judge(self, ctx: RunContext[Any], **_: object) -> None:
+    def _judge(self, ctx: RunContext[object], **_: object) -> None:
         """Finds fault with the arguments where the journal says that it was found then."""
         entry = self._recorder.journal.get(call_path(self._path, self._ledger.numbers, ctx), "invalid")
         if entry is not None:
