@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.diff import diff
 from llmdo.journal import Runs
 from llmdo.reach import Analysis
 from llmdo.runtime import Answer, ApproveAll, AskLater, Question, RunOptions, RunOutcome
@@ -15,6 +16,7 @@ from llmdo.runtime.telemetry.events import Event, ToolCalled, ToolFinished
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services import locking
 from llmdo.workspace import project
+from tests import commands
 from tests.locks import locked
 from tests.running import run_sync
 
@@ -101,6 +103,11 @@ def outside(ctx: RunContext) -> str:
     thread.start()
     thread.join()
     return told[0]
+
+@desk.tool
+async def threaded(ctx: RunContext, key: str | None) -> str:
+    call = lambda: asyncio.run(ctx.deps.call_tool("calc.add", {"a": 1}, key=key))
+    return json.dumps(await asyncio.to_thread(call))
 
 @desk.tool
 async def many(ctx: RunContext) -> str:
@@ -204,7 +211,7 @@ def test_what_the_code_may_it_does_under_the_configuration_of_its_toolset(root: 
 
 def test_a_model_is_not_shown_what_only_code_may_call(root: Path) -> None:
     script(root, main=["{tools}"])
-    assert go(root).output == "do,many,outside"
+    assert go(root).output == "do,many,outside,threaded"
 
 
 def test_the_same_rules_ceilings_and_policies_hold(root: Path) -> None:
@@ -296,6 +303,15 @@ def test_parallel_calls_have_the_places_of_their_tasks(root: Path) -> None:
     assert paths == {f"main/many#1/calc.add#one-{number}.1" for number in (1, 2, 3)}
 
 
+@pytest.mark.parametrize(("key", "number"), [("the first", "=the first"), (None, "~")])
+def test_a_call_of_a_thread_goes_by_its_key_or_its_input(key: str | None, number: str, root: Path) -> None:
+    script(root, main=[[("threaded", {"key": key})], "{results}"])
+    events: list[Event] = []
+    assert kept(root, on_event=events.append).output == '[success: {"sum": 2}]'
+    [path] = [event.path for event in events if isinstance(event, ToolCalled) and event.tool == "add"]
+    assert path.startswith(f"main/threaded#1/calc.add#{number}")
+
+
 def test_what_a_served_tool_had_called_counts_as_well(root: Path) -> None:
     script(root, main=[[("many", {})], "{results}"])
     first = kept(root)
@@ -323,3 +339,20 @@ def test_reach_has_what_code_calls_with_its_path_and_gate(root: Path) -> None:
     coded = {str(row.capability): row for row in analysis.of(read.graph.entries["code"])}
     assert [hop.name for hop in coded["x.calc.cpu"].path] == ["calc"]
     assert "fs.write:out/**" in coded, "what the code of a called tool calls"
+
+
+def test_why_graph_and_diff_tell_of_what_code_calls(root: Path) -> None:
+    why = commands.llmdo(root, "why", "go", "fs.write")
+    assert "  main\n  > desk (filesystem.write_file)  main.worker:4:12" in why.stdout, why.stderr
+    graph = commands.llmdo(root, "graph", "go")
+    assert "[desk]" in graph.stdout
+    assert "fs.write:out/**" in graph.stdout
+    before = project.read(root).graph
+    manifest = (root / "llmdo.toml").read_text(encoding="utf-8")
+    (root / "llmdo.toml").write_text(
+        manifest.replace('write = ["out/**"]', 'write = ["**"]'), encoding="utf-8"
+    )
+    difference = {entry.name: entry for entry in diff(before, project.read(root).graph).entries}
+    widened = [row for row in difference["code"].rows if row.effect == "widens"]
+    assert "fs.write:**" in [str(row.capability) for row in widened]
+    assert commands.llmdo(root, "check", "--locked").returncode == 1
