@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any, NoReturn
@@ -33,8 +32,6 @@ AHEAD = 4
 """So many times what a worker is handed at once, all workers could still be handed of the rest."""
 COLLECTING = (10_000, 20, 20)
 """When a worker looks for garbage: with Python's own numbers, it takes it a sixteenth of its time."""
-IMPORTED_BY_RUNS = ("pydantic_ai.models.anthropic", "pydantic_ai.models.openai")
-"""What no test imports, and takes each worker seconds when a run in it does."""
 _ENDED = object()
 
 
@@ -61,8 +58,6 @@ class Parallel:
             return None
         capture: Any = session.config.pluginmanager.get_plugin("capturemanager")
         capture.stop_global_capturing()  # workers capture for themselves
-        for library in IMPORTED_BY_RUNS:
-            import_module(library)
         gc.collect()
         gc.freeze()  # what is collected lives on: no worker has to look through it, and copy it by that
         try:

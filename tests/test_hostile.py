@@ -335,7 +335,13 @@ LARGEST = {
 }
 
 
-@pytest.mark.parametrize("text", LARGEST.values(), ids=LARGEST)
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=name, marks=() if name in ("signs", "toolsets") else pytest.mark.long)
+        for name, text in LARGEST.items()
+    ],
+)
 def test_a_module_of_the_largest_size_stays_within_bounds(text: str, root: Path) -> None:
     write(root, "a.py", text)
     checked(root)
@@ -400,7 +406,7 @@ sys.addaudithook(swap)
     ],
     ids=["pipe", "link", "folder", "nothing"],
 )
-@pytest.mark.parametrize("name", ["main.worker", "a.py"])
+@pytest.mark.parametrize("name", ["main.worker", pytest.param("a.py", marks=pytest.mark.long)])
 def test_a_file_that_changes_between_listing_and_opening_is_a_finding(
     act: str, name: str, root: Path
 ) -> None:

@@ -18,7 +18,10 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example", *words], cwd=folder, check=True)
 
 
-@pytest.mark.parametrize("form", [*foreign.FORMATS, foreign.AUTO])
+@pytest.mark.parametrize(
+    "form",
+    [foreign.AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in foreign.FORMATS)],
+)
 def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path) -> None:
     for case in (one for one in ALL if format_of(one) == form):
         shutil.copytree(case, tmp_path / "all" / case.parent.name / case.name)

@@ -79,8 +79,10 @@ def test_offline_keeps_what_is_known_and_says_so(tmp_path: Path) -> None:
     ("says", "told"),
     [
         ("start=die", "is dead: it ended with status 1; it printed: no token"),
-        ("start=noise", "that are no message"),
-        ("start=nonsense", "is dead: it sent an answer that is not of the protocol"),
+        pytest.param("start=noise", "that are no message", marks=pytest.mark.long),
+        pytest.param(
+            "start=nonsense", "is dead: it sent an answer that is not of the protocol", marks=pytest.mark.long
+        ),
         ("add=a b", "has a tool `a b`, which models cannot call by that name"),
         ("description=" + "x" * 300_000, "says more than 262,144 characters about `echo`"),
     ],

@@ -145,7 +145,16 @@ def test_a_call_stands_behind_the_gate(tmp_path: Path) -> None:
     assert go(root, [("echo", {"text": "x"})], "{results}", approver=ApproveAll()).output == "[success: x]"
 
 
-@pytest.mark.parametrize("says", ["Returns the text!", "Returns  the text.", "Returns the text.\u200b"])
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Returns the text!",
+        *(
+            pytest.param(says, marks=pytest.mark.long)
+            for says in ("Returns  the text.", "Returns the text.\u200b")
+        ),
+    ],
+)
 def test_a_changed_tool_is_refused_with_the_difference_and_who_uses_it(tmp_path: Path, says: str) -> None:
     root = locked(workspace(tmp_path))
     text = (root / "server.py").read_text()
@@ -197,7 +206,13 @@ MISBEHAVIOUR = {
 }
 
 
-@pytest.mark.parametrize("tool", MISBEHAVIOUR)
+@pytest.mark.parametrize(
+    "tool",
+    [
+        tool if tool in ("refuse", "hang", "die", "noise") else pytest.param(tool, marks=pytest.mark.long)
+        for tool in MISBEHAVIOUR
+    ],
+)
 def test_a_server_that_misbehaves_is_contained_and_reported(root: Path, impatient: Path, tool: str) -> None:
     root = impatient if "within 1 seconds" in MISBEHAVIOUR[tool] else root
     noticed: list[Event] = []

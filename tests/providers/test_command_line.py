@@ -7,10 +7,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import forking
 
 from .server import Answer, Fail, Say, Server
 from .test_clients import ANTHROPIC, RESPONSES
@@ -63,19 +66,32 @@ SCRIPTS: dict[str, list[Answer]] = {
 }
 
 
-@pytest.mark.parametrize("model", [RESPONSES, pytest.param(ANTHROPIC, marks=pytest.mark.long)])
-def test_a_team_works_from_the_command_line(model: str, tmp_path: Path) -> None:
+STRICT = ["-W", "error::ResourceWarning"]
+"""What is not closed is heard of where Python itself ends."""
+
+
+@pytest.mark.parametrize(
+    ("model", "start", "options"),
+    [
+        (RESPONSES, forking.run, []),
+        *(
+            pytest.param(name, subprocess.run, STRICT, marks=pytest.mark.long)
+            for name in (RESPONSES, ANTHROPIC)
+        ),
+    ],
+)
+def test_a_team_works_from_the_command_line(
+    model: str, start: Callable[..., Any], options: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "llmdo.toml").write_text(MANIFEST.format(model=model), encoding="utf-8")
     (tmp_path / "main.worker").write_text(MAIN, encoding="utf-8")
     (tmp_path / "helper.worker").write_text(HELPER, encoding="utf-8")
     (tmp_path / "note.txt").write_text("The note itself.", encoding="utf-8")
     with Server(SCRIPTS).running() as server:
         words = ["run", "--format", "json", "-vv", "--log-events", "events.jsonl"]
-        command = [sys.executable, "-W", "error::ResourceWarning", "-m", "llmdo", *words]
+        command = [sys.executable, *options, "-m", "llmdo", *words]
         environment = {**os.environ, **server.environment}
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=40
-        )
+        done = start(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=40)
     asked = server.asked
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
