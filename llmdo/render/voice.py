@@ -54,7 +54,9 @@ class SpokenAnswer:
                 self._pieces, self._kept = [], ""
 
     def _write(self, text: str) -> None:
-        self._stream.write(unsteering(text))
+        encoding = self._stream.encoding or "utf-8"
+        # What the terminal has no letters for is spelled out: it is no reason to end the run.
+        self._stream.write(unsteering(text).encode(encoding, "backslashreplace").decode(encoding))
         self._stream.flush()
 
 

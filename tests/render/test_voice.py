@@ -78,6 +78,12 @@ def test_delegates_and_answers_that_broke_off_are_not_the_answer() -> None:
     assert not answer.has_shown("so")
 
 
+def test_a_terminal_without_the_letters_gets_them_spelled_out() -> None:
+    with io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) as stream:
+        SpokenAnswer(stream).take(piece("Grüße, 中"))
+        assert stream.buffer.getvalue() == b"Gr\\xfc\\xdfe, \\u4e2d"  # type: ignore[attr-defined]
+
+
 def test_what_delegates_say_is_told_in_lines_without_the_secrets_that_pieces_share() -> None:
     overheard = OverheardText(Redaction.of({"A_PASSWORD": SECRET}))
     one, two = "main/helper#1", "main/helper#2"

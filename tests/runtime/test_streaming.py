@@ -29,7 +29,7 @@ from llmdo.runtime.telemetry.events import (
 )
 from llmdo.services.runs import show
 
-from .building import go, graph, script, worker
+from .building import go, graph, script, toolset, worker
 
 WORDS = ["Once ", "upon ", "a ", "time."]
 
@@ -118,6 +118,25 @@ def test_who_cannot_stream_is_told_of_in_one_piece(tmp_path: Path) -> None:
     assert told(events) == ["Done."]
     [*calls] = [event for event in events if isinstance(event, ToolCallDelta)]
     assert "".join(call.arguments for call in calls) == '{"input":"x"}'
+
+
+def test_what_a_tool_asks_by_itself_is_not_what_its_worker_says(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(
+        "from pydantic_ai import Agent, RunContext\n"
+        "from pydantic_ai.toolsets import FunctionToolset\n"
+        "desk = FunctionToolset()\n"
+        "@desk.tool\n"
+        "async def ask(ctx: RunContext) -> str:\n"
+        "    return (await Agent(ctx.model).run('x')).output\n"
+    )
+    script(tmp_path, main=[[("ask", {})], "Done."])
+    events: list[Event] = []
+    made = graph(worker("main", "desk"), toolset("desk", "tools.py:desk", ask=[]))
+    outcome = go(made, tmp_path, streams="everything", on_event=events.append)
+    assert outcome.status == "failed" or outcome.output == "Done."
+    calls = [event for event in events if isinstance(event, ToolCallDelta)]
+    assert len({(call.index, call.tool) for call in calls}) == 1
+    assert "".join(call.arguments for call in calls) == "{}"
 
 
 def test_delegates_that_stream_beside_each_other_keep_their_own_order(tmp_path: Path) -> None:
