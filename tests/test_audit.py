@@ -346,7 +346,7 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     assert "denied  main/write_file#2 by reject-all, raises fs.write:b.txt" in shown.stdout
     assert "\u202e" not in shown.stdout
 
-    entries = "the journal holds: 14 entries\n"
+    entries = "the journal holds: 15 entries\n"
     good = llmdo(workspace, "audit", "last", "--verify", "--head", head)
     assert (good.returncode, good.stdout) == (0, f"the chain holds: 6 records, head {head}\n{entries}")
     document = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)
@@ -360,7 +360,7 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     llmdo(workspace, "runs", "export", "last", exported.name)
     held = llmdo(workspace, "audit", exported.name, "--head", head)
     assert held.returncode == 0
-    assert held.stdout.endswith("the journal holds: 15 entries, 1 of them after the last record\n"), (
+    assert held.stdout.endswith("the journal holds: 16 entries, 1 of them after the last record\n"), (
         "its sources"
     )
 
