@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from fnmatch import translate
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
-from llmdo.base.values import dataclass, replace
+from llmdo.base.values import dataclass
 from llmdo.foreign import reading, servers
-from llmdo.foreign.commands import commands
-from llmdo.foreign.tables import OPENCODE, Line
-from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, scope_of
+from llmdo.foreign.opencode_rules import TASK, OpencodeRule, grants_by, matches
+from llmdo.foreign.tables import OPENCODE
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
-from llmdo.policy.authority import STRICTNESS, Capability
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
@@ -41,7 +38,11 @@ KEYS = frozenset(
 _DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
 _LINES = {line.tool: line for line in OPENCODE}
 _OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
-_TASK = "task"
+BUILT_IN: Mapping[str, tuple[str, ...]] = {
+    "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),
+    "general": (),
+}
+"""The agents that opencode brings along for others to call, and their tools; none is all that the project allows."""
 EVERY_TOOL = "every tool"
 
 
@@ -62,7 +63,12 @@ def read(tree: Tree) -> Team:
         if text := reader.text(path):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
             described.append((name, _Said(text.document, (), text.document.data, text.prompt)))
-    project = _OpencodeProject(reader, documents, [pair for pair in described if not _is_off(pair[1])])
+    project = _OpencodeProject(
+        reader,
+        documents,
+        [pair for pair in described if not _is_off(pair[1])],
+        frozenset(name for name, _ in described),
+    )
     return Team(
         format="opencode",
         agents=tuple(project.agents()),
@@ -91,20 +97,6 @@ class _Said:
 
 def _is_off(description: _Said) -> bool:
     return description.table.get("disable") is True
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A line of `permission`: tools by name, what their calls are about, and a decision."""
-
-    tool: str
-    what: str
-    decision: Decision
-    at: Place
-
-    def names(self, tool: str) -> bool:
-        """Whether it is about this tool."""
-        return matches(self.tool, tool)
 
 
 @dataclass(slots=True)
@@ -140,13 +132,13 @@ class _OpencodeReader:
         self.problems.extend(text.document.problems)
         return text
 
-    def rules(self, description: _Said, table: Mapping[str, object]) -> Iterator[_Rule]:
+    def rules(self, description: _Said, table: Mapping[str, object]) -> Iterator[OpencodeRule]:
         """The rules of one `permission`, and of the older `tools`, in their order."""
         tools: object = table.get("tools")
         for name, given in tools.items() if isinstance(tools, dict) else ():
             if isinstance(given, bool):
                 decision: Decision = "allowed" if given else "blocked"
-                yield _Rule(
+                yield OpencodeRule(
                     _OLD_NAMES.get(str(name), str(name)), "*", decision, description.place("tools", name)
                 )
         permission: object = table.get("permission")
@@ -163,10 +155,12 @@ class _OpencodeReader:
             for what, word in given.items():
                 yield from self._rule(description, tool, what, word, "permission", name, what)
 
-    def _rule(self, description: _Said, tool: str, what: str, word: object, *route: str) -> Iterator[_Rule]:
+    def _rule(
+        self, description: _Said, tool: str, what: str, word: object, *route: str
+    ) -> Iterator[OpencodeRule]:
         at = description.place(*route)
         if isinstance(word, str) and word in _DECISIONS:
-            yield _Rule(tool, what, _DECISIONS[word], at)
+            yield OpencodeRule(tool, what, _DECISIONS[word], at)
         else:
             self._unknown(at, str(word), _DECISIONS)
 
@@ -182,6 +176,8 @@ class _OpencodeProject:
     reader: _OpencodeReader
     documents: Sequence[Document]
     described: Sequence[tuple[str, _Said]]
+    names: AbstractSet[str]
+    """Of all agents in its files, those that are switched off included."""
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off."""
@@ -196,14 +192,48 @@ class _OpencodeProject:
         callable_ = [
             name for name, description in self.described if description.table.get("mode") != "primary"
         ]
-        for name, description in self.described:
-            yield self._agent(name, description, common, known, callable_)
+        callable_ += sorted(BUILT_IN.keys() - self.names)
+        agents = [
+            self._agent(name, description, common, known, callable_) for name, description in self.described
+        ]
+        yield from agents
+        yield from self._built_in(agents, common, known)
+
+    def _built_in(
+        self,
+        agents: Sequence[Agent],
+        common: Sequence[OpencodeRule],
+        known: Mapping[str, tuple[Server, Place]],
+    ) -> Iterator[Agent]:
+        """The agents that opencode brings along, where one of `agents` may call them: they call nobody."""
+        for name in sorted(BUILT_IN.keys() - self.names):
+            callers = [
+                agent for agent in agents if agent.everyone or any(call.name == name for call in agent.calls)
+            ]
+            if not callers:
+                continue
+            at = callers[0].at
+            only = BUILT_IN[name]
+            own = [
+                OpencodeRule("*", "*", "blocked", at),
+                *(OpencodeRule(tool, "*", "allowed", at) for tool in only),
+            ]
+            rules = [*(own if only else ()), *common]
+            yield Agent(
+                name=name,
+                at=at,
+                path="",
+                prompt="",
+                description="Built into opencode.",
+                grants=tuple(grants_by(rules, at, known, None)),
+                is_entry=False,
+            )
 
     def _agent(
         self,
         name: str,
         agent: _Said,
-        common: Sequence[_Rule],
+        common: Sequence[OpencodeRule],
         known: Mapping[str, tuple[Server, Place]],
         callable_: Sequence[str],
     ) -> Agent:
@@ -220,17 +250,9 @@ class _OpencodeProject:
             if "description" in agent.table
             else agent.place(of_key=True)
         )
-        toolset = None if own else EVERY_TOOL
-        grants = [
-            grant for line in OPENCODE if line.tool.islower() for grant in _grants(line, rules, at, toolset)
-        ]
-        for server, (reached, _) in known.items():
-            made = servers.grant(server, reached, at, "allowed", "")
-            line = Line(f"{server}_*", tuple(map(str, made.capabilities)), "allowed", "open", "")
-            grants += [
-                replace(grant, toolset=server, tool=server, server=reached)
-                for grant in _grants(line, rules, at)
-            ]
+        grants = grants_by(rules, at, known, None if own else EVERY_TOOL)
+        # Below another agent nobody may call a third one but who has a rule about it.
+        is_leaf = agent.table.get("mode") == "subagent" and all(rule.tool != TASK for rule in rules)
         description, model = agent.table.get("description"), agent.table.get("model")
         return Agent(
             name=excerpt(name, MAX_NAME),
@@ -241,78 +263,27 @@ class _OpencodeProject:
             description=description if isinstance(description, str) else None,
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
-            calls=tuple(self._calls(name, rules, at, callable_)),
-            everyone=None if any(rule.names(_TASK) for rule in rules) else at,
+            calls=() if is_leaf else tuple(self._calls(name, rules, at, callable_)),
+            everyone=None if is_leaf or any(rule.names(TASK) for rule in rules) else at,
             is_callable=agent.table.get("mode") != "primary",
             inherits=not rules,
         )
 
     def _calls(
-        self, name: str, rules: Sequence[_Rule], at: Place, callable_: Sequence[str]
+        self, name: str, rules: Sequence[OpencodeRule], at: Place, callable_: Sequence[str]
     ) -> Iterator[AgentCall]:
         """The agents that rules about `task` speak of; without such a rule it may call every one."""
-        mine = [rule for rule in rules if rule.names(_TASK)]
+        mine = [rule for rule in rules if rule.names(TASK)]
         for other in callable_ if mine else ():
             last = next((rule for rule in reversed(mine) if matches(rule.what, other)), None)
             decision = last.decision if last else "allowed"
             if other != name and decision != "blocked":
-                place = last.at if last and last.tool == _TASK else at
+                place = last.at if last and last.tool == TASK else at
                 yield AgentCall(
                     name=excerpt(other, MAX_NAME), at=place, decision=decision, origin="permission.task"
                 )
         for rule in mine:
-            if not set(rule.what) & set("*?") and rule.what not in {*callable_, "general", "explore"}:
+            if not set(rule.what) & set("*?") and rule.what not in callable_:
                 hint = did_you_mean(rule.what, callable_)
                 message = f"there is no agent `{excerpt(rule.what)}` that could be called"
                 self.reader.problems.append(finding("LDO250", rule.at.location, message, hint=hint))
-
-
-def _grants(line: Line, rules: Sequence[_Rule], at: Place, toolset: str | None = None) -> Iterator[Grant]:
-    """What is decided about one tool: about all of it, and about parts of it that are milder."""
-    if not line.capabilities or line.tool == _TASK:
-        return
-    decision, decided = line.decision, None
-    parts: list[_Rule] = []
-    for rule in rules:
-        if not rule.names(line.tool):
-            continue
-        if rule.what in ("*", "**"):
-            decision, decided, parts = rule.decision, rule, []
-        else:
-            parts.append(rule)
-    capabilities = tuple(map(Capability, line.capabilities))
-    made: list[tuple[tuple[Capability, ...], Decision, _Rule | None]] = [(capabilities, decision, decided)]
-    made += [
-        (tuple(_part(capability, rule.what) for capability in capabilities), rule.decision, rule)
-        for rule in parts
-        if STRICTNESS[rule.decision] < STRICTNESS[decision]
-    ]
-    for part, word, made_by in made:
-        yield Grant(
-            toolset=toolset or line.tool,
-            tool=line.tool,
-            capabilities=part,
-            decision=word,
-            origin="permission" if made_by else "opencode, where no rule says anything",
-            at=at,
-            rule_at=made_by.at if made_by else None,
-            is_open=line.assurance == "open",
-        )
-
-
-def _part(capability: Capability, what: str) -> Capability:
-    """The part of a capability that a pattern such as `git *` or `docs/*` speaks of."""
-    if capability == UNLISTED:
-        return commands(what)
-    scope = scope_of(what) if capability.name.startswith("fs.") else None
-    return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
-
-
-@lru_cache(maxsize=1024)
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(pattern.replace("[", "[[]")))
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern with `*` and `?` is about this text."""
-    return _pattern(pattern).fullmatch(text) is not None
