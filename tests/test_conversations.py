@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelRequest,
     ModelResponse,
     TextPart,
     UserPromptPart,
 )
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import llmdo
 from llmdo.journal import Runs
@@ -321,3 +323,36 @@ def test_the_limits_of_a_conversation_hold_for_all_its_runs(team: Path) -> None:
         if run == second.run:
             Runs(team).remove(run)  # what it used is known of the run after it
     assert llmdo.run(team, "main", "more", journal=True).status == "completed", "another one has its own"
+
+
+def test_pruning_leaves_what_a_run_goes_on_from(team: Path) -> None:
+    alone = llmdo.run(team, "main", "alone", journal=True)
+    first = llmdo.run(team, "main", "one", journal=True)
+    second = llmdo.run(team, "main", "two", continue_from=first.run)
+    third = llmdo.run(team, "main", "three", continue_from=second.run)
+    assert command(team, "runs", "prune", "--keep", "1").stdout.split() == [alone.run]
+    assert llmdo.replay(team, third.run).output == third.output
+    assert set(command(team, "runs", "prune", "--keep", "0").stdout.split()) == {
+        first.run,
+        second.run,
+        third.run,
+    }
+
+
+def test_a_picture_in_the_history_is_kept_once_and_handed_on(team: Path) -> None:
+    picture = BinaryContent(b"\x89PNG" * 3_000, media_type="image/png")
+    history = [
+        ModelRequest(parts=[UserPromptPart(["look", picture])]),
+        ModelResponse(parts=[TextPart("a cat")]),
+    ]
+    first = llmdo.run(team, "main", "one", model=FunctionModel(_sizes), message_history=history, journal=True)
+    assert first.output == "12000"
+    assert size(team, first.run) < 12_000, "the entries name it by its digest"
+    assert llmdo.replay(team).output == "12000"
+    assert llmdo.run(team, "main", "two", model=FunctionModel(_sizes), continue_from="last").output == "12000"
+
+
+def _sizes(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    del info
+    contents = [part.content for part in messages[0].parts if isinstance(part, UserPromptPart)]
+    return ModelResponse(parts=[TextPart(str(len(contents[0][1].data)))])  # type: ignore[union-attr]

@@ -115,13 +115,15 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
 
 
 def _over(runs: Runs, request: PruneRequest, tell: Tell) -> Iterator[str]:
-    """The runs that never began, and those that are over but for the last ones."""
+    """The runs that never began, and those that are over but for the last ones and what these go on from."""
     yield from runs.unbegun()
-    now = time.time()
-    for run in list(summaries(runs, _telling(tell)))[request.keep :]:
+    now, needed = time.time(), set()
+    for number, run in enumerate(summaries(runs, _telling(tell))):  # the last one first
         is_old = request.older_than is None or (now - run.began) / DAY >= request.older_than
-        if run.status in OVER and is_old:
+        if number >= request.keep and run.status in OVER and is_old and run.run not in needed:
             yield run.run
+        else:
+            needed.add(run.continues)
 
 
 def _telling(tell: Tell) -> Callable[[JournalError], None]:
