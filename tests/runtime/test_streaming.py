@@ -132,8 +132,7 @@ def test_what_a_tool_asks_by_itself_is_not_what_its_worker_says(tmp_path: Path) 
     script(tmp_path, main=[[("ask", {})], "Done."])
     events: list[Event] = []
     made = graph(worker("main", "desk"), toolset("desk", "tools.py:desk", ask=[]))
-    outcome = go(made, tmp_path, streams="everything", on_event=events.append)
-    assert outcome.status == "failed" or outcome.output == "Done."
+    go(made, tmp_path, streams="everything", on_event=events.append)
     calls = [event for event in events if isinstance(event, ToolCallDelta)]
     assert len({(call.index, call.tool) for call in calls}) == 1
     assert "".join(call.arguments for call in calls) == "{}"
