@@ -92,7 +92,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("add rule fs.write b", ["blocked"]),
         ("schema ", ["lock", "manifest", "policy", "worker"]),
         ("completion ", ["bash", "fish", "zsh"]),
-        ("init --template ", ["delegation", "minimal", "tools"]),
+        ("init --template ", ["chat", "delegation", "minimal", "service", "tools"]),
         ("explain LDO301", ["LDO301"]),
         ("explain delegation-c", ["delegation-cycle"]),
         ("check --project ", []),

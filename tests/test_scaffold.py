@@ -12,6 +12,7 @@ from llmdo.runtime import RunOptions, RunOutcome
 from llmdo.scaffold.template import workspace_name
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests.examples.running import EXAMPLES
 from tests.running import run_sync
 
 NOTICE = "rules, not a language model"
@@ -38,11 +39,23 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return root
 
 
-EVERY_TEMPLATE = pytest.mark.parametrize("started", ["delegation", "minimal", "tools"], indirect=True)
+EVERY_TEMPLATE = pytest.mark.parametrize(
+    "started", ["chat", "delegation", "minimal", "service", "tools"], indirect=True
+)
 
 
 def test_the_templates_are_these() -> None:
-    assert scaffold.templates() == ("delegation", "minimal", "tools")
+    assert scaffold.templates() == ("chat", "delegation", "minimal", "service", "tools")
+
+
+@pytest.mark.parametrize("name", ["chat", "service"])
+def test_a_template_that_is_an_example_says_the_same(name: str, tmp_path: Path) -> None:
+    for path in scaffold.init(tmp_path / name, name, force=False):
+        example = EXAMPLES / name / path
+        if example.suffix in (".toml", ".worker", ".py", ".md", ".txt"):
+            lines = (tmp_path / name / path).read_text(encoding="utf-8").splitlines()
+            expected = [line for line in lines if "schemas/llmdo-" not in line]
+            assert example.read_text(encoding="utf-8").splitlines() == expected, path
 
 
 @EVERY_TEMPLATE

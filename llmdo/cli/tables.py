@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "init": {
-        "--template": ("minimal", "delegation", "tools"),
+        "--template": ("minimal", "delegation", "tools", "chat", "service"),
         "--force": None,
     },
     "check": {

@@ -19,6 +19,8 @@ class Template(StrEnum):
     minimal = "minimal"
     delegation = "delegation"
     tools = "tools"
+    chat = "chat"
+    service = "service"
 
 
 def init(

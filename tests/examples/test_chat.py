@@ -1,0 +1,36 @@
+"""The example `chat`: a conversation that knows what was said before, and asks before it writes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from llmdo.cli.approving import ApprovalOptions
+from llmdo.cli.terminal import Terminal
+from llmdo.services.chat import Chat, ChatRequest, open_chat
+from llmdo.services.run import EntryRequest
+
+from .running import copied
+
+NOTICE = " (rules, not a language model)"
+
+
+def said(chat: Chat, text: str, *, yes: bool = True) -> str:
+    host = Terminal(approvals=ApprovalOptions(approve_all=yes, reject_all=not yes))
+    outcome = chat.say(text, host).outcome
+    assert outcome.error is None
+    return outcome.output or ""
+
+
+def test_a_conversation_knows_what_was_said_and_asks_before_it_writes(tmp_path: Path) -> None:
+    root = copied("chat", tmp_path)
+    shutil.rmtree(root / "notes", ignore_errors=True)  # what somebody had it write
+    start = EntryRequest((), project=str(root), of_files=False, locked=True)
+    chat = open_chat(ChatRequest(start=start), Terminal(approvals=ApprovalOptions(reject_all=True)))
+    assert said(chat, "Hello.") == f"That is message 1: Hello.{NOTICE}"
+    assert said(chat, "Count: one two three") == f"3 words{NOTICE}"
+    assert "`write_file`" in said(chat, "Note: buy milk", yes=False)
+    assert not (root / "notes").exists()
+    said(chat, "Note: buy milk")
+    assert (root / "notes/note.md").read_text() == "buy milk\n"
+    assert said(chat, "Bye.") == f"That is message 5: Bye. Before that you said: Note: buy milk{NOTICE}"
