@@ -1,4 +1,4 @@
-"""What every test starts from: an environment that says nothing about llmdo."""
+"""What every test starts from: an environment that says nothing about llmdo or the person who runs it."""
 
 from __future__ import annotations
 
@@ -68,6 +68,10 @@ def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CI", "NO_COLOR", "LLMDO_LOCKED", "LLMDO_MODEL", "LLMDO_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LLMDO_NO_CACHE", "1")
+    # Neither what the person at this machine forbids everywhere, nor how they have set up git.
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for name in ("CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
 
