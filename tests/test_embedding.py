@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import llmdo
@@ -229,6 +229,23 @@ def test_each_worker_of_a_built_entry_can_have_a_model(team: Path) -> None:
     assert answer(built, "go") == "[success: given: []]"
     with pytest.raises(llmdo.InvalidTeamError, match="`helpr`, which is not a worker"):
         build("team/main.worker", "team/helper.worker", models={"helpr": "python:models.py:rules"})
+
+
+def test_models_of_one_name_are_told_apart(team: Path) -> None:
+    def saying(text: str) -> FunctionModel:
+        def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+            if info.function_tools and len(messages) == 1:
+                return ModelResponse(parts=[ToolCallPart("helper", {"input": "x"})])
+            return ModelResponse(parts=[TextPart(f"{text} {messages[-1].parts[0].content}")])
+
+        return FunctionModel(answer)
+
+    boss = "toolsets: [helper]\nmodel: python:models.py:rules\n"
+    (team / "main.worker").write_text(WORKER.format(name="main", more=boss), encoding="utf-8")
+    (team / "helper.worker").write_text(WORKER.format(name="helper", more=""), encoding="utf-8")
+    both = {"model": saying("caller"), "models": {"helper": saying("helper")}}
+    built = build("team/main.worker", "team/helper.worker", **both)
+    assert answer(built, "go") == "caller helper x"
 
 
 def test_an_entry_that_is_open_is_what_the_files_said_then(team: Path) -> None:

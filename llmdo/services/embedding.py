@@ -371,11 +371,13 @@ async def build_entry(
         InvalidTeamError: There is no such entry or more than one, or `check` finds errors: two workers of one name, a
             name that is neither a toolset nor a worker, and so on.
     """
-    by_worker = choice_of(dict(models or {}))
+    by_worker = dict(models or {})
     return await asyncio.to_thread(_build, [*worker_files, *python_files], model, by_worker, entry_name)
 
 
-def _build(files: Sequence[Files], model: str | Model | None, models: ModelChoice, name: str) -> BuiltEntry:
+def _build(
+    files: Sequence[Files], model: str | Model | None, models: Mapping[str, str | Model], name: str
+) -> BuiltEntry:
     root, paths = _placed(files)
     manifest = manifest_of(paths)
     project = projects.read(root, manifest)
@@ -391,9 +393,9 @@ def _build(files: Sequence[Files], model: str | Model | None, models: ModelChoic
         entry = replace(entry, model=Reference(made.default, entry.at))
         graph = replace(graph, entries={**graph.entries, name: entry})
         made = dataclasses.replace(made, default=None)
-    made = dataclasses.replace(
-        made, by_worker={**made.by_worker, **models.by_worker}, made={**made.made, **models.made}
-    )
+    references = {worker: named for worker, named in models.items() if isinstance(named, str)}
+    made = dataclasses.replace(made, by_worker={**made.by_worker, **references})
+    made = made.with_made({worker: given for worker, given in models.items() if not isinstance(given, str)})
     built = _entry_of(graph, root, project.prompts, name, made)
     if built.kind == "worker":
         return BuiltEntry(built, (), ())
