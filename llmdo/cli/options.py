@@ -176,8 +176,8 @@ def watched(
     )
 
 
-def terminal(approvals: ApprovalOptions, watch: WatchOptions) -> Terminal:
-    """The host of a run with these options."""
+def terminal(approvals: ApprovalOptions, watch: WatchOptions, *, is_brief: bool = False) -> Terminal:
+    """The host of a run with these options; `is_brief` of one that is a turn of a chat."""
     from llmdo.cli.terminal import Terminal
 
-    return Terminal(approvals=approvals, watch=watch)
+    return Terminal(approvals=approvals, watch=watch, is_brief=is_brief)

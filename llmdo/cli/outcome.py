@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from llmdo.services.host import EndedRun
 
 
-def report(ended: EndedRun, *, as_json: bool) -> int:
-    """Prints how the run ended and which questions wait; one that found nobody to answer it is not a success."""
+def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
+    """Prints how the run ended and which questions wait; one that found nobody to answer it is not a success.
+
+    `is_brief` says nothing of a run that completed but what it used.
+    """
     from llmdo.render import frames, narration
 
     outcome = ended.outcome
@@ -28,7 +31,8 @@ def report(ended: EndedRun, *, as_json: bool) -> int:
         put(outcome.output)
     if ended.is_recorded:
         return FINE
-    for line in narration.ending(outcome):
+    ending = narration.ending(outcome)
+    for line in ending[:1] if is_brief else ending:
         say(line)
     if outcome.status == "waiting":
         for question in ended.questions.values():

@@ -26,6 +26,8 @@ class Terminal:
 
     approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
     watch: WatchOptions = field(default_factory=WatchOptions)
+    is_brief: bool = False
+    """Whether a run is a turn of a chat."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def tell(self, line: str) -> None:
@@ -38,7 +40,8 @@ class Terminal:
 
     def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
         """The display, the log and the trace."""
-        return watching(self.watch, run=run, entry=entry, approvals=approvals, environ=self.environ)
+        mode = None if self.is_brief else approvals
+        return watching(self.watch, run=run, entry=entry, approvals=mode, environ=self.environ)
 
     def wait_for(
         self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop

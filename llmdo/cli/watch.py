@@ -31,9 +31,11 @@ class WatchOptions:
 
 @contextmanager
 def watching(
-    options: WatchOptions, *, run: str, entry: str, approvals: str, environ: Mapping[str, str]
+    options: WatchOptions, *, run: str, entry: str, approvals: str | None, environ: Mapping[str, str]
 ) -> Iterator[Watch]:
     """Everything that watches the run of that id while the block runs; all of it is closed however that ends.
+
+    `approvals` says who answers; None leaves out how the run begins.
 
     Raises:
         LlmdoError: The log or the trace cannot be written.
@@ -60,11 +62,10 @@ def watching(
             stack.enter_context(open_log(Path(options.log_events), redaction)) if options.log_events else None
         )
         instruments = stack.enter_context(tracing(choice, run=run, entry=entry))
-        display = stack.enter_context(
-            Display(
-                sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction, answer=answer
-            )
+        shown = Display(
+            sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction, answer=answer
         )
+        display = stack.enter_context(shown)
         stack.enter_context(_spoken_warnings())
         sink = each([log, display] if log else [display])
         yield Watch(

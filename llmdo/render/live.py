@@ -68,10 +68,11 @@ class Display:
         stream: TextIO,
         *,
         detail: int,
-        approvals: str,
+        approvals: str | None,
         redaction: Redaction,
         answer: SpokenAnswer | None = None,
     ) -> None:
+        """`approvals` says who answers; None leaves out how a run begins."""
         self._detail = detail
         self._approvals = approvals
         self._redaction = redaction
@@ -154,7 +155,7 @@ class Display:
 
     def _lines(self, event: Event) -> list[str]:
         lines = []
-        if isinstance(event, RunStarted):
+        if isinstance(event, RunStarted) and self._approvals is not None:
             lines.append(narration.beginning(event, self._approvals))
         if isinstance(event, ModelResponded) and self._is_unpriced(event):
             self._priced.add(event.model)

@@ -53,6 +53,10 @@ class Watch:
 class Host(Protocol):
     """The program around a run."""
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether a run is one turn of many, whose id and audit are not told each time."""
+
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""
 
@@ -93,7 +97,7 @@ def carry_out(
     recorder: Recorder | None = options.recorder
     stop = runtime.Stop()
     with (
-        auditing(recorder, host.tell),
+        auditing(None if host.is_brief else recorder, host.tell),
         host.watching(run=options.run or "", entry=entry, approvals=answering.mode) as watch,
     ):
         options = replace(

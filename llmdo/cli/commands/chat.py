@@ -49,7 +49,8 @@ def chat(
     request = ChatRequest(start=start, models=tuple(model or ()), continues=continues, debug=debug)
     when = options.Approvals.prompt
     answers = options.answered(when, approve, approve_all=approve_all, reject_all=reject_all)
-    return hold(request, options.terminal(answers, options.watched(verbose, log_events, as_text=True)))
+    watch = options.watched(verbose, log_events, as_text=True)
+    return hold(request, options.terminal(answers, watch, is_brief=not verbose))
 
 
 def add_to(app: typer.Typer) -> None:
