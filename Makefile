@@ -35,7 +35,7 @@ lint: install-dev
 # What pytest makes of the tests is kept, whatever the environment says: else each session makes it anew.
 # Half of the time of a test is waiting, for other processes and for the disk.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests --workers $(WORKERS)
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 compiled: install-dev
 	$(BIN)/python -m compileall -q llmdo  # else each process of a test compiles it, where nothing may be written

@@ -63,6 +63,8 @@ rules = FunctionModel(lambda messages, info: ModelResponse(parts=[TextPart(ANSWE
 class Silent:
     """A program around runs that nobody watches."""
 
+    is_brief = True
+
     def tell(self, line: str) -> None:
         """Takes a line."""
 

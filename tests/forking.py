@@ -76,18 +76,6 @@ def _zygote(start: _Start) -> socket.socket:
     return _zygotes[start]
 
 
-def fork_zygote(clean: zygote.Clean) -> None:
-    """The zygote of programs that are started as this process was: from itself, as it was then."""
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if pid := os.fork():
-        its.close()
-        _zygotes[_Start.of((), os.environ)] = ours
-        atexit.register(_ended, partial(os.waitpid, pid, 0), ours)
-        return
-    clean.restore(its.fileno())
-    zygote.serve(its)
-
-
 def _ended(wait: Callable[[], object], channel: socket.socket) -> None:
     channel.close()  # for the zygote, the end of its work
     wait()

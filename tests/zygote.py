@@ -1,18 +1,15 @@
 """The process that Python programs of tests are forked from: what they import is loaded already.
 
 `forking.py` starts it, with the interpreter's options and environment that its programs have, and sends it one program
-after another: words, folder, environment, and the three descriptors. It imports nothing of the tests. A worker of
-`python -m tests` forks it from itself instead, and it puts back what `Clean` was before pytest was imported.
+after another: words, folder, environment, and the three descriptors. It imports nothing of the tests.
 """
 
 from __future__ import annotations
 
 import atexit
-import faulthandler
 import gc
 import io
 import json
-import logging
 import os
 import pkgutil
 import runpy
@@ -23,11 +20,8 @@ import threading
 import time
 import traceback
 import types
-import warnings
-import weakref
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NoReturn, Self, TextIO
+from typing import Any, NoReturn, TextIO
 
 MESSAGE = 1 << 20
 STARTED = "llmdo.toolsets.inspection"
@@ -46,56 +40,6 @@ def load(inspections: bool = False) -> None:
         if not module.name.endswith("__main__"):
             import_module(module.name)
     del sys.modules[STARTED]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Clean:
-    """A process that has loaded llmdo and nothing else."""
-
-    modules: dict[str, types.ModuleType]
-    path: tuple[str, ...]
-    finders: tuple[Any, ...]
-    hooks: tuple[Any, ...]
-    filters: tuple[Any, ...]
-    loggers: tuple[logging.Handler, ...]
-    signals: dict[int, Any]
-    collecting: tuple[int, int, int]
-
-    @classmethod
-    def now(cls) -> Self:
-        return cls(
-            modules={
-                name: module for name, module in sys.modules.items() if name.partition(".")[0] != "tests"
-            },
-            path=(*sys.path[not sys.flags.safe_path :],),
-            finders=(*sys.meta_path,),
-            hooks=(sys.excepthook, sys.unraisablehook, threading.excepthook, warnings.showwarning),
-            filters=(*warnings.filters,),
-            loggers=(*logging.root.handlers,),
-            signals={number: signal.getsignal(number) for number in signal.valid_signals()},
-            collecting=gc.get_threshold(),
-        )
-
-    def restore(self, channel: int) -> None:
-        """Makes this one such a process, with the standard streams and that channel."""
-        atexit._clear()
-        atexit.register(logging.shutdown)
-        weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
-        faulthandler.disable()
-        os.closerange(3, channel)
-        os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
-        sys.modules.clear()
-        sys.modules.update(self.modules)
-        sys.path[:], sys.meta_path[:] = self.path, self.finders
-        sys.path_importer_cache.clear()
-        sys.excepthook, sys.unraisablehook, threading.excepthook, warnings.showwarning = self.hooks
-        warnings.filters[:] = self.filters  # type: ignore[index]
-        logging.root.handlers[:] = self.loggers
-        for number, handler in self.signals.items():
-            if handler is not None and signal.getsignal(number) != handler:
-                signal.signal(number, handler)
-        gc.callbacks.clear()
-        gc.set_threshold(*self.collecting)
 
 
 def serve(channel: socket.socket) -> NoReturn:
