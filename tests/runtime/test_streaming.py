@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic_ai._parts_manager import ModelResponsePartsManager
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
@@ -168,6 +168,7 @@ def test_delegates_that_stream_beside_each_other_keep_their_own_order(tmp_path: 
         max_size=6,
     )
 )
+@example([("text", ["", "0"])])
 def test_the_pieces_are_the_answer(parts: list[tuple[str, list[str]]]) -> None:
     """Whatever an answer consists of, its pieces put together are what is told of the whole."""
     manager = ModelResponsePartsManager(model_request_parameters=ModelRequestParameters())

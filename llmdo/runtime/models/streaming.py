@@ -147,8 +147,7 @@ class Pieces:
         if event.event_kind == "part_delta":
             delta = event.delta
             if delta.part_delta_kind == "text":
-                if delta.content_delta:
-                    self._tell(TextDelta(path=self._path, worker=self._worker, text=delta.content_delta))
+                self._tell_text(delta.content_delta)
             elif delta.part_delta_kind == "tool_call":
                 self._go_on(event.index, delta)
         elif event.event_kind == "part_start":
@@ -160,9 +159,7 @@ class Pieces:
             # As `ModelResponse.text` puts parts together.
             between = "\n\n" if self._has_text and not self._is_in_text else ""
             self._has_text = True
-            if text := between + part.content:
-                self.any_told = True
-                self._tell(TextDelta(path=self._path, worker=self._worker, text=text))
+            self._tell_text(between + part.content)
         elif isinstance(part, BaseToolCallPart) and index not in self._tools:
             self._numbers[index], self._tools[index] = len(self._numbers), part.tool_name
             if isinstance(part.args, dict):
@@ -185,6 +182,11 @@ class Pieces:
             self._tell_call(index, delta.args_delta)
         elif delta.args_delta and index not in self._unwritten:
             self._unwritten.append(index)
+
+    def _tell_text(self, text: str) -> None:
+        if text:
+            self.any_told = True
+            self._tell(TextDelta(path=self._path, worker=self._worker, text=text))
 
     def _tell_call(self, index: int, arguments: str) -> None:
         self.any_told = True
