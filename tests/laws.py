@@ -22,6 +22,12 @@ def examples(times: int) -> int:
     return max(times * settings.default.max_examples // USUAL, min(times, FEWEST))
 
 
+def is_thorough() -> bool:
+    """Whether this is `make test-thorough`, which tries all that there is."""
+    return settings.default.max_examples >= THOROUGH
+
+
 def share(times: int) -> int:
-    """So much of what a long test can try: all of it in `make test-thorough`, a quarter in `make test-long`."""
-    return max(times * settings.default.max_examples // THOROUGH, FEWEST)
+    """So much of what a long test can try: all of it in `make test-thorough`, an eighth in `make test-long`."""
+    part = (settings.default.max_examples / THOROUGH) ** 1.5
+    return max(int(times * part), FEWEST)

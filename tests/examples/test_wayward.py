@@ -17,6 +17,7 @@ import pytest
 from llmdo.journal import Runs
 from llmdo.runtime.models import retries
 from tests.commands import llmdo
+from tests.laws import is_thorough
 from tests.test_examples import ALL
 
 from .running import copied
@@ -34,10 +35,15 @@ ROUTE = {route.__name__: route for route in ROUTES}
 
 
 def cases() -> Iterator[object]:
-    """Every route with every example, half of them streamed; one of each route is quick to run."""
+    """Every route with every example, half of them streamed; one of each route is quick to run.
+
+    `make test-thorough` runs all of these, `make test-long` a third: each route with a third of the examples.
+    """
     for at, route in enumerate(ROUTE):
         for number, name in enumerate(ALL):
             is_short = number == at % len(ALL) and name != "mcp_notes"
+            if not is_short and (at + number) % 3 and not is_thorough():
+                continue
             marks = () if is_short else (pytest.mark.long,)
             yield pytest.param(name, ROUTE[route], (at + number) % 2 == 0, marks=marks, id=f"{name}-{route}")
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_nothing_is_lost_repeated_or_swapped_when_a_run_is_killed_many_times() -> None:
-    words = [sys.executable, "-m", "bench.crash", "--kills", str(share(50))]
+    words = [sys.executable, "-m", "bench.crash", "--kills", str(share(100))]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ": 0 runs differ, 0 hung" in done.stdout
