@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _BLANK_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
 _BLANK_LINE_BEFORE = re.compile(r"(?<=\n)[ \t]*\r?\n\Z")
-_COMMENTS = re.compile(r"(?:[ \t]*#[^\n]*\n)++(?![ \t]*\[)")  # those right above a header belong to it
-_SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
+_COMMENTS = re.compile(r"(?:[ \t]*+#[^\n]*+\n)+(?![ \t]*[#\[])")  # those right above a header belong to it
+_SPACE = re.compile(r"[ \t\r\n]*+(?:#[^\n]*+[ \t\r\n]*+)*")
 _COMMA = re.compile(rf"{_SPACE.pattern},")
 _REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:#[^\n]*)?\r?\n")
 

@@ -23,13 +23,14 @@ MAX_NESTING = 32  # tables and arrays: no file of ours needs ten, and later stag
 
 _INTEGERS = range(-(2**63), 2**63)
 
-_BASIC = r'"(?:[^"\\\n]++|\\[^\n])*+"?'
+# A possessive group of alternatives takes too much before Python 3.11.5, so only single characters are repeated so.
+_BASIC = r'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*"?'
 _LITERAL = r"'[^'\n]*+'?"
-_LONG_BASIC = r'"""(?:[^"\\]++|\\.|"{1,2}(?!"))*+(?:"{3,5})?'
-_LONG_LITERAL = r"'''(?:[^']++|'{1,2}(?!'))*+(?:'{3,5})?"
+_LONG_BASIC = r'"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*(?:"{3,5})?'
+_LONG_LITERAL = r"'''[^']*+(?:'(?!'')[^']*+)*(?:'{3,5})?"
 _BARE = r"[A-Za-z0-9_-]++"
 
-_BLANK = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
+_BLANK = re.compile(r"[ \t\n]*+(?:#[^\n]*+[ \t\n]*+)*")
 _PART = rf"(?:{_BARE}|{_BASIC}|{_LITERAL})"
 _KEY_PART = re.compile(rf"[ \t]*+({_PART})[ \t]*+(\.?)")
 _EQUALS = re.compile(r"=[ \t]*+")
