@@ -121,7 +121,9 @@ def test_nothing_of_one_program_is_left_to_the_next(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_reaches_the_program_alone(number: signal.Signals) -> None:
-    words = [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"]
+    # A signal that comes right before a sleep is handled after it: so it sleeps often, and never long.
+    code = "import time\nprint(1, flush=True)\nfor _ in range(6000): time.sleep(0.1)"
+    words = [sys.executable, "-c", code]
     other = forking.Popen(words, stdout=subprocess.PIPE)
     with forking.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout
