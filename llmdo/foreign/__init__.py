@@ -1,7 +1,8 @@
 """Projects of other agent tools, read as they are: the same questions as to our own, and nothing is enforced.
 
-Each format has one module with `read(tree)`, which makes a `Team` of files; `building` makes a `Graph` of that. A
-foreign tool decides about tools and we about capabilities, so what a tool can do stands in `tables`, with sources.
+Each format has a package of its own: `reader` has `read(tree)`, which makes a `Team` of files; `building` makes a
+`Graph` of that. A foreign tool decides about tools and we about capabilities, so what a tool can do stands in the
+`table` of its format, with sources.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
+    from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
@@ -32,7 +34,7 @@ FORMATS = {
     "mcp": "mcp",
     "opencode": "opencode",
 }
-"""Each format's name and its module."""
+"""Each format's name and its package."""
 
 AUTO = "auto"
 """Whatever is there, of all formats together."""
@@ -48,6 +50,12 @@ class Foreign:
     graph: Graph
     analysis: Analysis = field(compare=False)
     """The graph prepared for questions about reach."""
+
+
+def table_of(form: str) -> tuple[Line, ...]:
+    """What the tools of a format can do."""
+    table: tuple[Line, ...] = import_module(f"llmdo.foreign.{FORMATS[form]}.table").TABLE
+    return table
 
 
 def not_enforced(form: str) -> str:
@@ -102,16 +110,16 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
 
 
 def _patterns(form: str) -> tuple[str, ...]:
-    patterns: tuple[str, ...] = _module(form).FILES
+    patterns: tuple[str, ...] = _reader(form).FILES
     return patterns
 
 
-def _module(form: str) -> ModuleType:
-    return import_module(f"llmdo.foreign.{FORMATS[form]}")
+def _reader(form: str) -> ModuleType:
+    return import_module(f"llmdo.foreign.{FORMATS[form]}.reader")
 
 
 def _team(form: str, tree: Tree) -> Team:
-    team: Team = _module(form).read(tree)
+    team: Team = _reader(form).read(tree)
     return team
 
 

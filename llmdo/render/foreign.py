@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
-    from llmdo.foreign.tables import Line
+    from llmdo.foreign.lines import Line
     from llmdo.reach import Row
     from llmdo.scaffold.importing import Imported
 

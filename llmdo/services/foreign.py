@@ -13,7 +13,7 @@ from llmdo.foreign import findings
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
-    from llmdo.foreign.tables import Line
+    from llmdo.foreign.lines import Line
     from llmdo.scaffold.importing import Imported
     from llmdo.services.root import Tell
 
@@ -63,14 +63,12 @@ def table(name: str) -> tuple[Line, ...]:
     Raises:
         LlmdoError: There is no table of it.
     """
-    from llmdo.foreign.tables import TABLES
-
-    if name not in TABLES:
+    if name not in foreign.FORMATS:
         raise LlmdoError(
             f"there is no table of `{name}`" if name else "a code, or `--from FORMAT`, is missing",
-            hint=f"there are tables of {', '.join(TABLES)}",
+            hint=f"there are tables of {', '.join(foreign.FORMATS)}",
         )
-    return TABLES[name]
+    return foreign.table_of(name)
 
 
 STUBS = "tools/imported.py"

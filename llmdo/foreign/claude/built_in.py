@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import replace
 from llmdo.foreign import servers
-from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
+from llmdo.foreign.claude.table import INHERITED, TABLE
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.foreign.claude_settings import ClaudeSettings
+    from llmdo.foreign.claude.settings import ClaudeSettings
     from llmdo.foreign.team import Grant
     from llmdo.graph.toolset import Server
     from llmdo.syntax.document import Place
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
 ANY = "general-purpose"
 """Has every tool, so it stands for all of them where nobody says which one."""
 
-_READING = tuple(tool for tool in CLAUDE_INHERITED if tool not in ("Edit", "NotebookEdit", "Write"))
+_READING = tuple(tool for tool in INHERITED if tool not in ("Edit", "NotebookEdit", "Write"))
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
-    ANY: CLAUDE_INHERITED,
-    "claude": CLAUDE_INHERITED,
-    "fork": CLAUDE_INHERITED,
+    ANY: INHERITED,
+    "claude": INHERITED,
+    "fork": INHERITED,
     "Explore": _READING,
     "Plan": _READING,
     "statusline-setup": ("Edit", "Read"),
 }
 """The built-in agents and their tools, by https://code.claude.com/docs/en/sub-agents."""
 
-_LINES = {line.tool: line for line in CLAUDE}
+_LINES = {line.tool: line for line in TABLE}
 
 
 def built_in_agents(
@@ -65,7 +66,7 @@ def _grants(
 ) -> Iterator[Grant]:
     for tool in TOOLS[name]:
         yield from settings.grants(_LINES[tool], at, settings.mode)
-    for server, (reached, _) in known.items() if TOOLS[name] == CLAUDE_INHERITED else ():
+    for server, (reached, _) in known.items() if TOOLS[name] == INHERITED else ():
         made = servers.grant(f"mcp__{server}", reached, at, "needs_approval", "")
         line = Line(made.tool, tuple(map(str, made.capabilities)), "needs_approval", "open", "")
         for grant in settings.grants(line, at, settings.mode):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
-from llmdo.foreign.tables import LLM_DO, Line
+from llmdo.foreign.lines import Line
+from llmdo.foreign.llm_do.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Counterpart, Grant, Remark, capability_of
 from llmdo.policy.authority import Capability
 
@@ -20,7 +21,7 @@ _NATIVE = frozenset({"code_execution", "web_fetch", "web_search"})
 """The provider-side tools that our headers name as llm-do's do."""
 _READING_SHELL = "shell_readonly"
 LINES: dict[str, list[Line]] = {}
-for _line in LLM_DO:
+for _line in TABLE:
     LINES.setdefault(
         _line.tool.partition(".")[0] if _SERVER_SIDE not in _line.tool else _line.tool, []
     ).append(_line)

@@ -10,11 +10,12 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.claude_built_in import TOOLS as BUILT_IN
-from llmdo.foreign.claude_built_in import built_in_agents
-from llmdo.foreign.claude_settings import HOLDS_BELOW, MODES, Mode, settings_of
-from llmdo.foreign.claude_settings import KEYS as PERMISSION_KEYS
-from llmdo.foreign.tables import CLAUDE, CLAUDE_INHERITED, Line
+from llmdo.foreign.claude.built_in import TOOLS as BUILT_IN
+from llmdo.foreign.claude.built_in import built_in_agents
+from llmdo.foreign.claude.settings import HOLDS_BELOW, MODES, Mode, settings_of
+from llmdo.foreign.claude.settings import KEYS as PERMISSION_KEYS
+from llmdo.foreign.claude.table import INHERITED, TABLE
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
 from llmdo.graph.toolset import Server
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
-    from llmdo.foreign.claude_settings import ClaudeSettings
+    from llmdo.foreign.claude.settings import ClaudeSettings
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
@@ -57,7 +58,7 @@ _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permi
 """Keys that other files have for what an agent file calls `tools`."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _CALLING = frozenset({"Agent", "Task"})
-_LINES = {line.tool: line for line in CLAUDE}
+_LINES = {line.tool: line for line in TABLE}
 _ITEM = re.compile(r"[^,()\s\"'][^,()]*(?:\([^()]*\))?")
 
 
@@ -298,7 +299,7 @@ class _AgentReader:
         everyone = None
         if given is None:
             everyone = None if denied & _CALLING else at
-            for tool in CLAUDE_INHERITED:
+            for tool in INHERITED:
                 if tool not in denied:
                     granted = self.project.settings.grants(_LINES[tool], at, mode)
                     name = EVERY_OTHER_TOOL if denied else EVERY_TOOL

@@ -16,7 +16,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.foreign.tables import Line
+    from llmdo.foreign.lines import Line
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.foreign.tables import Line
+    from llmdo.foreign.lines import Line
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading, servers
-from llmdo.foreign.opencode_rules import TASK, OpencodeRule, grants_by, matches
-from llmdo.foreign.tables import OPENCODE
+from llmdo.foreign.opencode.rules import TASK, OpencodeRule, grants_by, matches
+from llmdo.foreign.opencode.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Document, Place
@@ -36,7 +36,7 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 _DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
-_LINES = {line.tool: line for line in OPENCODE}
+_LINES = {line.tool: line for line in TABLE}
 _OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
 BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "explore": ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch"),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
-from llmdo.foreign.llm_do_code import Shown, shown
-from llmdo.foreign.llm_do_manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
-from llmdo.foreign.llm_do_tools import COUNTERPARTS, DIFFERENT, LINES, grant, server_side
-from llmdo.foreign.tables import Line
+from llmdo.foreign.lines import Line
+from llmdo.foreign.llm_do.code import Shown, shown
+from llmdo.foreign.llm_do.manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
+from llmdo.foreign.llm_do.tools import COUNTERPARTS, DIFFERENT, LINES, grant, server_side
 from llmdo.foreign.team import (
     MAX_NAME,
     Agent,

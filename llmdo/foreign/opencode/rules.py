@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
-from llmdo.foreign.tables import OPENCODE, Line
+from llmdo.foreign.lines import Line
+from llmdo.foreign.opencode.table import TABLE
 from llmdo.foreign.team import Grant, scope_of
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -44,7 +45,7 @@ def grants_by(
     rules: Sequence[OpencodeRule], at: Place, known: Mapping[str, tuple[Server, Place]], toolset: str | None
 ) -> Iterator[Grant]:
     """What an agent has under these rules: the tools of opencode, as of `toolset`, and those of servers."""
-    for line in OPENCODE:
+    for line in TABLE:
         if line.tool.islower():
             yield from _grants(line, rules, at, toolset)
     for server, (reached, _) in known.items():

@@ -9,9 +9,10 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.docker_permissions import Permissions, permissions_of
-from llmdo.foreign.docker_unasked import BACKGROUND, allowed_by_hooks, in_background
-from llmdo.foreign.tables import DOCKER_AGENT, Line
+from llmdo.foreign.docker_agent.permissions import Permissions, permissions_of
+from llmdo.foreign.docker_agent.table import TABLE
+from llmdo.foreign.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_background
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
@@ -41,7 +42,7 @@ KEYS = frozenset(
 
 _TEAM = re.compile(r"^agents[ \t]*:", re.MULTILINE)
 _LINES: dict[str, list[Line]] = {}
-for _line in DOCKER_AGENT:
+for _line in TABLE:
     _LINES.setdefault(_line.tool.partition(".")[0], []).append(_line)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
-from llmdo.foreign.gh_aw_tools import grants_of, unknown_tools
+from llmdo.foreign.gh_aw.tools import grants_of, unknown_tools
 from llmdo.foreign.team import Agent, Team
 from llmdo.foreign.tree import few
 from llmdo.syntax.discovery import leaves

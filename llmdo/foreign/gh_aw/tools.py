@@ -8,7 +8,8 @@ from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import dataclass
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
-from llmdo.foreign.tables import GH_AW, Line
+from llmdo.foreign.gh_aw.table import TABLE
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Grant, capability_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -40,7 +41,7 @@ TO_AGENTS = frozenset({"assign-to-agent", "create-agent-session", "create-agent-
 TO_BRANCHES = frozenset({"create-pull-request", "push-to-pull-request-branch"})
 """Outputs for which the compiler adds the editing of files, and git."""
 
-_LINES = {line.tool: line for line in GH_AW}
+_LINES = {line.tool: line for line in TABLE}
 _EVERYTHING = frozenset({":*", "*"})
 
 

@@ -1,0 +1,1 @@
+"""docker-agent: its YAML files."""

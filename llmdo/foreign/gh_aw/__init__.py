@@ -1,0 +1,1 @@
+"""GitHub Agentic Workflows: Markdown under `.github/workflows`."""

@@ -1,0 +1,1 @@
+"""llm-do: `.agent` and `.worker` files and `project.json`."""

@@ -1,0 +1,1 @@
+"""opencode: agents in Markdown and JSON."""

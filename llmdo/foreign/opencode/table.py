@@ -1,0 +1,33 @@
+"""What the tools of opencode can do."""
+
+from __future__ import annotations
+
+from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SEARCHES, Line
+
+_OPENCODE = "https://opencode.ai/docs/permissions"
+
+TABLE = (
+    Line("read", ("fs.read",), "allowed", "declared", _OPENCODE),
+    Line("edit", EDITS, "allowed", "declared", _OPENCODE),
+    Line("glob", ("fs.list",), "allowed", "declared", _OPENCODE),
+    Line("grep", ("fs.list", "fs.read"), "allowed", "declared", _OPENCODE),
+    Line("list", ("fs.list",), "allowed", "declared", _OPENCODE),
+    Line("bash", RUNS, "allowed", "open", _OPENCODE),
+    Line("lsp", ("fs.read",), "allowed", "declared", _OPENCODE),
+    Line("webfetch", FETCHES, "allowed", "declared", _OPENCODE),
+    Line("websearch", SEARCHES, "allowed", "declared", _OPENCODE),
+    Line("codesearch", SEARCHES, "allowed", "declared", _OPENCODE),
+    Line(
+        "SERVER_TOOL",
+        ("data.untrusted", "mcp.call"),
+        "allowed",
+        "open",
+        "https://opencode.ai/docs/mcp-servers",
+    ),
+    Line("task", ("agent.delegate",), "allowed", "declared", _OPENCODE),
+    *(
+        Line(name, (), "allowed", "declared", _OPENCODE)
+        for name in ("doom_loop", "external_directory", "question", "skill", "todoread", "todowrite")
+    ),
+)
+"""Tools by the keys of `permission`; whatever no rule names is allowed."""
