@@ -32,13 +32,15 @@ def start():
     return child
 execute(start, seconds=600, keep=100, stop=os.pipe()[0])
 """
+# A shell that waits for a program in the foreground runs no trap before that has ended: a signal that comes while it
+# starts the next one would go unheard. `wait` is interrupted by it, whenever it comes.
 FAMILY = """
 trap 'echo asked > asked' TERM
 setsid setsid sleep {long} < /dev/null > /dev/null 2>&1 &
 sh -c 'trap "" TERM HUP; sleep {long}; sleep {long}' &
 (setsid sh -c 'trap "" TERM; sleep {long}; sleep {long}; sleep {long}' &)
 echo $$ > started
-while :; do sleep {long}; done 2> /dev/null
+while :; do sleep {long} & wait; done 2> /dev/null
 """
 
 
