@@ -128,32 +128,47 @@ def test_a_run_out_of_time_stops_every_delegate_too(tmp_path: Path) -> None:
     assert_everything_stopped(tmp_path, events)
 
 
-async def waits(root: Path, **options: Any) -> RunOutcome:
-    """A run that waits for its model until it is ended."""
+async def waits(root: Path, at_work: Callable[[], object], **options: Any) -> RunOutcome:
+    """A run that waits for its model until it is ended; it tells when it has asked it."""
     (root / "slow.py").write_text(SLOW)
     graph_ = graph(worker("main", model="python:slow.py:slow"))
+
+    def watch(event: Event) -> None:
+        if isinstance(event, ModelRequested):
+            at_work()
+
     return await run(
-        with_code(graph_, root), root=root, prompts=prompts(graph_), entry="go", options=RunOptions(**options)
+        with_code(graph_, root),
+        root=root,
+        prompts=prompts(graph_),
+        entry="go",
+        options=RunOptions(on_event=watch, **options),
     )
 
 
 async def with_a_timeout(root: Path, recorder: Recorder) -> None:
-    async with asyncio.timeout(0.3):
-        await waits(root, recorder=recorder)
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as bound:
+        await waits(root, lambda: bound.reschedule(loop.time()), recorder=recorder)
 
 
 async def with_wait_for(root: Path, recorder: Recorder) -> None:
-    await asyncio.wait_for(waits(root, recorder=recorder), 0.3)
+    at_work = asyncio.Event()
+    running = asyncio.create_task(waits(root, at_work.set, recorder=recorder))
+    await at_work.wait()
+    await asyncio.wait_for(running, 0.01)
 
 
 async def in_a_group(root: Path, recorder: Recorder) -> None:
+    at_work = asyncio.Event()
+
     async def fail() -> None:
-        await asyncio.sleep(0.3)
+        await at_work.wait()
         raise TimeoutError
 
     try:
         async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(waits(root, recorder=recorder))
+            waiting = group.create_task(waits(root, at_work.set, recorder=recorder))
             group.create_task(fail())
     except* TimeoutError:
         assert waiting.cancelled()
@@ -161,15 +176,20 @@ async def in_a_group(root: Path, recorder: Recorder) -> None:
 
 
 async def in_a_scope(root: Path, recorder: Recorder) -> None:
-    with anyio.move_on_after(0.3) as scope:
-        await waits(root, recorder=recorder)
+    with anyio.CancelScope() as scope:
+        await waits(root, lambda: ends(scope), recorder=recorder)
     assert scope.cancelled_caught
     raise TimeoutError
 
 
 async def in_a_scope_that_fails(root: Path, recorder: Recorder) -> None:
-    with anyio.fail_after(0.3):
-        await waits(root, recorder=recorder)
+    with anyio.fail_after(None) as scope:
+        await waits(root, lambda: ends(scope), recorder=recorder)
+
+
+def ends(scope: anyio.CancelScope) -> None:
+    """Lets the scope's time be over."""
+    scope.deadline = anyio.current_time()
 
 
 @pytest.mark.parametrize(
@@ -190,9 +210,8 @@ def test_a_run_that_is_stopped_has_an_outcome(tmp_path: Path) -> None:
     stop = Stop()
 
     async def scenario() -> RunOutcome:
-        asyncio.get_running_loop().call_later(0.3, stop, "somebody said so")
         async with asyncio.timeout(30):
-            return await waits(tmp_path, stop=stop)
+            return await waits(tmp_path, lambda: stop("somebody said so"), stop=stop)
 
     outcome = asyncio.run(scenario())
     assert (outcome.status, outcome.error) == ("interrupted", "somebody said so")
