@@ -166,7 +166,13 @@ def test_on_a_terminal_the_tree_lives_and_the_cursor_comes_back(
     )  # fmt: skip
     os.close(program)
     screen = b""
-    while b"helper#3" not in screen or b"calls more" in screen:
+
+    def is_drawn() -> bool:  # what waits for its model is drawn in cyan, after it was drawn as it began
+        whole = b"helper#3" in screen and b"calls more" not in screen
+        return whole and (b"\x1b[36m" in screen or "NO_COLOR" in environment)
+
+    until = time.monotonic() + 30
+    while not is_drawn() and time.monotonic() < until:
         screen += os.read(person, 65536)
     process.send_signal(signal.SIGINT)
     while True:
