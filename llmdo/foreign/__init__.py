@@ -1,8 +1,8 @@
 """Projects of other agent tools, read as they are: the same questions as to our own, and nothing is enforced.
 
-Each format has a package of its own: `reader` has `read(tree)`, which makes a `Team` of files; `building` makes a
-`Graph` of that. A foreign tool decides about tools and we about capabilities, so what a tool can do stands in the
-`table` of its format, with sources.
+Each format has a package of its own: `FILES` are globs of the files by which it is known, and `reader` has
+`read(tree)`, which makes a `Team` of them; `building` makes a `Graph` of that. A foreign tool decides about tools and
+we about capabilities, so what a tool can do stands in the `table` of its format, with sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
 
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Team
@@ -47,6 +46,9 @@ class Foreign:
     root: Path
     """The folder that paths are relative to."""
     team: Team
+    """What was read of all formats together."""
+    teams: tuple[Team, ...]
+    """What was read of each format of which there is something."""
     graph: Graph
     analysis: Analysis = field(compare=False)
     """The graph prepared for questions about reach."""
@@ -75,16 +77,18 @@ def read(form: str, path: Path, revision: str | None = None, *, may_be_empty: bo
         raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, FORMATS) or _formats())
     if path.is_file():
         root, team = _of_file(form, path, revision)
+        teams = [team]
     elif path.is_dir():
         root = path.absolute()
         tree = _tree(root, None, revision)
-        team = together([_team(known, tree) for known in FORMATS]) if form == AUTO else _team(form, tree)
+        teams = _teams(tree) if form == AUTO else [_team(form, tree)]
+        team = together(teams)
     else:
         raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
         raise LlmdoError(f"nothing of {form} is in `{path}`", hint=_formats())
     graph = graph_of(team)
-    return Foreign(root=root, team=team, graph=graph, analysis=Analysis(graph))
+    return Foreign(root=root, team=team, teams=tuple(teams), graph=graph, analysis=Analysis(graph))
 
 
 def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
@@ -110,16 +114,18 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
 
 
 def _patterns(form: str) -> tuple[str, ...]:
-    patterns: tuple[str, ...] = _reader(form).FILES
+    patterns: tuple[str, ...] = import_module(f"llmdo.foreign.{FORMATS[form]}").FILES
     return patterns
 
 
-def _reader(form: str) -> ModuleType:
-    return import_module(f"llmdo.foreign.{FORMATS[form]}.reader")
+def _teams(tree: Tree) -> list[Team]:
+    """What the tree has of each format; the reader of one that has no files is not even imported."""
+    tree.find([pattern for form in FORMATS for pattern in _patterns(form)])  # one walk for all of them
+    return [_team(form, tree) for form in FORMATS if any(tree.find(_patterns(form)))]
 
 
 def _team(form: str, tree: Tree) -> Team:
-    team: Team = _reader(form).read(tree)
+    team: Team = import_module(f"llmdo.foreign.{FORMATS[form]}.reader").read(tree)
     return team
 
 

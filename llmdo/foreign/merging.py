@@ -21,7 +21,7 @@ def together(teams: Sequence[Team]) -> Team:
         else team
         for team in teams
     ]
-    with_agents = [team for team in teams if team.agents]
+    with_agents = [team for team in teams if team.agents] or teams
     problems = tuple(dict.fromkeys(problem for team in teams for problem in team.problems))
     if len(with_agents) == 1:
         return replace(with_agents[0], problems=problems)

@@ -68,6 +68,8 @@ class Grant:
     rule_at: Place | None = None
     """The rule that decides; None where the format itself does."""
     is_open: bool = False
+    is_default: bool = False
+    """Whether the format gives it to an agent whose file does not name it."""
     server: Server | None = None
     """The MCP server whose tool it is."""
     counterpart: Counterpart | None = None

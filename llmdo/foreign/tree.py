@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob, is_pattern
 
@@ -63,23 +63,31 @@ def few(
     return paths[:MAX_FILES], (*problems, finding("LDO105", Location(paths[MAX_FILES]), message))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DiskTree:
-    """A folder on disk, or one file of it."""
+    """A folder on disk, or one file of it; what several readers look for is looked for once."""
 
     root: Path
     only: str | None = None
     """The one file that counts; None for all."""
+    _matches: dict[str, discovery.GlobMatches] = field(default_factory=dict)
+    """What was looked for so far, by its glob."""
+    _ignoring: discovery.Ignoring | None = None
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
         """The paths that the globs name: no link is followed, and what git ignores is left out."""
         patterns = tuple(patterns)
         if self.only is not None:
             return ((self.only,) if is_like(self.only, patterns) else ()), ()
-        ignored, problems = discovery.git_ignored(self.root)
-        by_pattern = discovery.find(self.root, filter(is_pattern, patterns), ignored)
-        paths = {path for matches in by_pattern.values() for path in matches.paths}
-        refused = {path: why for matches in by_pattern.values() for path, why in matches.refused}
+        if self._ignoring is None:
+            self._ignoring = discovery.git_ignored(self.root)
+        ignored, problems = self._ignoring
+        globs = list(filter(is_pattern, patterns))
+        self._matches.update(
+            discovery.find(self.root, (each for each in globs if each not in self._matches), ignored)
+        )
+        paths = {path for glob in globs for path in self._matches[glob].paths}
+        refused = {path: why for glob in globs for path, why in self._matches[glob].refused}
         # A file that is named in full counts although it is hidden or ignored: so it does for its own tool.
         for path in (each for each in patterns if not is_pattern(each)):
             if (why := discovery.exists(self.root, path)) is None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
 
+    Ignoring = tuple[Callable[[str], bool], tuple[Diagnostic, ...]]
+    """Whether a path is left out, and what is wrong with the files that say so."""
+
 MAX_FILE = 1024 * 1024  # bytes: a prompt or a manifest beyond it is a mistake
 MAX_DEEP = 2  # `**` in one glob: matching takes a power of it
 MAX_ENTRIES = 200_000  # of one walk: more is a glob that swallowed a data folder
@@ -197,7 +200,8 @@ def find(
                 by_pattern[together[0].text].refused.append((start, refused))
             continue
         wanted = [(by_pattern[glob.text], glob) for glob in together]
-        for path, refused in _walk(root, start, _deepest(together), ignored, seen):
+        endings = tuple({glob.ending for glob in together})
+        for path, refused in _walk(root, start, _deepest(together), endings, ignored, seen):
             if path.endswith("/"):
                 wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
                 continue
@@ -256,9 +260,17 @@ def _levels(path: str) -> int:
 
 
 def _walk(
-    root: Path, start: str, depth: int | None, ignored: Callable[[str], bool], seen: Seen | None
+    root: Path,
+    start: str,
+    depth: int | None,
+    endings: tuple[str, ...],
+    ignored: Callable[[str], bool],
+    seen: Seen | None,
 ) -> Iterator[tuple[str, RefusedPath | None]]:
-    """Every file, with why it cannot be read where that is so; and folders, with a slash, that cannot be listed."""
+    """Every file with one of the endings, with why it cannot be read where that is so.
+
+    Folders that cannot be listed as well, each with a slash.
+    """
     folders = [start]
     count = 0
     while folders:
@@ -277,16 +289,12 @@ def _walk(
                         return
                     if entry.name.startswith("."):
                         continue
-                    path = f"{folder}/{entry.name}" if folder else entry.name
                     if entry.is_dir(follow_symlinks=False):
+                        path = f"{folder}/{entry.name}" if folder else entry.name
                         if (depth is None or _levels(path) < depth) and not ignored(path + "/"):
                             folders.append(path)
-                    elif entry.is_symlink():
-                        yield path, RefusedPath("LDO107", "is a link, which llmdo does not follow")
-                    elif entry.is_file(follow_symlinks=False):
-                        yield path, None
-                    else:
-                        yield path, _NOT_A_FILE
+                    elif entry.name.endswith(endings):  # few: what follows costs several times as much
+                        yield f"{folder}/{entry.name}" if folder else entry.name, _refusal(entry)
         except FileNotFoundError:
             continue  # it was removed meanwhile
         except OSError as error:
@@ -296,7 +304,13 @@ def _walk(
             )
 
 
-def git_ignored(root: Path, seen: Seen | None = None) -> tuple[Callable[[str], bool], tuple[Diagnostic, ...]]:
+def _refusal(entry: os.DirEntry[str]) -> RefusedPath | None:
+    if entry.is_symlink():
+        return RefusedPath("LDO107", "is a link, which llmdo does not follow")
+    return None if entry.is_file(follow_symlinks=False) else _NOT_A_FILE
+
+
+def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
     """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
 
     Folders are given with a trailing slash. Only the root's file is read; git's own configuration and the

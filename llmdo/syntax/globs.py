@@ -55,6 +55,12 @@ class Glob:
         names = self.text.split("/")
         return None if "**" in names else len(names)
 
+    @property
+    def ending(self) -> str:
+        """What every name ends with that it matches."""
+        last = self.text.rpartition("/")[2]
+        return last[max(map(last.rfind, "*?]")) + 1 :]
+
     def matches(self, path: str) -> bool:
         """Whether it names `path`."""
         return self._expression.fullmatch(path) is not None

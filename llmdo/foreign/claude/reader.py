@@ -10,6 +10,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.claude import AGENTS, SETTINGS
 from llmdo.foreign.claude.built_in import TOOLS as BUILT_IN
 from llmdo.foreign.claude.built_in import built_in_agents
 from llmdo.foreign.claude.settings import HOLDS_BELOW, MODES, Mode, settings_of
@@ -31,12 +32,9 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-FILES = (".claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md")
-"""Agents, of the project and of plugins."""
 OWN = ".claude/"
 COPILOT = ".agent.md"
 """How the names of GitHub Copilot's agents end, which lie in `agents` as well; not in a folder of Claude Code."""
-SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 SERVERS = ".mcp.json"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 EVERY_TOOL = "every tool"
@@ -64,7 +62,7 @@ _ITEM = re.compile(r"[^,()\s\"'][^,()]*(?:\([^()]*\))?")
 
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code."""
-    paths, problems = few(*tree.find(FILES))
+    paths, problems = few(*tree.find(AGENTS))
     paths = tuple(path for path in paths if path.startswith(OWN) or not path.endswith(COPILOT))
     reader = _ClaudeReader(tree, [*problems])
     texts = [(path, text) for path in paths if (text := reader.text(path))]
@@ -303,7 +301,7 @@ class _AgentReader:
                 if tool not in denied:
                     granted = self.project.settings.grants(_LINES[tool], at, mode)
                     name = EVERY_OTHER_TOOL if denied else EVERY_TOOL
-                    grants.extend(replace(grant, toolset=name) for grant in granted)
+                    grants.extend(replace(grant, toolset=name, is_default=True) for grant in granted)
             for server in servers:
                 grants.extend(self._of_server(f"mcp__{server}", at, mode, servers, denied))
         for tool, what, place in given or ():

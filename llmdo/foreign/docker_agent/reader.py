@@ -9,6 +9,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.docker_agent import FILES
 from llmdo.foreign.docker_agent.permissions import Permissions, permissions_of
 from llmdo.foreign.docker_agent.table import TABLE
 from llmdo.foreign.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_background
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.graph.toolset import Server
     from llmdo.syntax.document import Document
-
-FILES = (
-    "**/*.yaml", "**/*.yml", ".github/agents/**/*.yaml", ".github/agents/**/*.yml", ".agents/**/*.yaml",
-    ".agents/**/*.yml",
-)  # fmt: skip
 
 KEYS = frozenset(
     {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
+from llmdo.foreign.gh_aw import FILES
 from llmdo.foreign.gh_aw.tools import grants_of, unknown_tools
 from llmdo.foreign.team import Agent, Team
 from llmdo.foreign.tree import few
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
-
-FILES = (".github/workflows/*.md", "workflows/*.md")
 
 KEYS = frozenset(
     {

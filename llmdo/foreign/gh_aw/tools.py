@@ -177,4 +177,5 @@ def _grants(line: Line, toolset: str, tool: str, at: Place) -> Iterator[Grant]:
             origin=ORIGIN,
             at=at,
             is_open=line.assurance == "open",
+            is_default=toolset == DEFAULT,
         )

@@ -1,1 +1,5 @@
 """llm-do: `.agent` and `.worker` files and `project.json`."""
+
+from __future__ import annotations
+
+FILES = ("**/*.worker", "**/*.agent")

@@ -10,6 +10,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.lines import Line
+from llmdo.foreign.llm_do import FILES
 from llmdo.foreign.llm_do.code import Shown, shown
 from llmdo.foreign.llm_do.manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
 from llmdo.foreign.llm_do.tools import COUNTERPARTS, DIFFERENT, LINES, grant, server_side
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
-FILES = ("**/*.worker", "**/*.agent")
 MODULES = ("**/*.py",)
 
 KEYS = frozenset(

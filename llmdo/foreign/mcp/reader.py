@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.foreign import reading, servers
+from llmdo.foreign.mcp import FILES
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.document import Place
 
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-FILES = (
-    ".mcp.json", "*.mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json",
-    "claude_desktop_config.json",
-)  # fmt: skip
 TABLES = ("mcpServers", "servers")
 """The keys that hold servers; the second is that of VS Code."""
 

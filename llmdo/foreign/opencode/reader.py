@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading, servers
+from llmdo.foreign.opencode import AGENTS, SETTINGS
 from llmdo.foreign.opencode.rules import TASK, OpencodeRule, grants_by, matches
 from llmdo.foreign.opencode.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Server
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Route
-
-AGENTS = (".opencode/agent/**/*.md", ".opencode/agents/**/*.md")
-SETTINGS = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
-
-FILES = (*AGENTS, *SETTINGS)
 
 KEYS = frozenset(
     {
