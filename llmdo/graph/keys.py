@@ -279,5 +279,16 @@ WORDS = Codec(list, lambda words, _: tuple(words))
 SORTED_WORDS = Codec(list, lambda words, _: tuple(sorted(set(words))))
 LINES = Codec(lambda text: text.split("\n"), lambda lines, _: "\n".join(lines))
 SETTINGS = Codec(lambda table: dict(sorted(table.items())) or None, None)
+
+CONFIGURE = written(
+    SETTINGS,
+    file=Key(
+        "configure",
+        "CodeToolsets",
+        "How the toolsets are configured whose tools it calls: name to configuration, as in a worker.",
+    ),
+    lock=Key("configure", "CodeToolsets", "The configuration of the toolsets that it calls."),
+)
+"""Of whatever has code that may call tools: entries and toolsets."""
 SEVERAL = Codec(None, None)
 """Of a field that stands under several keys."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
     CAPABILITIES,
+    CONFIGURE,
     PLAIN,
     REFERENCE,
     REFERENCES,
     RULES,
-    SETTINGS,
     Key,
     table_of,
     written,
@@ -183,18 +183,7 @@ class Entry:
             lock=Key("calls", "list[Callee]", "The workers and tools that the function or tool may call."),
         ),
     )
-    configure: Mapping[str, Json] = field(
-        default_factory=dict,
-        metadata=written(
-            SETTINGS,
-            file=Key(
-                "configure",
-                "CodeToolsets",
-                "How the toolsets are configured whose tools it calls: name to configuration, as in a worker.",
-            ),
-            lock=Key("configure", "CodeToolsets", "The configuration of the toolsets that it calls."),
-        ),
-    )
+    configure: Mapping[str, Json] = field(default_factory=dict, metadata=CONFIGURE)
     may: tuple[Capability, ...] | None = field(
         default=None,
         metadata=written(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
     CAPABILITIES,
+    CONFIGURE,
     LINES,
     PLAIN,
     REFERENCES,
-    SETTINGS,
     SEVERAL,
     SORTED_WORDS,
     WORDS,
@@ -362,18 +362,7 @@ class Toolset:
         ),
     )
     """The tools that its code may call, TOOLSET.TOOL each."""
-    configure: Mapping[str, Json] = field(
-        default_factory=dict,
-        metadata=written(
-            SETTINGS,
-            file=Key(
-                "configure",
-                "CodeToolsets",
-                "How the toolsets are configured whose tools it calls: name to configuration, as in a worker.",
-            ),
-            lock=Key("configure", "CodeToolsets", "The configuration of the toolsets that it calls."),
-        ),
-    )
+    configure: Mapping[str, Json] = field(default_factory=dict, metadata=CONFIGURE)
     is_class: bool = field(
         default=False,
         metadata=written(
