@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Analysis(Premises):
     """A graph prepared for questions about reach; what several entries need is worked out once."""
 
-    _answers: dict[tuple[str, str, bool, str | None], tuple[Row, ...]] = field(
+    _answers: dict[tuple[str, str, bool, str | None, str | None], tuple[Row, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
     _ruled: dict[tuple[tuple[Rule, ...], tuple[Capability, ...] | None], Rulings] = field(
@@ -56,16 +56,18 @@ class Analysis(Premises):
         # What a function or a tool does itself is in no bound.
         return entry.worker is None or bool(self.bounds.of(starts_of(self.graph, entry)) & rows)
 
-    def of(self, entry: Entry, *, ceiling: bool = True, toolset: str | None = None) -> tuple[Row, ...]:
+    def of(
+        self, entry: Entry, *, ceiling: bool = True, toolset: str | None = None, tool: str | None = None
+    ) -> tuple[Row, ...]:
         """The reach of `entry`, the gravest first; without its own ceiling if `ceiling` is false.
 
         That is: what is allowed before what asks, what is blocked last, and within these by `authority.gravity`.
-        Where `toolset` is given, what is raised by that toolset.
+        Where `toolset` or `tool` is given, what is raised by that.
         """
-        question = ("entry", entry.name, ceiling, toolset)
+        question = ("entry", entry.name, ceiling, toolset, tool)
         if question not in self._answers:
             calls = self.calls_of(entry) if entry.worker is None else ()
-            self._answers[question] = rows_of(self.walk(entry, ceiling=ceiling), calls, toolset)
+            self._answers[question] = rows_of(self.walk(entry, ceiling=ceiling), calls, toolset, tool)
         return self._answers[question]
 
     def walk(self, entry: Entry, *, ceiling: bool = True) -> Walk:
@@ -77,14 +79,14 @@ class Analysis(Premises):
         """The tree of calls below the worker `name`: without its own ceiling, and without any entry."""
         return Walk(self._rulings(NO_LAYER), (name,), ignored=name)
 
-    def of_worker(self, name: str, *, toolset: str | None = None) -> tuple[Row, ...]:
+    def of_worker(self, name: str, *, toolset: str | None = None, tool: str | None = None) -> tuple[Row, ...]:
         """The reach of the worker `name` with everything below it: without its own ceiling, and without any entry.
 
-        Where `toolset` is given, what is raised by that toolset.
+        Where `toolset` or `tool` is given, what is raised by that.
         """
-        question = ("worker", name, False, toolset)
+        question = ("worker", name, False, toolset, tool)
         if question not in self._answers:
-            self._answers[question] = rows_of(self.walk_below(name), toolset=toolset)
+            self._answers[question] = rows_of(self.walk_below(name), toolset=toolset, tool=tool)
         return self._answers[question]
 
     def _rulings(self, entry: Layer) -> Rulings:

@@ -1,24 +1,28 @@
-"""How a worker or an entry comes to a capability or to a toolset: rows of reach, and every call path."""
+"""How a worker or an entry comes to a capability, a toolset, a tool or a worker: rows of reach, and every call path."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
-from llmdo.base.values import dataclass
-from llmdo.graph.code_calls import own_uses, tools_with_calls, uses_with_calls
-from llmdo.graph.inventory import known_capabilities, known_toolsets
+from llmdo.base.values import dataclass, replace
+from llmdo.graph.code_calls import calls_by, calls_of, own_uses, uses_with_calls
+from llmdo.graph.inventory import DELEGATE, delegating, known_capabilities, known_toolsets, own_tool, tools_of
 from llmdo.graph.resolved import Entry
-from llmdo.policy.authority import STRICTNESS, Capability, decide, strictest
-from llmdo.reach import Hop
+from llmdo.policy.authority import STRICTNESS, Capability, Verdict, decide, strictest
+from llmdo.reach.rows import Along, Hop, Row
+from llmdo.reach.shapes import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.graph.resolved import Graph
+    from llmdo.graph.toolset import Tool
     from llmdo.graph.worker import Use, Worker
     from llmdo.policy.authority import Decision
-    from llmdo.reach import Analysis, Row, Walk
+    from llmdo.reach.analysis import Analysis
+    from llmdo.reach.walk import Walk
 
 MAX_PATHS = 1_000  # of one answer: a dense graph has more than anybody can read
 
@@ -44,11 +48,18 @@ class Target:
     """Whether the row is meant that stands for what is left of the scope beside narrower rows."""
     toolset: str | None = None
     """Only what is raised by this toolset; None: by anything."""
+    tool: str | None = None
+    """Only what is raised by this tool, called as reach prints it; None: by any."""
+    worker: str | None = None
+    """Only the call of this worker; None: anything else as well."""
 
     def __str__(self) -> str:
+        if self.worker:
+            return self.worker
         words = [str(self.capability)] if self.capability else []
         words += ["elsewhere"] if self.is_elsewhere else []
-        words += [f"by {self.toolset}" if words else self.toolset] if self.toolset else []
+        by = ".".join(name for name in (self.toolset, self.tool) if name)
+        words += [f"by {by}" if words else by] if by else []
         return " ".join(words)
 
     def means(self, raised: Capability) -> bool:
@@ -60,28 +71,56 @@ class Target:
 
 
 def target_of(graph: Graph, text: str) -> Target:
-    """The target that `text` names: a capability as reach prints it, or a toolset.
+    """The target that `text` names as reach prints it: a capability, else a toolset, a worker or a tool.
+
+    `toolset:NAME`, `worker:NAME` and `tool:NAME` are of one kind alone.
 
     Raises:
-        LlmdoError: There is no such capability and no such toolset.
+        LlmdoError: There is nothing of that name.
     """
     toolsets, known = known_toolsets(graph), known_capabilities(graph)
     spelt = text.removesuffix(" elsewhere")
     wanted = Capability.parse(spelt)
     if wanted.name in known:
         return Target(wanted, spelt != text)
-    name = text.removeprefix("toolset:")
-    if name in toolsets:
+    if (name := text.removeprefix("toolset:")) in toolsets:
         return Target(toolset=name)
-    if name in graph.workers:
+    if (name := text.removeprefix("worker:")) in graph.workers:
+        return Target(delegating(name), worker=name)
+    tools = set(_tools(graph))
+    if (name := text.removeprefix("tool:")) in tools:
+        return Target(tool=name)
+    toolset, _, tool = name.partition(".")
+    if toolset in toolsets and tool in tools:
+        return Target(toolset=toolset, tool=tool)
+    if text in graph.entries:
+        started = ", ".join(f"`{start.name}`" for start in graph.entries[text].starts)
         raise LlmdoError(
-            f"`{name}` is a worker, and this asks for a capability or a toolset",
-            hint=f"`llmdo graph --select {name}` draws the way to it",
+            f"`{text}` is an entry, which nothing calls",
+            hint=f"ask for what it starts: {started}" if started else None,
         )
     raise LlmdoError(
-        f"`{excerpt(text)}` is neither a capability nor a toolset",
-        hint=did_you_mean(wanted.name, known | toolsets),
+        f"`{excerpt(text)}` is neither a capability nor a toolset, a worker or a tool",
+        hint=did_you_mean(wanted.name, {*known, *toolsets, *graph.workers, *tools}),
     )
+
+
+def _tools(graph: Graph) -> Iterator[str]:
+    """Every tool that reach can print, some more than once."""
+    for entry in graph.entries.values():
+        if own := own_tool(graph, entry):
+            yield own.name
+        yield from (call.name for call in calls_of(graph, entry).values())
+    for worker in graph.workers.values():
+        for use in worker.uses:
+            if use.name not in graph.workers:
+                yield from (name for name, _ in _named_tools(graph, worker, use))
+
+
+def _named_tools(graph: Graph, worker: Worker, use: Use) -> Iterator[tuple[str, Tool]]:
+    """The tools that a line of `worker` offers, and those that their code can come to call, as reach prints them."""
+    yield from tools_of(graph, worker, use).items()
+    yield from ((call.name, call.tool) for call in calls_by(graph, use))
 
 
 def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
@@ -110,14 +149,54 @@ def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
 
 
 def rows_to(analysis: Analysis, origin: Entry | Worker, target: Target) -> list[Row]:
-    """The rows of reach that are about `target`, the gravest first."""
+    """The rows of reach that are about `target`, the gravest first; of a worker, that of its call alone."""
+    if target.worker is not None:
+        return [*_row_to_worker(analysis, origin, target.worker)]
     if isinstance(origin, Entry):
-        rows = analysis.of(origin, toolset=target.toolset)
+        rows = analysis.of(origin, toolset=target.toolset, tool=target.tool)
     else:
-        rows = analysis.of_worker(origin.name, toolset=target.toolset)
+        rows = analysis.of_worker(origin.name, toolset=target.toolset, tool=target.tool)
     return [
-        row for row in rows if target.means(row.capability) and (row.elsewhere or not target.is_elsewhere)
+        _by_tool(row, target.tool)
+        for row in rows
+        if target.means(row.capability) and (row.elsewhere or not target.is_elsewhere)
     ]
+
+
+def _by_tool(row: Row, tool: str | None) -> Row:
+    """The row of a call that several tools have, told of this one."""
+    return row if tool in (None, row.tool) else row._replace(shape=replace(row.shape, tool=tool))
+
+
+def _row_to_worker(analysis: Analysis, origin: Entry | Worker, name: str) -> Iterator[Row]:
+    """The call of the worker `name` on the best way to it; none where nothing below `origin` may call it."""
+    walk = analysis.walk(origin) if isinstance(origin, Entry) else analysis.walk_below(origin.name)
+    if isinstance(origin, Entry) and origin.worker is None:
+        for shape, called in analysis.calls_of(origin):
+            if called.name == name and shape.row.name == DELEGATE.name and not shape.toolset:
+                yield walk.row_of_call(shape, called)
+                return
+    place = analysis.workers.places[name]
+    for free in (True, False):
+        search = walk.search(frozenset(), free=free)
+        if place in search.parent:
+            yield _call_at_the_end(walk, search.hops(place))
+            return
+
+
+def _call_at_the_end(walk: Walk, path: tuple[Hop, ...]) -> Row:
+    """The row of the call that a path of delegations ends with."""
+    raised = delegating(path[-1].name)
+    decision = strictest([hop.decision for hop in path])
+    reasons = [
+        reason
+        for caller, hop in pairwise(path)
+        if hop.decision == decision and (decision != "allowed" or hop is path[-1])
+        for reason in walk.rulings.gate_reasons(caller.name, hop.name)
+    ]
+    shape = Shape(raised, frozenset({raised}), frozenset({raised}), "", path[-1].name, "enforced")
+    verdict = Verdict(decision, tuple(dict.fromkeys(reasons)))
+    return Row(shape, verdict, decision, Along(path), Along(path), shape.assurance)
 
 
 def every_path(analysis: Analysis, origin: Entry | Worker, target: Target) -> list[CallPath]:
@@ -132,7 +211,12 @@ def own_paths(analysis: Analysis, entry: Entry, target: Target) -> Iterator[Call
     walk = analysis.walk(entry)
     mildest: dict[tuple[Hop, ...], CallPath] = {}
     for shape, called in analysis.calls_of(entry):
-        if target.means(shape.row) and target.toolset in (None, shape.toolset):
+        if (
+            target.means(shape.row)
+            and target.toolset in (None, shape.toolset)
+            and (target.tool is None or shape.is_of(target.tool))
+            and target.worker in (None, called.name)
+        ):
             row = walk.row_of_call(shape, called)
             known = mildest.get(row.path)
             if known is None or STRICTNESS[row.decision] < STRICTNESS[known.decision]:
@@ -152,7 +236,7 @@ def paths_to(walk: Walk, target: Target) -> Iterator[CallPath]:
         following: list[tuple[Hop, ...]] = []
         for path in level:
             for use in graph.workers[path[-1].name].uses:
-                if target.toolset not in (None, use.name):
+                if target.toolset not in (None, use.name) or target.worker not in (None, use.name):
                     continue
                 if (decision := _mildest(walk, path, use, target)) is None:
                     continue
@@ -175,7 +259,8 @@ def _mildest(walk: Walk, path: tuple[Hop, ...], use: Use, target: Target) -> Dec
     authority = premises.authority(walk.entry, walk.layers(path))
     decisions = [
         decide(raised, declared, authority).decision
-        for tool in tools_with_calls(graph, worker, use)
+        for name, tool in _named_tools(graph, worker, use)
+        if target.tool in (None, name)
         for row, raised, declared in premises.shapes.of_tool(tool, delegation=use.name in graph.workers)
         if target.means(row)
     ]

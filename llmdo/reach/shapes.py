@@ -45,6 +45,12 @@ class Shape:
     assurance: Assurance
     implied: bool = False
     """Whether a rule or a ceiling names it, below what the tool declares."""
+    others: tuple[str, ...] = ()
+    """The other tools of the toolset with a call that does the same."""
+
+    def is_of(self, tool: str) -> bool:
+        """Whether a tool has this call."""
+        return tool == self.tool or tool in self.others
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +197,7 @@ class Shapes:
         toolset = "" if delegation else use.name
         assurance = assurance_of(self.graph, toolset)
         distinct: dict[object, Shape] = {}
+        others: dict[object, list[str]] = {}
         offered = [
             (tool, name, assurance)
             for name, tool in sorted(inventory.tools_of(self.graph, worker, use).items())
@@ -200,17 +207,20 @@ class Shapes:
             for call in code_calls.calls_by(self.graph, use)
         ]
         for tool, name, assured in offered:
+            opened = "open" if tool.is_open else assured
             for row, raised, declared in self.of_tool(tool, delegation=delegation):
                 # Of tools that do the same, the first by name speaks for all; the least assured for none but itself.
-                if (call := (row, raised, declared, assured)) in distinct:
+                if (call := (row, raised, declared, opened)) in distinct:
+                    others.setdefault(call, []).append(name)
                     continue
                 row = self._rows.setdefault(row, row)
                 implied = not any(
                     row.name == capability.name and scope_contains(capability.scope, row.scope)
                     for capability in declared
                 )
-                opened = "open" if tool.is_open else assured
                 distinct[call] = Shape(row, raised, declared, toolset, name, opened, implied)
+        for alike, names in others.items():
+            distinct[alike] = replace(distinct[alike], others=tuple(names))
         return tuple(distinct.values())
 
     def of_tool(

@@ -151,10 +151,10 @@ class Walk:
         """Every group of calls that some worker can make."""
         return self.premises.shapes.groups
 
-    def best(self, toolset: str | None = None) -> dict[int, Row]:
+    def best(self, toolset: str | None = None, tool: str | None = None) -> dict[int, Row]:
         """The best call that raises each thing, by the identity of the capability that all such calls share.
 
-        Where `toolset` is given, of its calls alone. Comparing names would cost more than all the rest.
+        Where `toolset` or `tool` is given, of its calls alone. Comparing names would cost more than all the rest.
         """
         everything = self.search(frozenset(), free=False)
         first, is_free = everything.first, everything.is_free
@@ -165,6 +165,8 @@ class Walk:
         others: list[Ruling] = []
         for number in first:
             for ruling in self.rulings.of(number):
+                if tool is not None and not ruling.shape.is_of(tool):
+                    continue
                 known = by_group.setdefault(ruling.line, ruling)
                 if known is not ruling and (
                     ruling.rank != known.rank
@@ -263,20 +265,27 @@ def _delegate(shapes: Shapes, caller: str, shape: Shape) -> str:
 
 
 def rows_of(
-    walk: Walk, calls: Iterable[tuple[Shape, Reference]] = (), toolset: str | None = None
+    walk: Walk,
+    calls: Iterable[tuple[Shape, Reference]] = (),
+    toolset: str | None = None,
+    tool: str | None = None,
 ) -> tuple[Row, ...]:
-    """The rows of a tree of calls, the gravest first; where `toolset` is given, what is raised by that.
+    """The rows of a tree of calls, the gravest first; where `toolset` or `tool` is given, what is raised by that.
 
     `calls` are those of a function that starts the tree.
     """
-    best = walk.best(toolset)
+    best = walk.best(toolset, tool)
     shapes = walk.premises.shapes
     for number in best.keys() & shapes.implied:
         best[number] = best[number]._replace(implied=True)
     rows = [best[number] for number in sorted(best, key=shapes.rank.__getitem__)]
     if not shapes.compared:
         rows = telling(rows)
-    made = [walk.row_of_call(shape, called) for shape, called in calls if toolset in (None, called.name)]
+    made = [
+        walk.row_of_call(shape, called)
+        for shape, called in calls
+        if toolset in (None, called.name) and (tool is None or shape.is_of(tool))
+    ]
     if made:
         rows = with_rows(rows, made)
     return arranged(rows)

@@ -161,7 +161,9 @@ def hop_data(hop: Hop) -> dict[str, Json]:
 
 def why(row: Row) -> str:
     """Why a row is as it is: its path with the place of each edge, its gates, and what decided."""
-    lines = [f"{capability(row)}: {_WORDS[row.decision]}; assurance: {row.assurance}"]
+    lines = [f"{shown(capability(row))}: {_WORDS[row.decision]}; assurance: {row.assurance}"]
+    if len(row.path) == 1 and row.path[0].use is None:
+        lines = [f"{shown(row.tool)}: started without a call"]
     lines += [*_steps(row.path, _tool(row)), *(f"  because {shown(str(reason))}" for reason in row.reasons)]
     return "\n".join(lines) + "\n"
 

@@ -113,13 +113,13 @@ def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
 
 
 def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
-    """How a worker, an entry or a toolset comes to a capability or a toolset."""
+    """How a worker, an entry or a toolset comes to a capability, a toolset, a tool or a worker."""
     read = _opened(request.project, request.origin, tell)
     graph = read.graph
     origins = origins_of(graph, request.name)
     wanted = meant = target_of(graph, request.target)
     if request.name not in (graph.entries.keys() | graph.workers.keys()):
-        origins = origins if wanted.toolset in (None, request.name) else ()
+        origins = origins if wanted.toolset in (None, request.name) and wanted.worker is None else ()
         meant = replace(wanted, toolset=request.name)
     reasons = (
         Ways(

@@ -229,6 +229,52 @@ def publish_again(tag: str) -> str:
     assert "proc.exec: allowed" in llmdo("why", "release", "runner").out
 
 
+def test_why_shows_the_way_to_a_worker_and_the_gates_on_it(llmdo: Llmdo, deputy: Path) -> None:
+    assert llmdo("why", "triage", "releaser").out == (
+        "agent.delegate:releaser: allowed without approval; assurance: enforced\n"
+        '  triage\n  > releaser  workers/triage.worker:4:3\n  because "agent.delegate" = "allowed" (built in)\n'
+    )
+    assert llmdo("why", "release", "releaser").out == "releaser: started without a call\n  releaser\n"
+    (deputy / "workers/triage.worker").write_text(
+        "---\nname: triage\ntoolsets: [middle, releaser]\napprovals: { agent: needs_approval }\n---\nGo.\n",
+        encoding="utf-8",
+    )
+    (deputy / "workers/middle.worker").write_text(
+        "---\nname: middle\ntoolsets: [releaser]\n---\nGo.\n", encoding="utf-8"
+    )
+    done = llmdo("why", "triage", "releaser", "--all")
+    assert done.out == (
+        "agent.delegate:releaser: needs approval; assurance: enforced\n"
+        "  triage\n  > releaser (needs approval)  workers/triage.worker:3:20\n"
+        '  because "agent" = "needs_approval" (worker `triage`)\n\n'
+        "all 2 paths, shortest first:\n\n"
+        "needs approval:\n  triage\n  > releaser  workers/triage.worker:3:20\n\n"
+        "needs approval:\n  triage\n  > middle (needs approval)  workers/triage.worker:3:12\n"
+        "  > releaser                 workers/middle.worker:3:12\n"
+    )
+    assert llmdo("why", "runner", "releaser").code == 1
+    manifest = deputy / "llmdo.toml"
+    manifest.write_text(
+        f'{manifest.read_text(encoding="utf-8")}\n[entries.spare]\nworker = "triage"\n', encoding="utf-8"
+    )
+    assert llmdo("why", "triage", "spare").err == (
+        "error: `spare` is an entry, which nothing calls\n  hint: ask for what it starts: `triage`\n"
+    )
+
+
+def test_why_takes_a_tool_also_one_that_another_stands_for(llmdo: Llmdo, deputy: Path) -> None:
+    """`reach` names the first of the tools that do the same."""
+    written = llmdo("why", "triage", "write_file").out
+    assert written.startswith("fs.write:reports/**: allowed")
+    assert "> filesystem (write_file)" in written
+    assert "fs.read.protected:issues/**" in llmdo("why", "triage", "list_files").out
+    read = llmdo("why", "triage", "read_file").out.partition("fs.read.protected:issues/**")[2]
+    assert "> filesystem (read_file)" in read
+    assert llmdo("why", "triage", "filesystem.write_file").out == written
+    assert llmdo("why", "triage", "tool:publish").out == llmdo("why", "triage", "runner.publish").out
+    assert llmdo("why", "release", "write_file").err == "`release` cannot reach `write_file`\n"
+
+
 def test_why_takes_what_is_elsewhere_for_just_that(llmdo: Llmdo, deputy: Path) -> None:
     worker = deputy / "workers/triage.worker"
     header = worker.read_text(encoding="utf-8").replace('"reports/**", "out/**"', '"**"')
@@ -248,7 +294,8 @@ def test_what_why_cannot_answer_is_said_with_what_was_meant(llmdo: Llmdo, deputy
     assert "did you mean `runner`?" in llmdo("why", "triage", "runer").err
     assert "did you mean `runner`?" in llmdo("why", "runer", "proc.exec").err
     assert "did you mean `net.connect`?" in llmdo("why", "triage", "net.conect").err
-    assert "`llmdo graph --select releaser`" in llmdo("why", "triage", "releaser").err
+    assert "did you mean `releaser`?" in llmdo("why", "triage", "relaser").err
+    assert llmdo("why", "release", "triage").err == "`release` cannot reach `triage`\n"
     assert "agent.delegate: allowed" in llmdo("why", "triage", "agent", "--all").out
     assert "> releaser" in llmdo("why", "triage", "agent", "--all").out.partition("the only path")[2]
 

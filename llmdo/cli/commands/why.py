@@ -17,8 +17,8 @@ def why(
     target: Annotated[
         list[str],
         typer.Argument(
-            metavar="CAPABILITY|TOOLSET",
-            help="Such as proc.exec, fs.write:reports/** or shell; as reach prints it, `elsewhere` included.",
+            metavar="CAPABILITY|TOOLSET|WORKER|TOOL",
+            help="Such as proc.exec, fs.write:reports/**, shell or helper; as reach prints it, `elsewhere` included.",
         ),
     ],
     all_paths: Annotated[
@@ -27,7 +27,7 @@ def why(
     project: options.Project = None,
     origin: options.Origin = None,
 ) -> int:
-    """Show how a worker or an entry comes to a capability or a toolset: paths with file and line of each edge."""
+    """Show how a worker or an entry comes to a capability, a toolset or a worker: paths with the place of each edge."""
     from llmdo.render import reach as render
     from llmdo.services import reach as service
 
