@@ -210,10 +210,11 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
         if agents[entry.name].inherits or (leak := leak_of(entry)) is None:
             continue
         asked = ", the last after a question" if leak.is_gated else ""
+        way_out = leak.way_out(quote="`")
         yield finding(
             "LDO552",
             entry.at.location,
-            f"`{entry.name}` reaches private data, untrusted input and a way out{asked}",
+            f"`{entry.name}` reaches private data, untrusted input and a way out{asked}: {way_out}",
             related=leak.related(quote="`"),
             subject=entry.name,
             gated=leak.is_gated,

@@ -63,12 +63,17 @@ class Leak:
     """Private data, untrusted input and a way out that one entry reaches."""
 
     legs: tuple[tuple[str, Row], ...]
-    """What each is, and a row that brings it: the mildest, then the nearest."""
+    """What each is, and a row that brings it: the mildest, then the likeliest, then the nearest."""
 
     @property
     def is_gated(self) -> bool:
         """Whether somebody is asked on every way out."""
         return self.legs[-1][1].decision != "allowed"
+
+    def way_out(self, *, quote: str = "") -> str:
+        """What sends, and the path to it between two `quote`s."""
+        leg, row = self.legs[-1]
+        return f"{_brought(leg, row)} by {quote}{path_text(row.path)}{quote}"
 
     def related(self, *, quote: str = "") -> list[Related]:
         """The place at which each leg is used, the path between two `quote`s."""
@@ -120,9 +125,17 @@ def _names(leg: str) -> tuple[str, ...]:
 def _mildest(rows: Iterable[Row], leg: str) -> Row | None:
     return min(
         (row for row in rows if _is_of(row.capability, LEGS[leg]) or _is_read_in_a_shell(leg, row)),
-        key=lambda row: (STRICTNESS[row.decision], len(row.path), str(row.capability)),
+        key=lambda row: (STRICTNESS[row.decision], _rank(leg, row), len(row.path), str(row.capability)),
         default=None,
     )
+
+
+def _rank(leg: str, row: Row) -> int:
+    """How sure it is that a way out is one: what is made to send, any command, a server that may be local, the rest."""
+    if leg != "a way out":
+        return 0
+    ranks = (_is_of(row.capability, ("net",)), _is_free_shell(row), _is_of(row.capability, ("mcp.call",)))
+    return ranks.index(True) if True in ranks else len(ranks)
 
 
 def _is_read_in_a_shell(leg: str, row: Row) -> bool:
