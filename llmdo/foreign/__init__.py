@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FORMATS = {
     "claude": "claude",
     "docker-agent": "docker_agent",
+    "gemini": "gemini",
     "gh-aw": "gh_aw",
     "llm-do": "llm_do",
     "mcp": "mcp",
@@ -101,8 +102,14 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
         folder = project_of(file, patterns) or file.parent
         return folder, _team(form, _tree(folder, file, revision))
     roots = {known: root for known in FORMATS if (root := project_of(file, _patterns(known)))}
+    # `agents/*.md` is a pattern of several; a hidden folder such as `.gemini` is that of one.
+    hidden = next((f"{folder.name}/" for folder in file.parents if folder.name.startswith(".")), "/")
+    own = {known for known in roots if any(pattern.startswith(hidden) for pattern in _patterns(known))}
+    roots = {known: root for known, root in roots.items() if known in own or not own}
     teams = {known: _team(known, _tree(root, file, revision)) for known, root in roots.items()}
     likely = [known for known, team in teams.items() if team.agents]
+    if len(likely) > 1:  # what has servers alone is another format's first
+        likely = [known for known in likely if known != "mcp"]
     if len(likely) != 1:
         raise LlmdoError(
             f"`{path}` may be a file of {' or '.join(likely)}"

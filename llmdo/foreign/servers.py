@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 CALLS = (Capability("data.untrusted"), Capability("mcp.call"))
 """What a call of a tool of a server does, whatever the tool: nothing else is known of it before it runs."""
 CONNECTS = Capability("net.connect")
+URLS = ("url", "serverUrl", "httpUrl", "http_url", "tcp")
+"""The keys under which formats have the address of a server."""
 
 
 def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place]]:
@@ -40,7 +42,7 @@ def server_of(table: object) -> Server:
     if isinstance(command, list) and command:  # program and arguments in one
         command, *args = command
     env = table.get("env", table.get("environment"))
-    url = table.get("url", table.get("serverUrl"))
+    url = next((table[key] for key in URLS if key in table), None)
     return Server(
         command=command if isinstance(command, str) else None,
         args=tuple(str(arg) for arg in args) if isinstance(args, list) else (),

@@ -22,6 +22,7 @@ from tests.laws import examples
 FILES = {
     "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
+    "gemini": (".gemini/agents/a.md", ".gemini/settings.json", "gemini-extension.json", "agents/b.md"),
     "gh-aw": (".github/workflows/a.md", ".github/workflows/shared/b.md"),
     "llm-do": ("main.worker", "app/main.agent", "app/project.json"),
     "mcp": (".mcp.json", ".vscode/mcp.json"),
@@ -37,7 +38,10 @@ WORDS = (
     "mcp-servers", "imports", "shared/b.md", "network", "entry", "agent", "function", "agent_files", "python_files",
     "approval_mode", "server_side_tools", "tool_type", "web_search", "permission", "task", "edit", "*", "docs/**", "mode",
     "primary", "disable", "prompt", "command", "args", "env", "url", "https://x", "main", "a", "b", "every agent", "", "é",
-    "\u202e", "x" * 200, "../..", "rag", "max_depth", "instruction", "model",
+    "\u202e", "x" * 200, "../..", "rag", "max_depth", "instruction", "model", "core", "exclude", "allowed", "excluded", "trust", "includeTools", "kind", "remote",
+    "agent_card_url", "general", "defaultApprovalMode", "auto_edit", "mcp_servers", "mcp_s_*", "run_shell_command(git)",
+    "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
+    "s", "excludeTools", "allowedTools", "confirmationRequired",
 )  # fmt: skip
 
 values: Any = st.recursive(

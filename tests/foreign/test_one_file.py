@@ -16,6 +16,7 @@ MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
 FILES = {
     "claude": (".claude/agents/helper.md", MARKDOWN),
     "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
+    "gemini": (".gemini/agents/helper.md", MARKDOWN),
     "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
@@ -46,6 +47,22 @@ def test_a_file_of_another_folder_is_read_where_its_format_is_named(tmp_path: Pa
     assert "helper" in [agent.name for agent in foreign.read(form, tmp_path / "helper.md").team.agents]
     with pytest.raises(LlmdoError, match="nothing tells which format"):
         foreign.read("auto", tmp_path / "helper.md")
+
+
+def test_settings_with_servers_are_those_of_their_own_tool(tmp_path: Path) -> None:
+    path = tmp_path / ".gemini/settings.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"notes": {"command": "notes"}}}')
+    assert foreign.read("auto", path).team.format == "gemini"
+    assert foreign.read("auto", tmp_path).team.format == "gemini"
+    assert foreign.read("mcp", path).team.format == "mcp"
+
+
+def test_an_extension_given_alone_is_read_with_its_servers(tmp_path: Path) -> None:
+    path = tmp_path / "gemini-extension.json"
+    path.write_text('{"name": "notes", "mcpServers": {"notes": {"command": "notes"}}}')
+    read = foreign.read("auto", path)
+    assert [agent.name for agent in read.team.agents] == ["gemini with notes"]
 
 
 def test_the_settings_of_its_project_govern_a_file(tmp_path: Path) -> None:

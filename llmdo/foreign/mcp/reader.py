@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
+SETTINGS = "settings.json"
+"""A file that holds servers among much else, or none."""
 TABLES = ("mcpServers", "servers")
 """The keys that hold servers; the second is that of VS Code."""
 
@@ -43,6 +46,8 @@ def read(tree: Tree) -> Team:
 def _agents(document: Document, problems: list[Diagnostic]) -> Iterator[Agent]:
     key = next((table for table in TABLES if isinstance(document.data.get(table), dict)), None)
     if key is None:
+        if PurePosixPath(document.source.path).name == SETTINGS:
+            return
         message = "there is no `mcpServers` in this file"
         problems.append(finding("LDO152", document.source.location(), message))
         return
