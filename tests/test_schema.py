@@ -52,6 +52,12 @@ KEYWORDS = {
 
 MATCHING = {
     "a name (a letter": ["main", "A", "x" * 64, "pitch-evaluator_2"],
+    "a name (a letter, then up to 63 letters, digits, `_` and `-`), nor": [
+        "main",
+        "tools/calc.py:Calculator",
+        "tools.calc:Calculator",
+        "tools.calc.Calculator",
+    ],
     "a path inside": ["a", "decks", "..a", ".x", "a b/ü", "x/...", "input/deck.txt"],
     "a path inside the workspace or": ["**", "a/**", "input/deck.txt", ".github/**"],
     "a capability": ["fs", "fs.read", "fs.read:input/**", "x.calc.cpu", "net:**"],
@@ -459,7 +465,10 @@ def test_a_value_that_may_have_several_types_is_shown_with_all_of_them() -> None
 
 def test_a_fault_inside_a_value_of_several_types_is_shown_by_the_type_that_it_has() -> None:
     assert of_header("toolsets: [calc, a b]") == [
-        "3:18 LDO103 `a b` is not a name (a letter, then up to 63 letters, digits, `_` and `-`)"
+        (
+            "3:18 LDO103 `a b` is not a name (a letter, then up to 63 letters, digits, `_` and `-`), nor the path of a "
+            "class inside the workspace (FILE.py:CLASS or package.module.CLASS)"
+        )
     ]
     assert of_header("toolsets: {calc: [x]}") == ["3:18 LDO103 `calc` is a list, not a mapping"]
     assert of_manifest("[models]\nfast = []\n") == ["5:8 LDO103 `fast` is empty"]

@@ -12,8 +12,8 @@ from llmdo.graph import builtin, inventory, models, servers
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.syntax.document import Place
-from llmdo.workspace.references import python_file
-from llmdo.workspace.resolve import toolset_references
+from llmdo.workspace.references import class_paths, located, python_file
+from llmdo.workspace.toolset_names import toolset_references
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,6 +88,9 @@ def _entry_collisions(graph: Graph) -> Iterator[Diagnostic]:
 def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
     """A worker uses a name that is neither a toolset nor a worker, or an entry a toolset that does not exist.
 
+    A class of the workspace may be named by its path, `tools/calc.py:Calculator` or `tools.calc.Calculator`. A header
+    brings in no other code: an installed class is a toolset where the manifest says so.
+
     Fails:
 
         toolsets: [filesytem]
@@ -100,6 +103,7 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
         return
     graph = project.graph
     known = {*graph.toolsets, *builtin.NAMES, builtin.PROVIDER_SIDE}
+    known |= toolsets.unreadable_paths(project)
     unknown = {
         name for lines in graph.kinds_of_lines for name, _ in lines if name not in graph.workers
     } - known
@@ -108,9 +112,10 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
     for worker in graph.workers.values() if unknown else ():
         for use in worker.uses:
             if use.name in unknown:
-                known_as, shown_by = toolsets.unread(project, use.name) or (
-                    "is neither a toolset nor a worker",
-                    did_you_mean(use.name, known),
+                known_as, shown_by = (
+                    toolsets.unread(project, use.name)
+                    or toolsets.unresolved(project, use.name)
+                    or ("is neither a toolset nor a worker", did_you_mean(use.name, known))
                 )
                 yield finding(
                     "LDO202",
@@ -267,6 +272,8 @@ def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
     for toolset in graph.toolsets.values():
         if toolset.python:
             yield toolset.python, Place(toolset.at.document, (*toolset.at.route, "python"))
+    for _, python, place in class_paths(project.workspace.workers):
+        yield located(python, project.workspace.modules), place
     for entry in graph.entries.values():
         if entry.function:
             yield entry.function.name, entry.function.at

@@ -75,6 +75,15 @@ NAME = Matches(
     r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
 )
 Name = Annotated[str, NAME]
+_LABEL = r"[A-Za-z_][A-Za-z0-9_]*"
+_DOTTED_NAME = rf"{_LABEL}(?:\.{_LABEL})*"
+_CLASS = r"[A-Za-z][A-Za-z0-9_]{0,63}"
+USED = Matches(
+    rf"^(?:[A-Za-z][A-Za-z0-9_-]{{0,63}}|{_PATH}\.py:{_CLASS}|{_DOTTED_NAME}[.:]{_CLASS})$",
+    "a name (a letter, then up to 63 letters, digits, `_` and `-`), nor the path of a class inside the workspace "
+    "(FILE.py:CLASS or package.module.CLASS)",
+)
+ToolsetUsed = Annotated[str, USED]
 ToolsetName = Annotated[
     str,
     Matches(
@@ -97,7 +106,7 @@ FileAttribute = Annotated[
 Attribute = Annotated[
     str,
     Matches(
-        rf"^(?:{_PATH}\.py|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*):[A-Za-z_][A-Za-z0-9_]*$",
+        rf"^(?:{_PATH}\.py|{_DOTTED_NAME}):{_LABEL}$",
         "of the form FILE.py:NAME, inside the workspace, or package.module:NAME",
     ),
 ]

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 from annotated_types import Ge, Gt, MinLen
 from typing_extensions import TypedDict
 
-from llmdo.formats.fields import STRICT, Doc, Name, NativeTool, Positive, Scope, ScopedCapability, Text
+from llmdo.formats.fields import (
+    STRICT,
+    USED,
+    Doc,
+    Keys,
+    NativeTool,
+    Positive,
+    Scope,
+    ScopedCapability,
+    Text,
+    ToolsetUsed,
+)
 from llmdo.formats.shell import ShellConfig
 from llmdo.formats.tables import table
 from llmdo.graph.worker import Attachments, Worker
@@ -103,7 +114,11 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
     },
     extra_items=dict[str, Any],
 )
-WorkerToolsets.__pydantic_config__ = {"extra": "allow", "strict": True}  # type: ignore[attr-defined]
+WorkerToolsets.__pydantic_config__ = {  # type: ignore[attr-defined]
+    "extra": "allow",
+    "strict": True,
+    "json_schema_extra": {"propertyNames": {"pattern": USED.pattern, "title": USED.meaning}},
+}
 
 CodeToolsets = TypedDict(  # type: ignore[misc]
     "CodeToolsets",
@@ -134,9 +149,10 @@ else:
         {
             "toolsets": NotRequired[
                 Annotated[
-                    WorkerToolsets | list[Name],
+                    Annotated[WorkerToolsets, Keys(ToolsetUsed)] | list[ToolsetUsed],
                     Doc(
-                        "Toolsets and workers that it may use: name to configuration, or a plain list of names."
+                        "Toolsets and workers that it may use: name to configuration, or a plain list of names. A "
+                        "class of the workspace goes by its path as well, such as tools.calc.Calculator."
                     ),
                 ]
             ],
@@ -168,7 +184,10 @@ else:
                 ]
             ],
             "toolsets": NotRequired[
-                Annotated[WorkerToolsets | list[Name], Doc("Toolsets and workers beside its own tools.")]
+                Annotated[
+                    Annotated[WorkerToolsets, Keys(ToolsetUsed)] | list[ToolsetUsed],
+                    Doc("Toolsets and workers beside its own tools."),
+                ]
             ],
             "native_tools": NotRequired[
                 Annotated[NativeTools | list[NativeTool], Doc("Tools that its model's provider runs.")]

@@ -22,8 +22,7 @@ from llmdo.syntax import discovery
 from llmdo.syntax.module import outline
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.refusal import normalise
-from llmdo.workspace.modules import imports_of, source_digests
-from llmdo.workspace.reading import Module
+from llmdo.workspace.modules import Module, imports_of, source_digests
 from llmdo.workspace.references import module_files, package_files, python_file
 
 if TYPE_CHECKING:

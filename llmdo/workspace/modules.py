@@ -5,12 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest, topology
+from llmdo.base.values import dataclass
+from llmdo.syntax.document import Document, Place
 from llmdo.syntax.imports import import_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.workspace.reading import Module
+    from llmdo.base.source import Source, Span
+    from llmdo.syntax.document import Route
+    from llmdo.syntax.module import Outline
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A Python file that the workspace names or that such a file imports: outlined, never imported."""
+
+    source: Source
+    outline: Outline
+    sources: tuple[str, ...] = ()
+    """The files that it imports without its text saying so, as the manifest has them, sorted."""
+
+    def place(self, name: str) -> Place:
+        """Where the file binds `name`; the file itself where that is not known."""
+
+        def index() -> dict[Route, tuple[Span, Span]]:
+            span = self.outline.spans.get(name)
+            return {(name,): (span, span)} if span else {}
+
+        return Place(Document(self.source, {}, index), (name,))
 
 
 def imports_of(modules: Mapping[str, Module]) -> dict[str, list[str]]:

@@ -21,7 +21,10 @@ from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
 from llmdo.workspace.gaps import lost
+from llmdo.workspace.modules import Module
 from llmdo.workspace.references import (
+    class_paths,
+    located,
     manifest_references,
     models_of,
     module_files,
@@ -40,34 +43,13 @@ if TYPE_CHECKING:
 
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Span
     from llmdo.base.values import Json
-    from llmdo.syntax.document import Route
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
 
 COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A Python file that the workspace names or that such a file imports: outlined, never imported."""
-
-    source: Source
-    outline: Outline
-    sources: tuple[str, ...] = ()
-    """The files that it imports without its text saying so, as the manifest has them, sorted."""
-
-    def place(self, name: str) -> Place:
-        """Where the file binds `name`; the file itself where that is not known."""
-
-        def index() -> dict[Route, tuple[Span, Span]]:
-            span = self.outline.spans.get(name)
-            return {(name,): (span, span)} if span else {}
-
-        return Place(Document(self.source, {}, index), (name,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,13 +124,13 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
     packages = reader.packages(manifest)
     workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
-    references = [*manifest_references(document, manifest), *references_of(workers)]
+    references = [*manifest_references(document, manifest), *reader.references(workers)]
     sources = reader.sources(manifest, ignored)
     outlines = reader.modules([*modules, *packages, *chained(*sources.values())], references)
-    outlines = reader.with_sources(sources, manifest, modules, outlines)
     in_python = tuple(reader.python_workers(modules, outlines))
-    outlines = reader.modules((), references_of(in_python), outlines)
+    outlines = reader.modules((), reader.references(in_python), outlines)
     workers = (*workers, *in_python)
+    outlines = reader.with_sources(sources, manifest, (modules, workers), outlines)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, parts.table(manifest, "paths"), seen))
@@ -378,6 +360,17 @@ class _WorkspaceReader:
                     if discovery.exists(self.root, path, self.seen) is None:
                         yield path
 
+    def references(self, workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
+        """The Python files that `workers` name, and where; a dotted path names one where that lies in the workspace."""
+        yield from references_of(workers)
+        for _, reference, place in class_paths(workers):
+            for path in () if python_file(reference) else package_files(reference):
+                refused = discovery.exists(self.root, path, self.seen)
+                if refused is None or refused.code != "LDO106":
+                    yield path, place
+                if refused is not None and refused.code != "LDO106":
+                    break
+
     def sources(self, manifest: Mapping[str, Json], ignored: Callable[[str], bool]) -> dict[str, list[str]]:
         """The files that `[toolsets.NAME] sources` names, by the names of the toolsets."""
         return {
@@ -390,16 +383,17 @@ class _WorkspaceReader:
         self,
         sources: Mapping[str, list[str]],
         manifest: Mapping[str, Json],
-        listed: Iterable[str],
+        naming: tuple[Iterable[str], Iterable[WorkerFile]],
         modules: Mapping[str, Module],
     ) -> Mapping[str, Module]:
-        """`modules`, those of toolsets with the `sources` that their tables name."""
+        """`modules`, those of toolsets with the `sources` that their tables name.
+
+        `naming` are the listed modules and the workers, which may name a toolset by the path of its class.
+        """
         tables = parts.tables(manifest, "toolsets")
         extended = dict(modules)
         for name, paths in sources.items():
-            python = parts.text(tables[name].get("python")) or next(
-                (f"{path}:" for path in listed if name in modules[path].outline.toolsets), ""
-            )
+            python = parts.text(tables[name].get("python")) or next(_modules_of(name, *naming, modules), "")
             path = (
                 next((candidate for candidate in module_files(python) if candidate in modules), None)
                 if python
@@ -431,3 +425,13 @@ class _WorkspaceReader:
             else:
                 digests[path] = digest.of_bytes(content)
         return digests
+
+
+def _modules_of(
+    name: str, listed: Iterable[str], workers: Iterable[WorkerFile], modules: Mapping[str, Module]
+) -> Iterator[str]:
+    """References to the modules that show the toolset `name`, or in which a header names it by a path."""
+    yield from (f"{path}:" for path in listed if name in modules[path].outline.toolsets)
+    for _, reference, _ in class_paths(workers):
+        if reference.rpartition(":")[2] == name:
+            yield located(reference, modules)

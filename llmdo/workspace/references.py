@@ -10,7 +10,7 @@ from llmdo.syntax import discovery
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from llmdo.base.cache import Seen
@@ -38,10 +38,38 @@ def module_files(reference: str) -> tuple[str, ...]:
     return (path,) if path else package_files(reference)
 
 
+def located(reference: str, modules: Container[str]) -> str:
+    """The reference as FILE.py:NAME where one of `modules` is its module; otherwise as it is."""
+    path = next((path for path in module_files(reference) if path in modules), None)
+    return f"{path}:{reference.rpartition(':')[2]}" if path else reference
+
+
+def class_path(name: str) -> str | None:
+    """FILE.py:NAME or package.module:NAME where a line of a header names a toolset so; None for a plain name.
+
+    A dotted path may have a dot before the class as well.
+    """
+    if ":" in name:
+        return name
+    module, dot, attribute = name.rpartition(".")
+    return f"{module}:{attribute}" if dot else None
+
+
+def class_paths(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, str, Place]]:
+    """The names in headers that are paths of classes: as written, as a reference, and where."""
+    for worker in workers:
+        for name, place in worker.toolsets:
+            if reference := class_path(name):
+                yield name, reference, place
+
+
 def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
     """The Python files that `workers` name, and where."""
     for worker in workers:
         yield from worker.references
+    for _, reference, place in class_paths(workers):
+        if path := python_file(reference):
+            yield path, place
     for model, place in models_of(workers):
         yield from _model_file(model, place)
 

@@ -23,9 +23,10 @@ from llmdo.policy.shell import ShellLimits, ShellSettings, parse_rules
 from llmdo.syntax.document import Place
 from llmdo.workspace.modules import importable, source_digests, text_digests
 from llmdo.workspace.references import package_files, python_file
+from llmdo.workspace.toolset_names import names_of_paths, toolset_references
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.base.values import Json
     from llmdo.graph.facts import Facts
@@ -135,33 +136,23 @@ def acceptances(tables: Iterable[Json], origin: ValueOrigin) -> tuple[Acceptance
 def _workers(workspace: Workspace, sources: Mapping[str, str]) -> dict[str, Worker]:
     workers: dict[str, Worker] = {}
     routes: dict[str, Route] = {}
+    paths = names_of_paths(workspace)
     for file in workspace.workers:
-        workers.setdefault(file.name, _worker(file, sources, routes))
+        workers.setdefault(file.name, _worker(file, sources, routes, paths))
     return dict(sorted(workers.items()))
 
 
-def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Route]) -> Worker:
-    """A worker; `routes` holds those to lines of `toolsets`, of which many workers have the same."""
+def _worker(
+    file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Route], paths: Mapping[str, str]
+) -> Worker:
+    """A worker; `routes` holds those to lines of `toolsets`, of which many workers have the same.
+
+    `paths` are what headers call toolsets by the paths of their classes, to the names of these.
+    """
     header = file.header
     document = file.document
     name = file.name
-    toolsets = header.get("toolsets")
-    if isinstance(toolsets, list):
-        uses = {
-            used: Use(name=used, config=_NOTHING, at=Place(document, ("toolsets", number), of_key=True))
-            for number, used in reversed([*enumerate(parts.texts(toolsets))])
-        }
-    else:
-        uses = {
-            used: Use(
-                name=used,
-                config=parts.table(config),
-                at=Place(
-                    document, routes.get(used) or routes.setdefault(used, ("toolsets", used)), of_key=True
-                ),
-            )
-            for used, config in parts.table(toolsets).items()
-        }
+    uses = _uses(document, header.get("toolsets"), routes, paths)
     lines = sorted(uses)
     if native := header.get("native_tools"):
         uses[PROVIDER_SIDE] = provider_side(
@@ -186,6 +177,33 @@ def _worker(file: WorkerFile, sources: Mapping[str, str], routes: dict[str, Rout
         uses=tuple(uses[used] for used in sorted(uses)),
         may_at=Place(document, ("may",)) if "may" in header else None,
     )
+
+
+def _uses(
+    document: Document, listed: Json, routes: dict[str, Route], paths: Mapping[str, str]
+) -> dict[str, Use]:
+    """The lines of a worker's `toolsets` by what each uses; of several that use the same, the first."""
+    if isinstance(listed, list):
+        uses = [
+            Use(
+                name=paths.get(used, used),
+                config=_NOTHING,
+                at=Place(document, ("toolsets", number), of_key=True),
+            )
+            for number, used in enumerate(parts.texts(listed))
+        ]
+    else:
+        uses = [
+            Use(
+                name=paths.get(used, used),
+                config=parts.table(config),
+                at=Place(
+                    document, routes.get(used) or routes.setdefault(used, ("toolsets", used)), of_key=True
+                ),
+            )
+            for used, config in parts.table(listed).items()
+        ]
+    return {use.name: use for use in reversed(uses)}
 
 
 def _entries(
@@ -243,26 +261,6 @@ def _schema_sources(sources: Mapping[str, str], workers: Mapping[str, Worker]) -
         path for worker in workers.values() for named in worker.code if (path := python_file(named.name))
     }
     return {path: sources[path] for path in sorted(paths) if path in sources}
-
-
-def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]:
-    """Name, reference and place of every Python toolset that the files name; of one name as often as it is named.
-
-    The attributes of the listed modules go by their own names, unless the manifest gives them another.
-    """
-    renamed = set()
-    for name, table in workspace.tables("toolsets").items():
-        if python := parts.text(table.get("python")):
-            renamed.add(python)
-            yield name, python, Place(workspace.document, ("toolsets", name), of_key=True)
-    for file in workspace.workers:
-        if file.agent:
-            name = file.name
-            yield own_toolset(name), file.agent, Place(workspace.document, ("workers", name), of_key=True)
-    for path in workspace.toolset_modules:
-        for attribute in workspace.modules[path].outline.toolsets:
-            if (python := f"{path}:{attribute}") not in renamed:
-                yield attribute, python, workspace.modules[path].place(attribute)
 
 
 def _toolsets(workspace: Workspace, facts: Facts) -> dict[str, Toolset]:

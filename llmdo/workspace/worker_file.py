@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
-from llmdo.base.parts import text
+from llmdo.base.parts import table, text, texts
 from llmdo.base.values import dataclass
 from llmdo.formats.schema import judge
 from llmdo.syntax import frontmatter
@@ -60,6 +60,17 @@ class WorkerFile:
         return sources.get(path, digest.of_text(""))
 
     @property
+    def toolsets(self) -> Iterator[tuple[str, Place]]:
+        """What its header calls the toolsets and workers that it may use, line by line, and where."""
+        listed = self.header.get("toolsets")
+        if isinstance(listed, list):
+            for number, name in enumerate(texts(listed)):
+                yield name, Place(self.document, ("toolsets", number), of_key=True)
+        else:
+            for name in table(listed):
+                yield name, Place(self.document, ("toolsets", name), of_key=True)
+
+    @property
     def references(self) -> Iterator[tuple[str, Place]]:
         """The Python files of its typed input and output and of its deps, and where it names them."""
         for key in ("schema_in_ref", "schema_out_ref", "deps"):
@@ -89,13 +100,13 @@ def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None,
 
 def adopted(manifest: Document, tables: Mapping[str, Mapping[str, Json]]) -> Iterator[WorkerFile]:
     """The workers of `[workers]`, each a pydantic-ai agent; the manifest was judged with them in it."""
-    for name, table in tables.items():
+    for name, agent in tables.items():
         data: dict[str, Json] = {
             "name": name,
-            **{key: value for key, value in table.items() if key not in _OWN},
+            **{key: value for key, value in agent.items() if key not in _OWN},
         }
         document = Document(manifest.source, data, _Below(manifest, ("workers", name)).index)
-        yield WorkerFile(document=document, header=data, agent=text(table["python"]))
+        yield WorkerFile(document=document, header=data, agent=text(agent["python"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,6 @@
+from pydantic_ai.toolsets import FunctionToolset
+
+
+class Notes(FunctionToolset):
+    def __init__(self, precision: int = 2) -> None:
+        super().__init__()
