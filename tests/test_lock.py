@@ -237,6 +237,22 @@ def test_relocking_after_an_edit_of_a_prompt_starts_no_process(
     assert derived.toolsets == project.read(locked).graph.toolsets
 
 
+def test_what_is_known_of_an_installed_toolset_stands_in_the_lock_and_is_found_out_anew(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "llmdo.toml").write_text(
+        'schema = 1\n[workspace]\nname = "w"\n[toolsets.empty]\npython = "pydantic_ai:FunctionToolset"\n',
+        encoding="utf-8",
+    )
+    lock.write(tmp_path, locking.derive(project.read(tmp_path)))
+    read = project.read(tmp_path)
+    assert read.is_current
+    assert read.graph.toolsets["empty"].is_class
+    path = tmp_path / "llmdo.lock"
+    path.write_text(path.read_text(encoding="utf-8").replace("class = true\n", ""), encoding="utf-8")
+    assert locking.derive(project.read(tmp_path)).toolsets["empty"].is_class
+
+
 def test_a_hand_edited_fact_is_found_by_deriving_anew(locked: Path, tmp_path: Path) -> None:
     root = tmp_path / "w"
     shutil.copytree(locked, root)

@@ -154,10 +154,11 @@ def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
     workspace = project.workspace
     before = None if anew else project.locked.graph
     deps, earlier = _deps_of(project.graph), _deps_of(before) if before else {}
+    installed = {toolset.python for toolset in project.graph.toolsets.values() if toolset.source is None}
     known = {
         key: facts
         for key, facts in lock.facts(before, project.graph).items()
-        if not facts.identity and deps.get(key) == earlier.get(key)
+        if not facts.identity and key not in installed and deps.get(key) == earlier.get(key)
     }
     references = {
         toolset.name: toolset.python

@@ -142,14 +142,17 @@ def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
 
 
 def facts(locked: Graph | None, current: Graph) -> Facts:
-    """What the lock knows of the Python toolsets and the MCP servers whose source has not changed since."""
+    """What the lock knows of the Python toolsets and the MCP servers whose source has not changed since.
+
+    What is installed has no source here: the lock is all that is known of it, until `lock` imports it again.
+    """
     return _facts(locked.toolsets.values() if locked else (), current)
 
 
 def _facts(toolsets: Iterable[Toolset], current: Graph) -> Facts:
     known: dict[str, ToolsetFacts] = {}
     for toolset in toolsets:
-        if toolset.python and toolset.source and toolset.source in _sources(current, toolset.python):
+        if toolset.python and toolset.source in _sources(current, toolset.python):
             known[toolset.python] = _known(toolset)
         elif toolset.identity and _same_server(toolset, current.toolsets.get(toolset.name)):
             known[servers.key_of(toolset.name)] = _known(toolset)
@@ -185,8 +188,9 @@ def _same_server(locked: Toolset, current: Toolset | None) -> bool:
 
 def _sources(current: Graph, python: str) -> set[str | None]:
     """The digests that the sources give the module of a toolset, also where reading found no toolset in it."""
+    named = {toolset.source for toolset in current.toolsets.values() if toolset.python == python}
     of_module = current.modules.get(python.rpartition(":")[0])
-    return {of_module, *(toolset.source for toolset in current.toolsets.values() if toolset.python == python)}
+    return named if of_module is None else {of_module, *named}
 
 
 def dump(graph: Graph) -> str:
