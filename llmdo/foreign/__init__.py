@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FORMATS = {
     "claude": "claude",
+    "copilot": "copilot",
     "docker-agent": "docker_agent",
     "gemini": "gemini",
     "gh-aw": "gh_aw",

@@ -247,8 +247,14 @@ def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:
 
 def _approvals(agent: Agent, grants: Sequence[Grant]) -> Iterator[Rule]:
     mildest = _mildest(grants)
-    # A rule of a worker cannot leave a scope out: where part of it is milder, all of it counts as that.
+    # A rule of a worker cannot leave a part out: where a scope or a capability below is milder, all counts as that.
     milder = {each.name for each, grant in mildest.items() if each.scope and grant.decision == "allowed"}
+    milder |= {
+        capability.name
+        for capability, grant in mildest.items()
+        for below, other in mildest.items()
+        if STRICTNESS[other.decision] < STRICTNESS[grant.decision] and capability.contains(below)
+    }
     for capability, grant in sorted(mildest.items(), key=lambda pair: str(pair[0])):
         if grant.decision != "allowed" and capability.name not in {UNTRUSTED.name, *milder}:
             yield Rule(capability, grant.decision, grant.origin, grant.rule_at)

@@ -99,11 +99,22 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     """Agents call each other in a circle.
 
     Such a run ends only when somebody stops it, and each of them has in effect what all of them have. Agents that may
-    call every agent are left out: with them everything is a circle. Remove the call that leads back.
+    call every agent are left out: with them everything is a circle. So are calls that a person has to confirm. Remove
+    the call that leads back.
     """
     workers = project.graph.workers
+    confirmed = {
+        (name, call.name)
+        for name, agent in named(project.team.agents).items()
+        for call in agent.calls
+        if call.decision != "allowed"
+    }
     uses = {
-        name: {use.name: use for use in worker.uses if use.name in workers and workers[use.name].path}
+        name: {
+            use.name: use
+            for use in worker.uses
+            if use.name in workers and workers[use.name].path and (name, use.name) not in confirmed
+        }
         for name, worker in workers.items()
         if worker.path
     }

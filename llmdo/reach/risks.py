@@ -27,6 +27,9 @@ LEGS: Mapping[str, tuple[str, ...]] = {
 }
 """What must not meet in one tree, and the capabilities that bring it; a command can send."""
 
+MOST_NAMED = 8
+"""Capabilities in a sentence: of tools of which nothing is known, a project may have a hundred."""
+
 SHELL = "proc.exec.unlisted"
 IN_A_SHELL = (
     "env.read", "fs.delete", "fs.list", "fs.read", "fs.write", "net.connect", "net.search", "proc.exec",
@@ -48,9 +51,12 @@ class Gain:
         """The capabilities, as a sentence lists them; those of a shell that nothing confines stand behind it."""
         shell = next((row for row in self.rows if _is_free_shell(row)), None)
         if shell is None:
-            return ", ".join(f"`{row.capability}`" for row in self.rows)
-        others = [f"`{row.capability}`" for row in self.rows if not _is_in_a_shell(row.capability)]
-        return ", ".join([f"`{shell.capability}` (a shell, which also reads, writes and sends)", *others])
+            names = [f"`{row.capability}`" for row in self.rows]
+        else:
+            others = [f"`{row.capability}`" for row in self.rows if not _is_in_a_shell(row.capability)]
+            names = [f"`{shell.capability}` (a shell, which also reads, writes and sends)", *others]
+        more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED + 1 else []
+        return ", ".join([*names[: MOST_NAMED + (not more)], *more])
 
     @property
     def is_gated(self) -> bool:

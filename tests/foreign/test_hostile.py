@@ -21,6 +21,12 @@ from tests.laws import examples
 
 FILES = {
     "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),
+    "copilot": (
+        ".github/agents/a.agent.md",
+        ".github/agents/b.md",
+        ".github/prompts/c.prompt.md",
+        ".vscode/mcp.json",
+    ),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
     "gemini": (".gemini/agents/a.md", ".gemini/settings.json", "gemini-extension.json", "agents/b.md"),
     "gh-aw": (".github/workflows/a.md", ".github/workflows/shared/b.md"),
@@ -42,6 +48,7 @@ WORDS = (
     "agent_card_url", "general", "defaultApprovalMode", "auto_edit", "mcp_servers", "mcp_s_*", "run_shell_command(git)",
     "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
     "s", "excludeTools", "allowedTools", "confirmationRequired",
+    "target", "vscode", "user-invocable", "infer", "runCommands", "search/codebase", "s/*", "servers",
 )  # fmt: skip
 
 values: Any = st.recursive(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
 FILES = {
     "claude": (".claude/agents/helper.md", MARKDOWN),
+    "copilot": (".github/agents/helper.agent.md", MARKDOWN),
     "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
     "gemini": (".gemini/agents/helper.md", MARKDOWN),
     "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
@@ -86,6 +87,36 @@ def test_an_agent_of_copilot_is_not_one_of_claude(tmp_path: Path) -> None:
     (tmp_path / "agents/helper.agent.md").write_text(MARKDOWN)
     with pytest.raises(LlmdoError, match="nothing of claude"):
         foreign.read("claude", tmp_path)
+
+
+def test_every_markdown_file_among_the_agents_of_github_is_one_of_copilot(tmp_path: Path) -> None:
+    for folder, name in (
+        (".github/agents", "helper.md"),
+        ("agents", "helper.agent.md"),
+        ("modes", "ask.chatmode.md"),
+    ):
+        file = tmp_path / folder / name
+        file.parent.mkdir(parents=True)
+        file.write_text(MARKDOWN)
+        read = foreign.read("auto", file)
+        assert (read.team.format, [agent.name for agent in read.team.agents if agent.path]) == (
+            "copilot",
+            ["helper"],
+        )
+
+
+def test_the_servers_of_its_project_are_read_with_an_agent_of_copilot(tmp_path: Path) -> None:
+    file = tmp_path / ".github/agents/helper.agent.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(MARKDOWN.replace("\n---\nHelp", "\ntools: [notes/*]\n---\nHelp"))
+    (tmp_path / ".vscode").mkdir()
+    (tmp_path / ".vscode/mcp.json").write_text('{"servers": {"notes": {"command": "notes"}}}')
+    read = foreign.read("copilot", file)
+    assert not read.team.problems
+    calls = [
+        row for row in read.analysis.of(read.graph.entries["helper"]) if row.capability.name == "mcp.call"
+    ]
+    assert [row.decision for row in calls] == ["needs_approval"]
 
 
 def test_a_hidden_file_that_git_ignores_is_read_where_its_tool_reads_it(tmp_path: Path) -> None:
