@@ -24,12 +24,16 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
+from llmdo.base.source import Source
 from llmdo.graph import builtin
+from llmdo.graph.keys import Reference
 from llmdo.policy.authority import Authority, Capability, Rule, base_rules, decide
 from llmdo.policy.shell import IsolationMode, ShellSettings, parse_rules
+from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.shell import ShellToolset
+from llmdo.workspace.tools_root import Folders
 
 CANARY = "CANARY-4f1d"
 MADE = "PWNED"
@@ -208,15 +212,16 @@ def _hostile_repository(root: Path) -> None:
 
 
 @contextmanager
-def toolset_in(root: Path, isolation: IsolationMode) -> Iterator[tuple[ShellToolset, Authority]]:
-    """The toolset of a worker in `root`, with what has a say over it."""
+def toolset_in(folders: Folders, isolation: IsolationMode) -> Iterator[tuple[ShellToolset, Authority]]:
+    """The toolset of a worker of a workspace, with what has a say over it."""
+    root = folders.root
     settings = ShellSettings(rules=parse_rules(CONFIG), isolation=isolation)
     path = os.pathsep.join([".", "bin", f"{root}/bin", str(root), f"{root.parent}/world", "/usr/bin", "/bin"])
     rules = (Rule(Capability("proc.exec.read"), "allowed", "llmdo.toml"),)
     authority = Authority(base=base_rules(rules))
-    with closing(Root.open(root)) as files:
+    with closing(Root.of(folders)) as files:
         machine = Machine.prepare(
-            root, files, settings, environ={"PATH": path, "SECRET_TOKEN": CANARY, "HOME": "/root"}
+            folders, files, settings, environ={"PATH": path, "SECRET_TOKEN": CANARY, "HOME": "/root"}
         )
         yield ShellToolset(machine, {}, authority), authority
 
@@ -256,17 +261,31 @@ def harm_done(root: Path, text: str) -> str:
 
 
 @cache
-def results(isolation: IsolationMode) -> tuple[Result, ...]:
-    """What came of every attempt; they are made once in a process, as that takes seconds."""
-    return (*_attempted(isolation),)
+def results(isolation: IsolationMode, *, is_apart: bool = False) -> tuple[Result, ...]:
+    """What came of every attempt; they are made once in a process, as that takes seconds.
+
+    Where `is_apart`, the hostile folder is the root that the tools of another workspace work on.
+    """
+    return (*_attempted(isolation, is_apart=is_apart),)
 
 
-def _attempted(isolation: IsolationMode) -> Iterator[Result]:
+def _folders(root: Path, *, is_apart: bool) -> Folders:
+    if not is_apart:
+        return Folders(root)
+    (root.parent / "team").mkdir()
+    at = Place(Document(Source("llmdo.toml", ""), {}, dict), ())
+    return Folders(root.parent / "team", Reference(f"../{root.name}", at))
+
+
+def _attempted(isolation: IsolationMode, *, is_apart: bool) -> Iterator[Result]:
     """Every attempt, made one after the other in the same workspace."""
     tried = [(kind, command) for (kind, _), commands in ATTEMPTS.items() for command in commands]
     tried += [("a hostile repository", command) for command in ISOLATED_ONLY]
     tried += [("secrets in folders", command) for command in SEARCHES]
-    with hostile_workspace() as root, toolset_in(root, isolation) as (toolset, authority):
+    with (
+        hostile_workspace() as root,
+        toolset_in(_folders(root, is_apart=is_apart), isolation) as (toolset, authority),
+    ):
         for number, (kind, command) in enumerate(tried):
             outcome, text = attempt(toolset, authority, command, number)
             yield Result(kind, command, outcome, text, harm_done(root, text))

@@ -84,6 +84,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "FindingCode": ("LDO101", "LDO102"),
     "Decision": ("allowed", "blocked"),
     "Truncation": ("error", None),
+    "Root": ("../site", "site"),
     "Retry": ("safe", "ask"),
     "ScopedCapability": ("fs.read:in/**", "net"),
     "Literal['require', 'off']": ("require", "off"),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.policy.protection import is_protected
 from llmdo.runtime import ApproveAll
-from llmdo.toolsets.protection import is_protected
 from llmdo.workspace import personal
 from tests import commands
 

@@ -29,6 +29,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO110": ("unsupported-llmdo", "error"),
     "LDO111": ("pattern-without-match", "warning"),
     "LDO112": ("compiled-module", "warning"),
+    "LDO113": ("missing-root", "warning"),
     # 15x: files of other formats
     "LDO150": ("foreign-guess", "warning"),
     "LDO151": ("foreign-key", "warning"),

@@ -38,6 +38,7 @@ ALL: tuple[Check, ...] = (
     files.unsupported_llmdo,
     files.pattern_without_match,
     files.compiled_module,
+    files.missing_root,
     names.name_collision,
     names.unknown_toolset,
     names.unknown_worker,

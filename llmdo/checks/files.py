@@ -258,3 +258,23 @@ def compiled_module(project: Project) -> Iterator[Diagnostic]:
     Fixed: `tools/calc.py` alone.
     """
     yield from _reported(project, "LDO112")
+
+
+def missing_root(project: Project) -> Iterator[Diagnostic]:
+    """The folder that tools work on is not here.
+
+    `[workspace] root` names a folder outside of the workspace, which a checkout of the workspace alone does not have.
+    What entries can reach in it is proved all the same. What `[paths]` names in it is not looked for, and no run
+    starts before it is there. Check it out beside the workspace, or correct the path.
+
+    Fails:
+
+        [workspace]
+        root = "../sitte"
+
+    Fixed:
+
+        [workspace]
+        root = "../site"
+    """
+    yield from _reported(project, "LDO113")

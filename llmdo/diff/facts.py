@@ -102,6 +102,8 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
             return replace(change, effect=_amount(before, after))
         case "choice":
             return replace(change, effect=_choice(before, after))
+        case "elsewhere":
+            return replace(change, effect="widens")
     match change.route:
         case ("worker", _, "native-options", _, "max_uses"):
             return replace(change, effect=_amount(before, after))

@@ -92,6 +92,13 @@ ToolsetName = Annotated[
 ]
 Path = Annotated[str, Matches(rf"^{_PATH}$", "a path inside the workspace")]
 PathOrFolder = Annotated[str, Matches(rf"^{_PATH}/?$", "a path inside the workspace")]
+Root = Annotated[
+    str,
+    Matches(
+        rf"^(?:\.\.(?:/\.\.)*(?:/{_SEGMENT})*|{_PATH})/?$",
+        "a folder relative to this file, such as `../site`, where `..` stands first",
+    ),
+]
 Scope = Annotated[str, Matches(rf"^{_SCOPE}$", "a path inside the workspace or `folder/**`")]
 ScopedCapability = Annotated[
     str,

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-Effect = Literal["none", "ceiling", "amount", "choice"]
+Effect = Literal["none", "ceiling", "amount", "choice", "elsewhere"]
 """What a change of a field does to what entries can do, and how that is told: as a ceiling; by a limit, without which
-there is none; by a list of what is admitted, without which everything is."""
+there is none; by a list of what is admitted, without which everything is; not at all, as everything that they can do
+is about other files then, which counts as more."""
 
 FileKind = Literal["file", "agent", "lock"]
 """A file that people write, `[workers.NAME]` of the manifest for an adopted agent, or `llmdo.lock`."""
@@ -269,6 +270,7 @@ NOWHERE = ValueOrigin(Document(Source("", ""), {}, dict), ())
 
 PLAIN = Codec(_same, None)
 REFERENCE = Codec(lambda name: name.name, reference)
+FOLDER = Codec(lambda name: name.name, lambda text, origin: reference(text.rstrip("/"), origin))
 REFERENCES = Codec(lambda names: [name.name for name in names], _references)
 CAPABILITIES = Codec(
     lambda ceiling: [str(capability) for capability in ceiling], lambda texts, _: ceiling(texts)

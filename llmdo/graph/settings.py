@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.values import dataclass, field
-from llmdo.graph.keys import CAPABILITY, PLAIN, REFERENCE, Key, written
+from llmdo.graph.keys import CAPABILITY, FOLDER, PLAIN, REFERENCE, Key, written
 
 if TYPE_CHECKING:
     from llmdo.graph.keys import Reference
@@ -95,6 +95,21 @@ class Settings:
         ),
     )
     """What an answer does that was cut off."""
+    root: Reference | None = field(
+        default=None,
+        metadata=written(
+            FOLDER,
+            file=Key(
+                "root",
+                "Root",
+                "The folder that tools, attachments and the path map are about, relative to this file, as `../site`; "
+                "this one where left out.",
+            ),
+            lock=Key("root", "Root", "The folder that tools work on, as the manifest has it."),
+            effect="elsewhere",
+        ),
+    )
+    """The folder that tools work on, as it is written; None for the workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,7 @@ from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
+    from pathlib import Path
 
     from pydantic import BaseModel
     from pydantic_ai import RunContext
@@ -58,6 +59,11 @@ class AgentRuntime:
 
     config: RuntimeConfig
     frame: CallFrame
+
+    @property
+    def root(self) -> Path:
+        """The folder that tools work on: the workspace, or what `[workspace] root` names."""
+        return self.config.folders.root
 
     def spawn(self, name: str, *, input: str = "") -> AgentRuntime:  # noqa: A002
         """The runtime of a call of the worker `name` from here: for code that runs a worker's agent itself.

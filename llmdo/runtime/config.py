@@ -11,7 +11,6 @@ from llmdo.runtime.telemetry.events import discard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from pydantic_ai.usage import UsageLimits
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.resolver import ToolsetResolver
     from llmdo.toolsets.servers import Servers
+    from llmdo.workspace.tools_root import Folders
 
     Least = tuple[tuple[Capability, ...], ...] | None
 
@@ -45,7 +45,7 @@ class RuntimeConfig:
     run: str
     """The run's id."""
     graph: Graph
-    root: Path
+    folders: Folders
     entry: Entry
     base: Base
     """What has a say over every call: the rules of the workspace, and those of the person who runs it."""
@@ -55,6 +55,7 @@ class RuntimeConfig:
     """Of every worker that the entry can reach."""
     resolver: ToolsetResolver
     confined: Root
+    """What tools and attachments work on."""
     attachments: AttachmentResolver
     """Where the content of files that are handed over comes from."""
     backtrace: Backtrace

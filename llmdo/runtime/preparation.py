@@ -54,18 +54,21 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.events import Sink
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.python import Modules
+    from llmdo.workspace.tools_root import Folders
 
 
 def configure(
     graph: Graph,
     entry: Entry,
-    root: Path,
+    folders: Folders,
     confined: Root,
     modules: Modules,
     prompts: Mapping[str, str],
     options: RunOptions,
 ) -> RuntimeConfig:
     """All that the calls of a run of `entry` share; every model that it can reach is made.
+
+    `confined` is the opened root of `folders`.
 
     Raises:
         LlmdoError: A model cannot be made, a toolset cannot be loaded, or one is used that cannot be run yet.
@@ -74,15 +77,15 @@ def configure(
     on_event = stop.guarding(options.on_event)
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
-    resolver = _resolver(graph, entry, root, confined, modules, paths, options, on_event)
-    agents = _agents(graph, entry, root, modules, prompts, options)
+    resolver = _resolver(graph, entry, folders, confined, modules, paths, options, on_event)
+    agents = _agents(graph, entry, folders.workspace, modules, prompts, options)
     budget = _budget(entry, options, Ledger(stop=stop), on_event)
     entry = replace(entry, limits=budget.limits)
     depth = graph.settings.max_depth
     return RuntimeConfig(
         run=options.run or new_run(),
         graph=graph,
-        root=root,
+        folders=folders,
         entry=entry,
         base=Base.of(graph, options.tightening),
         approver=options.approver or RejectAll(),
@@ -108,7 +111,7 @@ def configure(
 def _resolver(
     graph: Graph,
     entry: Entry,
-    root: Path,
+    folders: Folders,
     confined: Root,
     modules: Modules,
     paths: PathMap,
@@ -122,10 +125,11 @@ def _resolver(
     """
     uses = [use for name in reachable(graph, entry) for use in graph.workers[name].uses]
     uses = [*uses_with_calls(graph, uses), *own_uses(graph, entry)]
-    launcher = Launcher(root=root, files=confined, governing=governing_files(graph), environ=os.environ)
+    governing = folders.governed(governing_files(graph))
+    launcher = Launcher(folders=folders, files=confined, governing=governing, environ=os.environ)
     resolver = ToolsetResolver(
         graph=graph,
-        root=root,
+        folders=folders,
         files=confined,
         modules=modules,
         paths=paths,

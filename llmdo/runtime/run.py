@@ -30,13 +30,14 @@ from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, kept, retold
-from llmdo.runtime.recording.replay_mode import ReachedError, WaitingError
+from llmdo.runtime.recording.replay_mode import ReachedError, ReplayMode, WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
 from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules, sentence_of
+from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,14 +75,14 @@ async def run(
         raise LlmdoError(
             f"entry `{entry}` needs an input", hint="give one, or set the entry's `input` in llmdo.toml"
         )
-    code = options.code or root
+    code, folders = options.code or root, _folders(graph, root, options)
     graph = with_given_models(graph, code, options.models)
     with (
-        closing(Root.open(root)) as confined,
+        closing(Root.of(folders)) as confined,
         closing(Root.open(code)) as code_files,
         Modules(code, code_files, graph.code) as modules,
     ):
-        config = configure(graph, started, root, confined, modules, prompts, options)
+        config = configure(graph, started, folders, confined, modules, prompts, options)
         work = partial(_with_deps, modules, _work_of(config, modules, text, options))
         async with AsyncExitStack() as connections:  # kept for the run, and closed with it
             for model in {id(model): model for model in config.agents.models.values()}.values():
@@ -95,6 +96,14 @@ async def run(
             new = config.ledger.messages
             outcome = replace(outcome, messages=(*options.history, *new), new_messages=new)
             return await _recorded(config, outcome, cancellation)
+
+
+def _folders(graph: Graph, workspace: Path, options: RunOptions) -> Folders:
+    """Those of the run; where no tool is executed, as in most replays, nobody needs a root that is not there."""
+    folders = Folders(workspace, graph.settings.root)
+    mode = options.recorder.mode if options.recorder else ReplayMode()
+    is_idle = not (mode.live or mode.reruns)
+    return Folders(workspace) if is_idle and not folders.is_there else folders
 
 
 async def _recorded(

@@ -23,6 +23,7 @@ from llmdo.syntax.globs import Glob, is_pattern
 from llmdo.workspace import project
 from llmdo.workspace.references import python_file
 from llmdo.workspace.root import MANIFEST
+from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -191,9 +192,11 @@ def add_path(root: Path, alias: str, target: str) -> WorkspaceEdit:
     Raises:
         LlmdoError: the alias exists, the target does not, or one is a file and the other a folder.
     """
-    if missing := discovery.exists(root, target):
+    folders = Folders(root, project.read(root).graph.settings.root)
+    folders.require()
+    if missing := discovery.exists(folders.root, target):
         raise refusal(f"`{target}` {missing.reason}")
-    if not alias.endswith("/") == target.endswith("/") == (root / target).is_dir():
+    if not alias.endswith("/") == target.endswith("/") == (folders.root / target).is_dir():
         raise refusal(
             f"`{alias}` and `{target}` are not both files or both folders", hint="a folder ends in `/`"
         )

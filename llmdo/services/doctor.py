@@ -26,11 +26,13 @@ from llmdo.journal import Runs
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.services.root import root_folder
 from llmdo.toolsets.bubblewrap import isolate
+from llmdo.toolsets.launch import ROOT
 from llmdo.toolsets.programs import Programs
 from llmdo.version import __version__
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import MANIFEST
+from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -146,7 +148,9 @@ def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> 
         for worker in read.graph.workers.values()
         for use in uses_with_calls(read.graph, worker.uses)
     )
-    programs = Programs.of(environ.get("PATH", os.defpath), here)
+    folders = Folders(here, read.graph.settings.root if read else None)
+    here = folders.root if folders.is_there else here
+    programs = Programs.of(environ.get("PATH", os.defpath), *folders.all)
     is_needed = uses_shell and wanted == "require"
     try:
         isolation, _ = isolate("require" if is_needed else "auto", here, programs, (), environ)
@@ -170,6 +174,7 @@ def _workspace(root: Path, read: Project) -> Iterator[Item]:
     yield Item(section="workspace", name="files", state=state, problem=problem)
     hint = None if read.is_current else "`llmdo lock` writes it"
     yield Item(section="workspace", name="lock", state=_lock(read), hint=hint)
+    yield from _root(Folders(root, read.graph.settings.root))
     runs = Runs(root)
     above = next((folder for folder in (runs.folder, runs.folder.parent, root) if folder.is_dir()), root)
     writable = os.access(above, os.W_OK | os.X_OK)
@@ -181,6 +186,18 @@ def _workspace(root: Path, read: Project) -> Iterator[Item]:
         if writable
         else f"`{above}` cannot be written; `--no-journal` runs without journal and audit",
     )
+
+
+def _root(folders: Folders) -> Iterator[Item]:
+    """The folder that tools work on, where that is another one."""
+    if folders.stated is None:
+        return
+    try:
+        folders.require()
+    except LlmdoError as error:
+        yield Item(section="workspace", name="root", state="cannot be used", problem=_told(error))
+    else:
+        yield Item(section="workspace", name="root", state=str(folders.root))
 
 
 def _lock(read: Project) -> str:
@@ -221,7 +238,9 @@ def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[It
 
 def _servers(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[Item]:
     """The MCP servers of the workspace. None is started."""
-    programs = Programs.of(environ.get("PATH", os.defpath), root)
+    folders = Folders(root, graph.settings.root)
+    programs = Programs.of(environ.get("PATH", os.defpath), *folders.all)
+    environ = {**environ, ROOT: str(folders.root)}
     for name, toolset in graph.toolsets.items():
         if toolset.server is None:
             continue

@@ -37,6 +37,7 @@ from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, find_root, manifest_of
+from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -184,13 +185,14 @@ class TeamEntry:
         approver, limits = settings.get("approver"), settings.get("limits")
         person = policy_for(approver)
         history, end = await self._before(input, settings)
+        folders = Folders(self.root, self.graph.settings.root)
         options = RunOptions(
             run=new_run(),
             input=input if input is None or isinstance(input, str) else json.dumps(input),
             history=history,
             continues=end,
             paths=settings.get("paths") or {},
-            attachments=attached_of(settings.get("attachments", ()), self.root),
+            attachments=attached_of(settings.get("attachments", ()), folders.root),
             attachment_resolver=settings.get("attachment_resolver"),
             models=self.models,
             max_depth=settings.get("max_depth"),

@@ -18,6 +18,7 @@ from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
 from llmdo.workspace import lock
 from llmdo.workspace.resolve import resolve
+from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,9 +97,10 @@ def _asked(
     from llmdo.toolsets.launch import Launcher  # two seconds, for workspaces that have servers
     from llmdo.toolsets.mcp import list_servers
 
-    root = project.workspace.root
-    with Root.open(root) as files:
-        launcher = Launcher(root=root, files=files, governing=governing_files(project.graph), environ=environ)
+    folders = Folders(project.workspace.root, project.graph.settings.root)
+    governing = folders.governed(governing_files(project.graph))
+    with Root.of(folders) as files:
+        launcher = Launcher(folders=folders, files=files, governing=governing, environ=environ)
         answers = list_servers(toolsets, launcher)
     facts_of = {
         servers.key_of(name): facts for name, facts in answers.items() if isinstance(facts, ToolsetFacts)

@@ -24,6 +24,7 @@ from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, manifest_of
+from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +108,8 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     hide_from_children()
     graph, root = prepared.graph, prepared.root
     keeps = (root / MANIFEST).is_file() and request.journal
-    mapped = path_maps([_pair(path, "--path") for path in request.paths], root)
+    worked_on = Folders(root, graph.settings.root).root
+    mapped = path_maps([_pair(path, "--path") for path in request.paths], worked_on)
     earlier = _earlier(prepared, request, keeps=keeps)
     options = runtime.RunOptions(
         run=runtime.new_run(),
@@ -116,7 +118,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         continues=earlier.end if earlier else None,
         models=chosen_models(graph, request.models, request.start.environ),
         paths=mapped.inside,
-        attachments=mapped.attached(request.attachments, root),
+        attachments=mapped.attached(request.attachments, worked_on),
         max_depth=request.max_depth,
         locked=prepared.locked,
         debug=request.debug,

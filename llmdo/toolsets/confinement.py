@@ -1,6 +1,6 @@
-"""Files of the workspace, read, listed and written without ever leaving it.
+"""Files of one folder, read, listed and written without ever leaving it: of the workspace, or of the root of its tools.
 
-A path is walked from an open descriptor of the workspace and no link is followed anywhere, so the path that
+A path is walked from an open descriptor of that folder and no link is followed anywhere, so the path that
 was judged is the file that is opened, whatever another program renames meanwhile.
 """
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from llmdo.syntax.globs import State
     from llmdo.toolsets.folders import EntryKind, Folder
+    from llmdo.workspace.tools_root import Folders
 
 MAX_LISTED = 10_000  # files: more is no answer to anybody
 MAX_VISITED = 100_000  # entries: a folder of downloaded packages has some ten thousand
@@ -50,7 +51,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The open workspace folder: the only way to the files in it."""
+    """An open folder: the only way to the files in it."""
 
     folder: Folder
     _editing: Lock = field(default_factory=Lock, compare=False, repr=False)
@@ -63,6 +64,17 @@ class Root:
             OSError: There is no such folder.
         """
         return cls(open_folder(path))
+
+    @classmethod
+    def of(cls, folders: Folders) -> Root:
+        """The root of a workspace, walked to without following a link below the workspace or the folders above it.
+
+        Raises:
+            LlmdoError: No tool can, or may, work in it.
+        """
+        folders.require()
+        with closing(open_folder(folders.anchor)) as anchor, _refusing("/".join(folders.names)):
+            return cls(anchor.folder(folders.names))
 
     def close(self) -> None:
         """Ends every use of it."""

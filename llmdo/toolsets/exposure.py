@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import scope_contains
+from llmdo.policy.protection import is_protected
 from llmdo.policy.secret_files import is_secret
-from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import WORKSPACE
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.graph import builtin
 from llmdo.policy.authority import UNDECLARED, Capability, scope_contains, scopes_meet
+from llmdo.policy.protection import is_protected
 from llmdo.policy.secret_files import is_secret, protected
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.media import media_type, text_of
 from llmdo.toolsets.pathmap import below
-from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import WORKSPACE, PathRefused, file_parts, normalise
 
 if TYPE_CHECKING:

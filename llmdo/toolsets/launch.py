@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.graph.toolset import Server, Toolset
     from llmdo.toolsets.bubblewrap import Bubblewrap
     from llmdo.toolsets.confinement import Root
+    from llmdo.workspace.tools_root import Folders
 
 MESSAGE_BYTES = 16 * 1024 * 1024  # one message: a picture of 10 MB, as base64
 NOISE_BYTES = 1024 * 1024  # of what a server writes to its output that is no message
@@ -35,6 +36,8 @@ STDERR_BYTES = 2_000  # of what it printed: its end, where the reason usually is
 
 NETWORK = "net.connect"
 WRITE = Capability("fs.write")
+ROOT = "LLMDO_ROOT"
+"""The variable by which a server may be told which folder tools work on."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
@@ -71,11 +74,17 @@ def _last_words(errors: TextIO) -> Mapping[str, object]:
 class Launcher:
     """What the servers of one run, or of one lock, have in common."""
 
-    root: Path
+    folders: Folders
     files: Root
+    """The opened root of `folders`."""
     governing: frozenset[str]
-    """The files that govern the run, which no server may write."""
+    """The files that govern the run, as seen from the root, which no server may write."""
     environ: Mapping[str, str]
+
+    @property
+    def _variables(self) -> Mapping[str, str]:
+        """What a server may be given: the environment, and the folder that tools work on."""
+        return {**self.environ, ROOT: str(self.folders.root.resolve())}
 
     @contextmanager
     def prepared(self, toolset: Toolset) -> Iterator[Launch]:
@@ -104,19 +113,21 @@ class Launcher:
                 errors=errors,
             )
             if exposure.writable:
-                set_aside_intruders(self.root, exposure, self.governing)
+                set_aside_intruders(self.folders.root, exposure, self.governing)
 
     def _request(self, toolset: Toolset, server: Server, home: Path) -> tuple[dict[str, object], Exposure]:
-        programs = Programs.of(self.environ.get("PATH", os.defpath), self.root)
+        programs = Programs.of(self.environ.get("PATH", os.defpath), *self.folders.all)
         program = self._program(toolset, server, programs)
-        words = [str(program), *(expand(arg, self.environ, toolset) for arg in server.args)]
-        cwd = self.root.resolve() / (server.cwd or "")
-        _, sandbox = bubblewrap.isolate(toolset.isolation, self.root, programs, [], self.environ)
+        words = [str(program), *(expand(arg, self._variables, toolset) for arg in server.args)]
+        workspace, root = self.folders.workspace.resolve(), self.folders.root.resolve()
+        cwd = workspace / (server.cwd or "")
+        _, sandbox = bubblewrap.isolate(toolset.isolation, root, programs, [], self.environ)
         exposure = Exposure()
         if sandbox is not None:
             network, scopes = grants(toolset)
-            exposure = expose(self.files, self.root.resolve(), scopes, self.governing) if scopes else exposure
+            exposure = expose(self.files, root, scopes, self.governing) if scopes else exposure
             also = [*_installed(program, self.environ.get("HOME", "/"))]
+            also += [] if workspace == root else [workspace]
             words = sandbox.command(words, mounts=exposure.mounts, network=network, also=also, cwd=cwd)
         request: dict[str, object] = {
             "words": words,
@@ -131,7 +142,7 @@ class Launcher:
         return request, exposure
 
     def _program(self, toolset: Toolset, server: Server, programs: Programs) -> Path:
-        named = expand(server.command or "", self.environ, toolset)
+        named = expand(server.command or "", self._variables, toolset)
         if "/" not in named:
             try:
                 return programs.find(named)
@@ -139,7 +150,7 @@ class Launcher:
                 raise LlmdoError(
                     f"the MCP server `{toolset.name}` cannot be started: {refused}", at=toolset.at.location
                 ) from refused
-        path = self.root.resolve() / named
+        path = self.folders.workspace.resolve() / named
         if not (path.is_file() and os.access(path, os.X_OK)):
             raise LlmdoError(
                 f"the MCP server `{toolset.name}` cannot be started: `{named}` is not a program",
@@ -151,13 +162,15 @@ class Launcher:
         self, toolset: Toolset, server: Server, programs: Programs, home: Path, sandbox: Bubblewrap | None
     ) -> dict[str, str]:
         names = [passed for passed in server.env if "=" not in passed]
-        built = environment(programs, str(home) if sandbox is None else bubblewrap.HOME, names, self.environ)
+        built = environment(
+            programs, str(home) if sandbox is None else bubblewrap.HOME, names, self._variables
+        )
         if sandbox is None:
             built["TMPDIR"] = str(home)
         for variable in server.env:
             name, equals, text = variable.partition("=")
             if equals:
-                built[name] = expand(text, self.environ, toolset)
+                built[name] = expand(text, self._variables, toolset)
         return built
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.toolsets.confinement import Root
     from llmdo.toolsets.processes import Finished
     from llmdo.toolsets.programs import Programs
+    from llmdo.workspace.tools_root import Folders
 
 AT_ONCE = 8  # commands of one run; more wait
 
@@ -82,6 +83,7 @@ class Machine:
     """One run's means to run commands."""
 
     root: Path
+    """The folder that commands work on."""
     files: Root
     settings: ShellSettings
     governing: frozenset[str]
@@ -97,7 +99,7 @@ class Machine:
     @classmethod
     def prepare(
         cls,
-        root: Path,
+        folders: Folders,
         files: Root,
         settings: ShellSettings,
         governing: Iterable[str] = (),
@@ -105,6 +107,8 @@ class Machine:
         commands: Path | None = None,
     ) -> Machine:
         """That of a run, which keeps in the file `commands` which of them run; what isolates them is tried out.
+
+        `files` is the opened root of `folders`, as seen from which the `governing` paths are.
 
         Raises:
             LlmdoError: This system has no such commands, or cannot isolate them where that is required.
@@ -114,14 +118,15 @@ class Machine:
                 "the toolset `shell` does not work on this system", hint="use WSL or a container"
             )
         environ = os.environ if environ is None else environ
-        available = programs.Programs.of(environ.get("PATH", os.defpath), root)
+        available = programs.Programs.of(environ.get("PATH", os.defpath), *folders.all)
         limits, prlimit = settings.limits, _prlimit(available)
         prefix = [] if prlimit is None else processes.limited([], limits, prlimit, limits.processes)
+        root = folders.root.resolve()
         isolation, sandbox = bubblewrap.isolate(settings.isolation, root, available, prefix, environ)
         if commands is not None:
             forget(commands)
         return cls(
-            root=root.resolve(),
+            root=root,
             files=files,
             settings=settings,
             governing=frozenset(governing),

@@ -45,14 +45,15 @@ class Programs:
     """The folders in which a run finds programs, and what it found: each name is looked up once."""
 
     folders: tuple[Path, ...]
-    root: Path
+    kept_out: tuple[Path, ...]
+    """Folders whose files are no programs of a run: whoever can write there must not become one."""
     _found: dict[str, Path | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: str, root: Path) -> Programs:
-        """Those of a `PATH`, without what others could put a program into: relative, inside `root`, writable by all."""
+    def of(cls, path: str, *kept_out: Path) -> Programs:
+        """Those of a `PATH`, without what others could put a program into: relative, `kept_out`, writable by all."""
         folders = dict.fromkeys(Path(folder) for folder in path.split(os.pathsep) if folder)
-        real = root.resolve()
+        real = tuple(folder.resolve() for folder in kept_out)
         return cls(
             tuple(folder for folder in folders if folder.is_absolute() and _is_safe(folder, real)), real
         )
@@ -80,18 +81,18 @@ class Programs:
             mode = real.stat().st_mode
         except OSError:
             return False
-        if not stat.S_ISREG(mode) or mode & stat.S_IWOTH or real.is_relative_to(self.root):
+        if not stat.S_ISREG(mode) or mode & stat.S_IWOTH or any(map(real.is_relative_to, self.kept_out)):
             return False
         return os.access(real, os.X_OK)
 
 
-def _is_safe(folder: Path, root: Path) -> bool:
+def _is_safe(folder: Path, kept_out: Iterable[Path]) -> bool:
     try:
         real = folder.resolve(strict=True)
         mode = real.stat().st_mode
     except OSError:
         return False
-    return stat.S_ISDIR(mode) and not mode & stat.S_IWOTH and not real.is_relative_to(root)
+    return stat.S_ISDIR(mode) and not mode & stat.S_IWOTH and not any(map(real.is_relative_to, kept_out))
 
 
 def environment(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from llmdo.toolsets.pathmap import PathMap
     from llmdo.toolsets.python import Modules
     from llmdo.toolsets.servers import Servers
+    from llmdo.workspace.tools_root import Folders
 
 
 class ToolsetResolver:
@@ -37,7 +38,7 @@ class ToolsetResolver:
     def __init__(
         self,
         graph: Graph,
-        root: Path,
+        folders: Folders,
         files: Root,
         modules: Modules,
         paths: PathMap,
@@ -45,11 +46,13 @@ class ToolsetResolver:
         servers: Servers | None = None,
         commands: Path | None = None,
     ) -> None:
-        """`files` is the opened `root`; `modules` and `servers` are those of the run; `protected` files govern it.
+        """`files` is the opened root of `folders`; `modules` and `servers` are those of the run.
+
+        `protected` are the files, as seen from that root, that govern it.
 
         In the file `commands` is kept which commands of the run still run; None where nobody would ask.
         """
-        self._root = root.absolute()
+        self._folders = folders
         self.servers = servers
         self._graph = graph
         self._files = files
@@ -117,9 +120,8 @@ class ToolsetResolver:
 
     def _prepared(self) -> Machine:
         if self._machine is None:
-            root, settings = self._root, self._graph.shell
             self._machine = Machine.prepare(
-                root, self._files, settings, self._protected, commands=self._commands
+                self._folders, self._files, self._graph.shell, self._protected, commands=self._commands
             )
         return self._machine
 

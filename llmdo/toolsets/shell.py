@@ -13,6 +13,7 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import UNDECLARED, Capability
+from llmdo.policy.protection import is_protected
 from llmdo.policy.secret_files import PROTECTED_READ
 from llmdo.policy.shell.programs import NEEDS_ISOLATION, SHOWS_NAMES
 from llmdo.policy.shell.rules import EVERYWHERE, EXEC_READ, UNLISTED, Vouching, scope_in_text
@@ -20,7 +21,6 @@ from llmdo.policy.shell.words import CommandRefused, program_of, words
 from llmdo.toolsets.definitions import definitions_of
 from llmdo.toolsets.exposure import secrets_in
 from llmdo.toolsets.machine import Grants
-from llmdo.toolsets.protection import is_protected
 from llmdo.toolsets.refusal import PathRefused, normalise
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     outlines = reader.with_sources(sources, manifest, (modules, workers), outlines)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     reader.report_compiled(outlines)
-    reader.problems.extend(wrong_targets(root, document, parts.table(manifest, "paths"), seen))
+    reader.problems.extend(wrong_targets(root, document, manifest, seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     return reader.workspace(manifest, workers, listed, outlines, recordings)

@@ -116,9 +116,30 @@ def _model_file(model: str, place: Place) -> Iterator[tuple[str, Place]]:
 
 
 def wrong_targets(
-    root: Path, document: Document, paths: Mapping[str, Json], seen: Seen | None
+    root: Path, document: Document, manifest: Mapping[str, Json], seen: Seen | None
 ) -> Iterator[Diagnostic]:
-    """Findings about targets that are missing, outside, or not of the kind that the alias says."""
+    """Findings about the root, and about targets that are missing, outside, or not of the kind that the alias says."""
+    stated = text(table(manifest, "workspace").get("root")).rstrip("/")
+    within: Seen | None = seen
+    if stated:
+        from llmdo.workspace.tools_root import examined  # which few workspaces need
+
+        if refused := examined(root, stated, seen):
+            at = document.value("workspace", "root")
+            hint = "no run starts without it, and what `[paths]` names in it is not looked for"
+            is_missing = refused.code == "LDO113"
+            yield finding(refused.code, at, f"`{stated}` {refused.reason}", hint=hint if is_missing else None)
+            return
+        root, within = root / stated, {}
+    where = f" in `{stated}`" if stated else ""
+    yield from _wrong_targets(root, document, table(manifest, "paths"), within, where)
+    if stated and seen is not None:
+        seen.update({f"{stated}/{path}": facts for path, facts in (within or {}).items()})
+
+
+def _wrong_targets(
+    root: Path, document: Document, paths: Mapping[str, Json], seen: Seen | None, where: str
+) -> Iterator[Diagnostic]:
     for alias, stated in paths.items():
         target = text(stated)
         at = document.value("paths", alias)
@@ -130,7 +151,7 @@ def wrong_targets(
                 hint="a folder ends in `/`",
             )
         elif refused := discovery.exists(root, target, seen):
-            yield finding(refused.code, at, f"`{target}` {refused.reason}")
+            yield finding(refused.code, at, f"`{target}` {refused.reason}{where}")
         elif target.endswith("/") != (root / target).is_dir():
             kind = "a file" if target.endswith("/") else "a folder"
-            yield finding("LDO103", at, f"`{target}` is {kind}")
+            yield finding("LDO103", at, f"`{target}` is {kind}{where}")

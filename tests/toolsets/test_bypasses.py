@@ -13,13 +13,15 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no
 EXPECTED = dict(bypasses.ATTEMPTS.keys())
 
 
-def wrong(mode: bypasses.IsolationMode, of_a_hostile_repository: bypasses.Outcome) -> list[bypasses.Result]:
+def wrong(
+    mode: bypasses.IsolationMode, of_a_hostile_repository: bypasses.Outcome, *, is_apart: bool = False
+) -> list[bypasses.Result]:
     expected = {
         **EXPECTED,
         "a hostile repository": of_a_hostile_repository,
         "secrets in folders": of_a_hostile_repository,
     }
-    found = bypasses.results(mode)
+    found = bypasses.results(mode, is_apart=is_apart)
     assert len(found) > 200
     return [one for one in found if one.harm or one.outcome != expected[one.kind]]
 
@@ -31,6 +33,16 @@ def test_no_attempt_gets_past_the_rules_without_isolation() -> None:
 @pytest.mark.needs_bwrap
 def test_no_attempt_gets_past_the_rules_or_out_of_bubblewrap() -> None:
     assert wrong("require", "ran") == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mode", "outcome"), [("off", "asks"), pytest.param("require", "ran", marks=pytest.mark.needs_bwrap)]
+)
+def test_no_attempt_gets_further_in_a_root_apart_from_the_workspace(
+    mode: bypasses.IsolationMode, outcome: bypasses.Outcome
+) -> None:
+    assert wrong(mode, outcome, is_apart=True) == []
 
 
 @pytest.mark.needs_bwrap

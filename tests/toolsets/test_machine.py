@@ -22,6 +22,7 @@ from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Grants, Machine
 from llmdo.toolsets.processes import Finished
 from llmdo.toolsets.programs import Programs, environment
+from llmdo.workspace.tools_root import Folders
 from tests.alive import gone, long_time, running, waited_for
 
 CANARY = "CANARY-77a2"
@@ -50,7 +51,7 @@ def machine(workspace):
                 "SECRET_TOKEN": CANARY,
                 "LD_PRELOAD": "/x.so",
             }
-            return Machine.prepare(workspace, files, settings, governing, environ)
+            return Machine.prepare(Folders(workspace), files, settings, governing, environ)
 
         yield make
 
@@ -138,7 +139,7 @@ def test_limits_hold_without_the_program_that_sets_them(workspace, tmp_path, iso
     environ = {"PATH": str(tmp_path / "bin")}
     settings = ShellSettings(isolation=isolation, limits=ShellLimits(file_mb=1))
     with closing(Root.open(workspace)) as files:
-        one = Machine.prepare(workspace, files, settings, environ=environ)
+        one = Machine.prepare(Folders(workspace), files, settings, environ=environ)
         words = ("dd", "if=/dev/zero", "of=out/big", "bs=1M", "count=4")
         assert run(one, *words, write=("out/**",)).status != 0
     assert (workspace / "out/big").stat().st_size == 1024 * 1024
@@ -307,7 +308,7 @@ def test_the_home_folder_is_hidden(tmp_path, workspace, home) -> None:
     (tmp_path / "home/token").write_text(CANARY)
     environ = {"PATH": SYSTEM, "HOME": home if home == "relative" else str(tmp_path / home)}
     with closing(Root.open(workspace)) as files:
-        one = Machine.prepare(workspace, files, ShellSettings(isolation="require"), environ=environ)
+        one = Machine.prepare(Folders(workspace), files, ShellSettings(isolation="require"), environ=environ)
         assert CANARY not in out(run(one, "cat", str(tmp_path / "home/token")))
         assert out(run(one, "sh", "-c", "cd ~ && pwd && cat $OLDPWD/README.md")) == "/tmp/home\nhello\n"
 
@@ -331,18 +332,22 @@ def test_a_missing_path_opens_the_folder_it_would_be_made_in(workspace) -> None:
 def test_a_machine_without_bubblewrap_says_so_or_refuses(workspace, monkeypatch) -> None:
     monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: None)
     with Root.open(workspace) as files:
-        isolation = Machine.prepare(workspace, files, ShellSettings(), environ={"PATH": SYSTEM}).isolation
+        isolation = Machine.prepare(
+            Folders(workspace), files, ShellSettings(), environ={"PATH": SYSTEM}
+        ).isolation
         assert isolation.name == "none"
         assert "there is no `bwrap` here" in str(isolation)
         assert "the network" in isolation.lacks
         with pytest.raises(LlmdoError, match="cannot be isolated, which the manifest requires"):
-            Machine.prepare(workspace, files, ShellSettings(isolation="require"), environ={"PATH": SYSTEM})
+            Machine.prepare(
+                Folders(workspace), files, ShellSettings(isolation="require"), environ={"PATH": SYSTEM}
+            )
 
 
 def test_a_bubblewrap_that_does_not_work_counts_as_none(workspace, monkeypatch) -> None:
     monkeypatch.setattr("llmdo.toolsets.bubblewrap._bubblewrap", lambda programs: Path("/usr/bin/false"))
     with Root.open(workspace) as files:
-        one = Machine.prepare(workspace, files, ShellSettings(), environ={"PATH": SYSTEM})
+        one = Machine.prepare(Folders(workspace), files, ShellSettings(), environ={"PATH": SYSTEM})
         assert not one.isolated
         assert "does not work here" in one.isolation.reason
 

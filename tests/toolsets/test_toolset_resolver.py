@@ -26,6 +26,7 @@ from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.problems import Problems
 from llmdo.toolsets.python import Modules
 from llmdo.toolsets.resolver import MAKERS, ToolsetResolver
+from llmdo.workspace.tools_root import Folders
 from tests.listed import listed
 
 LOOSE = "the configuration of `loose` does not fit its class"
@@ -100,7 +101,9 @@ def resolver(tmp_path, monkeypatch):
         settings=Settings(name="w", built_in=2, default="needs_approval", max_depth=5), toolsets=toolsets
     )
     with Root.open(tmp_path) as files, Modules(tmp_path, files, listed(tmp_path)) as modules:
-        yield ToolsetResolver(graph, tmp_path, files, modules, PathMap.of({"decks/": "input/"}), {"tools.py"})
+        yield ToolsetResolver(
+            graph, Folders(tmp_path), files, modules, PathMap.of({"decks/": "input/"}), {"tools.py"}
+        )
 
 
 def error_of(resolver: ToolsetResolver, one: Use) -> LlmdoError:

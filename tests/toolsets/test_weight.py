@@ -12,7 +12,6 @@ LIGHT = (
     "media",
     "pathmap",
     "problems",
-    "protection",
     "refusal",
 )
 

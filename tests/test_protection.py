@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmdo.graph.inventory import governing_files
-from llmdo.toolsets.protection import is_protected
+from llmdo.policy.protection import is_protected
 from llmdo.workspace import project
 
 GOVERNING = {"tools/calc.py", "schemas", "Prüfer.py"}

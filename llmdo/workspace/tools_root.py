@@ -1,0 +1,158 @@
+"""The two folders of a workspace: its own, and the root, in which its tools work.
+
+They are one folder, unless `[workspace] root` says otherwise: then files and commands, attachments and the path map
+are about that one, and all else stays where `llmdo.toml` is: workers, code, recordings of models, the lock, journals.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base import cache
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.policy.protection import is_protected
+from llmdo.policy.secret_files import folded, is_secret
+from llmdo.syntax.discovery import RefusedPath
+from llmdo.workspace import personal
+
+if TYPE_CHECKING:
+    from llmdo.base.cache import Seen
+    from llmdo.graph.keys import Reference
+
+UP = ".."
+
+_HINT = "`[workspace] root` names the folder that tools work on; it is relative to `llmdo.toml`"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of one workspace."""
+
+    workspace: Path
+    """With `llmdo.toml` and all that is the workspace's own."""
+    stated: Reference | None = None
+    """What `[workspace] root` says; None where tools work on the workspace."""
+
+    @property
+    def anchor(self) -> Path:
+        """The folder above the root from which on no link may lead to it."""
+        if self.stated is None:
+            return self.workspace
+        ups = [name for name in self.stated.name.split("/") if name == UP]
+        return Path(os.path.realpath("/".join([str(self.workspace), *ups])))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The way from the anchor to the root."""
+        return tuple(name for name in self.stated.name.split("/") if name != UP) if self.stated else ()
+
+    @property
+    def root(self) -> Path:
+        """The folder that tools, attachments and the path map are about; nobody says that it is there."""
+        return self.anchor.joinpath(*self.names)
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """Both, or the one that there is."""
+        return (self.workspace,) if self.stated is None else (self.root, self.workspace)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether tools can work in the root."""
+        return self._refused() is None
+
+    def require(self) -> None:
+        """Nothing, where tools can work in the root and may.
+
+        Raises:
+            LlmdoError: It is not there, is reached through a link, governs this or another run, or is no project but
+                a person's home or the whole file system.
+        """
+        if self.stated is not None and (refused := self._refused()):
+            raise LlmdoError(f"`{self.stated.name}` {refused.reason}", hint=_HINT, at=self.stated.at.location)
+
+    def _refused(self) -> RefusedPath | None:
+        if self.stated is None:
+            return None
+        root, home = self.root, Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  # never fails
+        if refused := examined(self.workspace, self.stated.name):
+            return refused
+        if root == root.parent:
+            return RefusedPath("LDO107", "is the whole file system")
+        if root == Path(os.path.realpath(self.workspace)):
+            return None
+        if root == home or root in home.parents:
+            return RefusedPath("LDO107", "is or holds the home folder, with all that is private in it")
+        if root == Path(os.path.realpath(personal.path_of(os.environ).parent)):
+            return RefusedPath("LDO107", f"holds your `{personal.NAME}`")
+        return _governing(root.name)
+
+    def governed(self, files: frozenset[str]) -> frozenset[str]:
+        """What no tool may write unasked, as seen from the root, where `files` of the workspace govern the run.
+
+        Of a workspace that lies in the root that is all of it: a folder, which ends in `/`.
+        """
+        if self.stated is None:
+            return files
+        root, own = self.root, Path(os.path.realpath(self.workspace))
+        # As the least strict file system compares names: there `../TEAM` may be the folder `team`.
+        above, below = folded(root.as_posix()), folded(own.as_posix())
+        if above == below:
+            return files
+        if below[: len(above)] == above:
+            return frozenset({"/".join((*own.parts[len(root.parts) :], ""))})
+        if above[: len(below)] != below:
+            return frozenset()
+        within = above[len(below) :]
+        return frozenset(
+            "/".join(path.split("/")[len(within) :])
+            for path in files
+            if folded(path)[: len(within)] == within
+        )
+
+
+def examined(workspace: Path | str, stated: str, seen: Seen | None = None) -> RefusedPath | None:
+    """Why the folder `stated`, relative to `workspace`, cannot be its root; None where it can.
+
+    What is looked at is noted in `seen`. What only this machine knows, such as where a home is, does not count.
+    """
+    names = stated.split("/")
+    if refused := _governing("/".join(name for name in names if name != UP)):
+        return refused
+    at = ""
+    for name in names:
+        above, at = at or ".", f"{at}/{name}" if at else name
+        try:
+            status = os.lstat(f"{workspace}/{at}")
+        except FileNotFoundError:
+            _note(workspace, above, seen)
+            return RefusedPath("LDO113", "is not here")
+        except OSError as error:
+            _note(workspace, above, seen)
+            return RefusedPath("LDO105", f"cannot be reached: {(error.strerror or 'error').lower()}")
+        if seen is not None:
+            seen[at] = cache.packed(status)
+        if stat.S_ISLNK(status.st_mode):
+            return RefusedPath(
+                "LDO107", f"is, or leads through, the link `{name}`, which llmdo does not follow"
+            )
+        if not stat.S_ISDIR(status.st_mode):
+            return RefusedPath("LDO103", "is not a folder")
+    return None
+
+
+def _governing(path: str) -> RefusedPath | None:
+    """Why no tool works in a folder of that name, whose files are protected by it."""
+    if is_protected(path) or is_secret(path):
+        return RefusedPath("LDO103", f"leads to `{path}`, whose files govern runs or are secret")
+    return None
+
+
+def _note(workspace: Path | str, folder: str, seen: Seen | None) -> None:
+    """Notes a folder in which something is missing."""
+    if seen is not None:
+        seen[folder] = cache.packed(os.lstat(f"{workspace}/{folder}"))
