@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
 from pathlib import Path
@@ -272,6 +273,21 @@ def test_another_root_is_drift_and_counts_as_widening(team: Path) -> None:
     assert [(change.route, change.effect) for change in difference.changes] == [
         (("settings", "root"), "widens")
     ]
+
+
+def test_what_shows_reach_says_whose_files_are_meant(team: Path) -> None:
+    script(team, main=["never"])
+    words = "files of `../site`"
+    assert commands.llmdo(team, "reach").stdout.startswith(f"go: depth proved: at most 0, {words}\n")
+    assert commands.llmdo(team, "graph").stdout.startswith(f"{words}\nentry go\n")
+    assert commands.llmdo(team, "graph", "--format", "mermaid").stdout.startswith(f"%% {words}\n")
+    assert f"at most 0, {words}." in commands.llmdo(team, "reach", "--format", "markdown").stdout
+    assert commands.llmdo(team, "why", "go", "fs.write").stdout.startswith(f"{words}\n")
+    for command in ("reach", "graph"):
+        assert json.loads(commands.llmdo(team, command, "--format", "json").stdout)["root"] == "../site"
+    lines = (team / "llmdo.toml").read_text(encoding="utf-8").replace('root = "../site"\n', "")
+    (team / "llmdo.toml").write_text(lines, encoding="utf-8")
+    assert "files of" not in "".join(commands.llmdo(team, *words).stdout for words in (["reach"], ["graph"]))
 
 
 def test_a_run_is_repeated_where_its_root_is_not(team: Path) -> None:

@@ -111,6 +111,11 @@ class Settings:
     )
     """The folder that tools work on, as it is written; None for the workspace."""
 
+    @property
+    def files_of(self) -> str | None:
+        """The folder whose files are meant wherever a path or a scope of a file stands; None for the workspace."""
+        return self.root.name if self.root else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:

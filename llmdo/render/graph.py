@@ -13,7 +13,7 @@ from llmdo.graph.inventory import DELEGATE
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach.edges import calls_by_entry, calls_by_worker
 from llmdo.reach.selectors import callers, closure
-from llmdo.render.reach import call_data, capability
+from llmdo.render.reach import call_data, capability, files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -64,6 +64,8 @@ class Drawing:
     """Sorted, each with its edges: delegates first, then toolsets."""
     read_from: str | None = None
     """The format of a foreign project."""
+    files_of: str | None = None
+    """The folder that tools work on, where it is not the workspace."""
 
 
 def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] | None = None) -> Drawing:
@@ -86,7 +88,7 @@ def drawing(analysis: Analysis, entries: Iterable[Entry], only: frozenset[str] |
         kept = [edge for edge in edges if (edge.target in drawn if edge.kind == "worker" else is_whole)]
         workers[name] = tuple(sorted(kept, key=lambda edge: (edge.kind == "toolset", edge.target)))
     started = tuple((entry, tuple(_started(analysis, entry, drawn, only))) for entry in drawn_entries)
-    return Drawing(started, workers, graph.read_from)
+    return Drawing(started, workers, graph.read_from, graph.settings.files_of)
 
 
 def _started(
@@ -124,7 +126,9 @@ def tree(drawn: Drawing) -> str:
 
 
 def _heading(drawn: Drawing, comment: str) -> list[str]:
-    return [f"{comment}{not_enforced(drawn.read_from)}"] if drawn.read_from else []
+    lines = [not_enforced(drawn.read_from)] if drawn.read_from else []
+    lines += [files(drawn.files_of)] if drawn.files_of else []
+    return [f"{comment}{line}" for line in lines]
 
 
 def _branch(lines: list[str], drawn: Drawing, edges: Sequence[Edge], seen: set[str]) -> None:
@@ -224,6 +228,7 @@ def to_json(drawn: Drawing) -> str:
     document = {
         "schema": "llmdo.graph/1",
         **({"read_from": drawn.read_from, "enforced": False} if drawn.read_from else {}),
+        **({"root": drawn.files_of} if drawn.files_of else {}),
         "entries": [
             {
                 "name": entry.name,

@@ -31,9 +31,17 @@ _WORDS: dict[Decision, str] = {
 }
 
 
-def text(entry: str, depth: Depth, rows: Sequence[Row], screen: Screen = PAPER) -> str:
-    """The reach of one entry: a line a capability, the gravest first."""
-    return f"{screen.paint('strong', shown(entry))}: depth {depth}\n{table(rows, screen)}"
+def text(
+    entry: str, depth: Depth, rows: Sequence[Row], screen: Screen = PAPER, files_of: str | None = None
+) -> str:
+    """The reach of one entry: a line a capability, the gravest first; `files_of` is the folder that tools work on."""
+    where = f", {files(files_of)}" if files_of else ""
+    return f"{screen.paint('strong', shown(entry))}: depth {depth}{where}\n{table(rows, screen)}"
+
+
+def files(folder: str) -> str:
+    """Whose files are meant, where they are not those of the workspace."""
+    return f"files of `{shown(folder)}`"
 
 
 def table(rows: Sequence[Row], screen: Screen = PAPER) -> str:
@@ -91,12 +99,13 @@ def _tool(row: Row) -> str:
     return "" if row.tool in (row.path[-1].name, "*", "(start)") else f" ({shown(row.tool)})"
 
 
-def markdown(entry: str, depth: Depth, rows: Sequence[Row]) -> str:
+def markdown(entry: str, depth: Depth, rows: Sequence[Row], files_of: str | None = None) -> str:
     """The reach of one entry as a Markdown section."""
+    where = f", {files(files_of)}" if files_of else ""
     lines = [
         f"### `{entry}`",
         "",
-        f"Depth {depth}.",
+        f"Depth {depth}{where}.",
         "",
         f"| {' | '.join(HEADINGS)} |",
         "|" + " --- |" * len(HEADINGS),
@@ -111,11 +120,16 @@ def _escaped(words: str) -> str:
     return words.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "\\`")
 
 
-def to_json(entries: Iterable[tuple[str, Depth, Sequence[Row]]], read_from: str | None = None) -> str:
+def to_json(
+    entries: Iterable[tuple[str, Depth, Sequence[Row]]],
+    read_from: str | None = None,
+    files_of: str | None = None,
+) -> str:
     """The reach of entries in the form `llmdo.reach/1`; of a foreign project with its format."""
     document = {
         "schema": "llmdo.reach/1",
         **({"read_from": read_from, "enforced": False} if read_from else {}),
+        **({"root": files_of} if files_of else {}),
         "entries": [
             {"name": name, "depth": str(depth), "rows": [row_data(row) for row in rows]}
             for name, depth, rows in entries
@@ -171,6 +185,7 @@ def why(row: Row) -> str:
 def reasons(outcome: WhyOutcome) -> str:
     """How each of those that were asked about comes to something, and every path where those were asked for."""
     blocks = [f"{not_enforced(outcome.read_from)}\n"] if outcome.read_from else []
+    blocks += [f"{files(outcome.files_of)}\n"] if outcome.files_of and outcome.reasons else []
     for reason in outcome.reasons:
         block = "\n".join(map(why, reason.rows))
         blocks.append(f"{block}\n{all_paths(reason.paths)}" if reason.paths else block)

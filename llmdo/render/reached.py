@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
 def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], screen: Screen = PAPER) -> str:
     """The reach in a format; as text it is drawn for the screen."""
-    foreign = outcome.foreign
+    foreign, files_of = outcome.foreign, outcome.files_of
     if form == "json":
         entries = ((entry.name, entry.depth, entry.rows) for entry in outcome.entries)
-        return render.to_json(entries, foreign.team.format if foreign else None)
+        return render.to_json(entries, foreign.team.format if foreign else None, files_of)
     if foreign is None:
         if form == "text":
             return "\n".join(
-                render.text(entry.name, entry.depth, entry.rows, screen) for entry in outcome.entries
+                render.text(entry.name, entry.depth, entry.rows, screen, files_of)
+                for entry in outcome.entries
             )
-        return "\n".join(render.markdown(entry.name, entry.depth, entry.rows) for entry in outcome.entries)
+        return "\n".join(
+            render.markdown(entry.name, entry.depth, entry.rows, files_of) for entry in outcome.entries
+        )
     from llmdo.foreign import findings
     from llmdo.render import foreign as pages
 

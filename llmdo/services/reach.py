@@ -57,6 +57,8 @@ class ReachOutcome:
     """What the entries that were asked about can reach."""
 
     entries: tuple[EntryReach, ...]
+    files_of: str | None = None
+    """The folder that tools work on, where it is not the workspace."""
     foreign: Foreign | None = None
     """The project, where it is of another tool."""
 
@@ -90,6 +92,8 @@ class WhyOutcome:
     reasons: tuple[Ways, ...]
     read_from: str | None = None
     """The format of a foreign project."""
+    files_of: str | None = None
+    """The folder that tools work on, where it is not the workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +113,11 @@ def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:
         EntryReach(name=entry.name, depth=depth_of(read.analysis, entry), rows=read.analysis.of(entry))
         for entry in _chosen(read, request)
     )
-    return ReachOutcome(entries=entries, foreign=read if isinstance(read, Foreign) else None)
+    return ReachOutcome(
+        entries=entries,
+        files_of=read.graph.settings.files_of,
+        foreign=read if isinstance(read, Foreign) else None,
+    )
 
 
 def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
@@ -129,7 +137,12 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
         for origin in origins
         if (rows := rows_to(read.analysis, origin, meant))
     )
-    return WhyOutcome(target=wanted, reasons=tuple(reasons), read_from=graph.read_from)
+    return WhyOutcome(
+        target=wanted,
+        reasons=tuple(reasons),
+        read_from=graph.read_from,
+        files_of=graph.settings.files_of,
+    )
 
 
 def graph(request: ReachRequest, tell: Tell) -> GraphOutcome:
