@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,9 @@ def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
     `is_prefix` says that anything may follow a pattern that does not say so.
     """
     words = tuple(_REST.sub("", pattern).split())
-    is_open = is_prefix or _REST.search(pattern) is not None
-    if not words:
+    is_open = is_prefix or "*" in pattern
+    if not words or "*" in words[0]:
         return UNLISTED if is_open else EXEC
+    words = tuple(itertools.takewhile(lambda word: "*" not in word, words))
     runs_others = words[0] in _RUN_BY_OPTION or ShellRule(run=words, positional="any").is_open_launcher
     return UNLISTED if is_open and runs_others else EXEC

@@ -196,7 +196,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
         tools: Read, Grep, Glob
     """
     for name, agent in named(project.team.agents).items():
-        if agent.inherits:
+        if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
             yield finding(

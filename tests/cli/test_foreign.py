@@ -81,7 +81,7 @@ def test_reach_as_json_and_as_a_page(project: Path) -> None:
     data = json.loads(llmdo("reach", "--from", "claude", ".", "--format", "json", cwd=project).stdout)
     assert (data["read_from"], data["enforced"]) == ("claude", False)
     page = llmdo("reach", "--from", "claude", ".", "--format", "markdown", cwd=project).stdout
-    assert "| `proc.exec` | 2 | 2 | `releaser > Bash` |" in page
+    assert "| `proc.exec` | 3 | 3 | `main-session > every tool (Bash)` |" in page
     assert "read from claude; not enforced by llmdo" in page
 
 

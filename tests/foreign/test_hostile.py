@@ -152,5 +152,5 @@ def test_a_pipe_and_a_folder_in_place_of_a_file_are_refused(tmp_path: Path) -> N
 def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, ".gitignore", b"plugins/\n")
     write(tmp_path, "plugins/p/agents/a.md", b"---\nname: a\n---\n")
-    write(tmp_path, ".claude/agents/b.md", b"---\nname: b\ntools: Read\n---\n")
-    assert [agent.name for agent in foreign.read("claude", tmp_path).team.agents] == ["b"]
+    write(tmp_path, ".claude/agents/b.md", b"---\nname: b\ndescription: B.\ntools: Read\n---\n")
+    assert [agent.name for agent in foreign.read("claude", tmp_path).team.agents if agent.path] == ["b"]

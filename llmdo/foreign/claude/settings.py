@@ -1,21 +1,23 @@
-"""The permissions of Claude Code: what `settings.json` and a permission mode decide about a tool."""
+"""The permissions of Claude Code: what its settings and a permission mode decide about a tool."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table as table_in
+from llmdo.base.parts import texts
 from llmdo.base.values import dataclass
-from llmdo.foreign.commands import commands
-from llmdo.foreign.team import Grant, scope_of
+from llmdo.foreign.claude.modes import Mode, writes
+from llmdo.foreign.claude.rules import rules_in
+from llmdo.foreign.claude.table import FILING, READ_ONLY
+from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.foreign.claude.rules import ClaudeRule
     from llmdo.foreign.lines import Line
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
@@ -28,153 +30,159 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of `permissions`."""
 
-MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
-"""The permission modes; `manual` is what the interface calls `default`."""
-HOLDS_BELOW = frozenset({"acceptEdits", "auto", "bypassPermissions"})
-"""The modes of a session that no agent below it changes, whatever its file says."""
-
-_DECISIONS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny": "blocked"}
-_RULE = re.compile(r"(?P<tool>[A-Za-z_*][\w.*-]*)(?:\((?P<what>.*)\))?", re.DOTALL)
-_GROUPS = {
-    "Edit": ("MultiEdit", "NotebookEdit", "Write"),
-    "Read": ("Glob", "Grep", "LS", "NotebookRead"),
-    "Agent": ("Task",),
-    "Task": ("Agent",),
-}
-"""The tools that a rule for another one is about as well."""
+SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
 
 
 @dataclass(frozen=True, slots=True)
-class ClaudeRule:
-    """A line of `permissions`: a tool, perhaps only part of what it can do."""
+class PermissionRuling:
+    """What is decided about all that a tool can do, or about part of it."""
 
-    tool: str
-    what: str | None
+    capabilities: tuple[Capability, ...]
     decision: Decision
-    at: Place
-
-    def names(self, tool: str) -> bool:
-        """Whether it is about this tool."""
-        if self.tool in (tool, "*") or tool in _GROUPS.get(self.tool, ()):
-            return True
-        if self.tool.endswith("*"):
-            return tool.startswith(self.tool[:-1])
-        # A server stands for all of its tools.
-        return self.tool.startswith("mcp__") and tool.startswith(f"{self.tool}__")
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is about all that the tool can do."""
-        return self.what is None or self.what in ("", "*", ":*", "**")
-
-    @property
-    def origin(self) -> str:
-        """Who decides so."""
-        return self.at.document.source.path
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """What is decided where no rule decides."""
-
-    name: str = "default"
+    rule: ClaudeRule | None = None
+    origin: str = ""
+    """Who decides so, where that is neither the rule nor the mode."""
     at: Place | None = None
-
-    def decision(self, line: Line) -> Decision:
-        """What it decides about a tool."""
-        if line.decision == "allowed" or self.name == "bypassPermissions":
-            return "allowed"
-        if self.name == "acceptEdits" and _writes(line):
-            return "allowed"
-        if self.name == "dontAsk" or (self.name == "plan" and _writes(line)):
-            return "blocked"
-        return line.decision
-
-
-def _writes(line: Line) -> bool:
-    return any(capability.startswith("fs.write") for capability in line.capabilities)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeSettings:
-    """What the settings of a project say about permissions."""
+    """What the settings of a session say about permissions."""
 
     rules: tuple[ClaudeRule, ...] = ()
     mode: Mode = Mode()
+    no_bypass: bool = False
+    """Whether nothing may be in mode `bypassPermissions`."""
+    sandbox: Place | None = None
+    """What lets commands run without a question because a sandbox confines them."""
+    refused_servers: frozenset[str] = frozenset()
+    """Servers of `.mcp.json` that are never started."""
 
-    def grants(self, line: Line, at: Place, mode: Mode) -> Iterator[Grant]:
-        """What is decided about one tool: about all of it, and about parts of it that are milder."""
-        rules = [rule for rule in self.rules if rule.names(line.tool)]
-        capabilities = tuple(map(Capability, line.capabilities))
-        decision, rule = _decided(line, rules, mode)
-        yield _grant(line, capabilities, decision, at, rule, mode)
-        if decision == "allowed" or (rule and rule.decision == "blocked"):
+    def mode_of(self, own: Mode | None) -> Mode:
+        """That of an agent whose file says `own`."""
+        is_refused = own is not None and own.name == "bypassPermissions" and self.no_bypass
+        return self.mode.below(None if is_refused else own)
+
+    def denies_call(self, agent: str | None = None) -> bool:
+        """Whether an agent may not be called; without its name: any of them."""
+        denying = [rule for rule in self.rules if rule.decision == "blocked" and rule.names("Agent")]
+        return any(rule.is_whole("Agent") or (agent is not None and rule.what == agent) for rule in denying)
+
+    def grants(
+        self, line: Line, at: Place, mode: Mode, approved: Sequence[ClaudeRule] = ()
+    ) -> Iterator[Grant]:
+        """What is decided about one tool: about all of it, and about parts of it that are milder.
+
+        `approved` are rules that commands and skills bring along.
+        """
+        for verdict in self._verdicts(line, mode, approved):
+            rule = verdict.rule
+            yield Grant(
+                toolset=line.tool,
+                tool=line.tool,
+                capabilities=verdict.capabilities,
+                decision=verdict.decision,
+                origin=rule.origin if rule else verdict.origin or mode.origin,
+                at=at,
+                rule_at=rule.at if rule else verdict.at or mode.at,
+                is_open=line.assurance == "open",
+            )
+
+    def _verdicts(self, line: Line, mode: Mode, approved: Sequence[ClaudeRule]) -> Iterator[PermissionRuling]:
+        rules = [rule for rule in (*self.rules, *approved) if rule.flaw is None and rule.names(line.tool)]
+        whole = {rule.decision: rule for rule in reversed(rules) if rule.is_whole(line.tool)}
+        capabilities = _of(line)
+        verdict = self._of_all(line, capabilities, whole, mode)
+        yield verdict
+        if verdict.decision == "allowed" or "blocked" in whole or "needs_approval" in whole:
             return
-        for other in rules:
-            if other.decision == "allowed" and not other.is_whole:
-                part = tuple({_part(each, other.what or ""): None for each in capabilities})
-                yield _grant(line, part, "allowed", at, other, mode)
+        if line.tool in SHELLS:
+            yield PermissionRuling(
+                _of(READ_ONLY), "allowed", origin="Claude Code: commands that only read never ask"
+            )
+            if mode.name == "acceptEdits":
+                yield PermissionRuling(_of(FILING), "allowed")
+        if mode.name == "plan" and writes(line):
+            return
+        parts: set[object] = set()
+        for rule in rules:
+            part = tuple(dict.fromkeys(map(rule.part, capabilities)))
+            if rule.decision == "allowed" and part not in parts:
+                parts.add(part)
+                yield PermissionRuling(part, "allowed", rule)
+
+    def _of_all(
+        self,
+        line: Line,
+        capabilities: tuple[Capability, ...],
+        whole: dict[Decision, ClaudeRule],
+        mode: Mode,
+    ) -> PermissionRuling:
+        """The decision over all that a tool can do."""
+        if "blocked" in whole:
+            return PermissionRuling(capabilities, "blocked", whole["blocked"])
+        if self.sandbox and line.tool in SHELLS and mode.name != "plan":
+            path = self.sandbox.document.source.path
+            return PermissionRuling(
+                capabilities, "allowed", origin=f"{path}: in its sandbox", at=self.sandbox
+            )
+        if "needs_approval" in whole:
+            decision: Decision = "blocked" if mode.name == "dontAsk" else "needs_approval"
+            return PermissionRuling(capabilities, decision, whole["needs_approval"])
+        by_mode = mode.decision(line)
+        if mode.name == "bypassPermissions" or (mode.name == "plan" and writes(line)):
+            return PermissionRuling(capabilities, by_mode)
+        if "allowed" in whole:
+            return PermissionRuling(capabilities, "allowed", whole["allowed"])
+        return PermissionRuling(capabilities, by_mode)
+
+
+def _of(line: Line) -> tuple[Capability, ...]:
+    return tuple(map(Capability, line.capabilities))
 
 
 def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
-    """What these files say together: rules add up, and the last mode holds."""
-    rules: list[ClaudeRule] = []
-    mode = Mode()
-    for document in documents:
-        table = table_in(document.data, "permissions")
-        rules += _rules(document, table)
-        if isinstance(name := table.get("defaultMode"), str):
-            mode = Mode(name, Place(document, ("permissions", "defaultMode")))
-    return ClaudeSettings(tuple(rules), mode)
-
-
-def _rules(document: Document, table: Mapping[str, object]) -> Iterator[ClaudeRule]:
-    for key, decision in _DECISIONS.items():
-        listed = table.get(key)
-        for number, text in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(text, str) and (parts := _RULE.fullmatch(text.strip())):
-                at = Place(document, ("permissions", key, number))
-                yield ClaudeRule(parts["tool"], parts["what"], decision, at)
-
-
-def _decided(line: Line, rules: list[ClaudeRule], mode: Mode) -> tuple[Decision, ClaudeRule | None]:
-    """The decision over all that a tool can do, and the rule that makes it, if one does."""
-    whole = {rule.decision: rule for rule in reversed(rules) if rule.is_whole}
-    if "blocked" in whole:
-        return "blocked", whole["blocked"]
-    by_mode = mode.decision(line)
-    if mode.name == "bypassPermissions" or (mode.name == "plan" and by_mode == "blocked"):
-        return by_mode, None
-    if "needs_approval" in whole:
-        return ("blocked" if mode.name == "dontAsk" else "needs_approval"), whole["needs_approval"]
-    return ("allowed", whole["allowed"]) if "allowed" in whole else (by_mode, None)
-
-
-def _part(capability: Capability, what: str) -> Capability:
-    """The part of a capability that a rule such as `Bash(git log:*)` or `Edit(docs/**)` speaks of."""
-    if capability == UNLISTED:
-        return commands(what)
-    scope = scope_of(what) if capability.name.startswith("fs.") else None
-    if scope is None:
-        return capability  # no scope of ours says it: the wider reading
-    return Capability(capability.name.removesuffix(".protected"), scope)
-
-
-def _grant(
-    line: Line,
-    capabilities: tuple[Capability, ...],
-    decision: Decision,
-    at: Place,
-    rule: ClaudeRule | None,
-    mode: Mode,
-) -> Grant:
-    return Grant(
-        toolset=line.tool,
-        tool=line.tool,
-        capabilities=capabilities,
-        decision=decision,
-        origin=rule.origin if rule else f"Claude Code, mode {mode.name}",
-        at=at,
-        rule_at=rule.at if rule else mode.at,
-        is_open=line.assurance == "open",
+    """What these files say together, the later ones over the earlier: rules add up, of the rest the last holds."""
+    documents = tuple(documents)
+    no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
+    no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
+    return ClaudeSettings(
+        rules=tuple(
+            rule
+            for document in documents
+            for rule in rules_in(document, table_in(document.data, "permissions"))
+        ),
+        mode=_mode(documents, no_auto, is_bypass_refused=no_bypass is not None),
+        no_bypass=no_bypass is not None,
+        sandbox=_sandbox(documents),
+        refused_servers=frozenset(
+            name for document in documents for name in texts(document.data.get("disabledMcpjsonServers"))
+        ),
     )
+
+
+def _mode(documents: Sequence[Document], no_auto: Place | None, *, is_bypass_refused: bool) -> Mode:
+    unset = Mode("default", no_auto) if no_auto else Mode()
+    at = _place(documents, "defaultMode", "permissions")
+    name = at.data if at else None
+    # A project cannot set `auto`: then it is as if no file said a mode.
+    if not isinstance(name, str) or name == "auto" or (name == "bypassPermissions" and is_bypass_refused):
+        return unset
+    return Mode(name, at)
+
+
+def _sandbox(documents: Sequence[Document]) -> Place | None:
+    at = _place(documents, "enabled", "sandbox")
+    asks = _place(documents, "autoAllowBashIfSandboxed", "sandbox")
+    return at if at and at.data is True and not (asks and asks.data is False) else None
+
+
+def _place(documents: Sequence[Document], key: str, table: str, wanted: object = None) -> Place | None:
+    """The last place in a table, or at the top of a file, that says `key`; only where it says what is `wanted`."""
+    at = None
+    for document in documents:
+        for route in ((key,), (table, key)) if wanted else ((table, key),):
+            place = Place(document, route)
+            if place.data is not None and wanted in (None, place.data):
+                at = place
+    return at

@@ -6,6 +6,17 @@ from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SEARCHES, WRITES, Line
 
 _CLAUDE = "https://code.claude.com/docs/en/tools-reference"
 _CLAUDE_AGENTS = "https://code.claude.com/docs/en/sub-agents"
+_CLAUDE_RULES = "https://code.claude.com/docs/en/permissions#read-only-commands"
+_CLAUDE_MODES = (
+    "https://code.claude.com/docs/en/permission-modes#auto-approve-file-edits-with-acceptedits-mode"
+)
+
+READ_ONLY = Line(
+    "Bash (only reads)", ("fs.list", "fs.read", "proc.exec.read"), "allowed", "open", _CLAUDE_RULES
+)
+"""The commands that Claude Code knows to only read: they never ask."""
+FILING = Line("Bash (files)", ("fs.delete", "fs.write", "proc.exec"), "needs_approval", "open", _CLAUDE_MODES)
+"""`mkdir`, `touch`, `rm`, `rmdir`, `mv`, `cp` and `sed`, which mode `acceptEdits` allows."""
 
 TABLE = (
     Line("Read", ("fs.read",), "allowed", "declared", _CLAUDE),
@@ -19,6 +30,8 @@ TABLE = (
     Line("MultiEdit", EDITS, "needs_approval", "declared", _CLAUDE),
     Line("NotebookEdit", EDITS, "needs_approval", "declared", _CLAUDE),
     Line("Bash", RUNS, "needs_approval", "open", _CLAUDE),
+    READ_ONLY,
+    FILING,
     Line("PowerShell", RUNS, "needs_approval", "open", _CLAUDE),
     Line("Monitor", RUNS, "needs_approval", "open", _CLAUDE),
     Line("WebFetch", FETCHES, "needs_approval", "declared", _CLAUDE),
@@ -28,16 +41,22 @@ TABLE = (
     Line("mcp__SERVER__TOOL", ("data.untrusted", "mcp.call"), "needs_approval", "open", _CLAUDE),
     Line("Agent", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
     Line("Task", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
+    Line("Artifact", ("net.connect",), "needs_approval", "declared", _CLAUDE),
+    Line("RemoteTrigger", ("net.connect",), "allowed", "declared", _CLAUDE),
+    Line("ShareOnboardingGuide", ("net.connect",), "needs_approval", "declared", _CLAUDE),
     *(
         Line(name, (), "allowed", "declared", _CLAUDE)
         for name in (
-            "Artifact", "AskUserQuestion", "BashOutput", "CronCreate", "CronDelete", "CronList", "EnterPlanMode",
-            "EnterWorktree", "ExitPlanMode", "ExitWorktree", "KillBash", "KillShell", "SendMessage", "Skill",
+            "AskUserQuestion", "BashOutput", "CronCreate", "CronDelete", "CronList", "EndConversation",
+            "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "KillBash", "KillShell", "ListAgents",
+            "PushNotification", "ReportFindings", "ScheduleWakeup", "SendMessage", "SendUserFile", "Skill",
             "SlashCommand", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
-            "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch",
+            "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "Workflow",
         )
     ),
 )  # fmt: skip
+
+LINES = {line.tool: line for line in TABLE}
 
 INHERITED = (
     "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "WebFetch", "WebSearch", "Write",

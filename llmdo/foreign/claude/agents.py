@@ -1,0 +1,238 @@
+"""One agent file: what its header gives the agent, and what of it does nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.values import dataclass
+from llmdo.foreign import reading
+from llmdo.foreign import servers as mcp
+from llmdo.foreign.claude.built_in import TOOLS as BUILT_IN
+from llmdo.foreign.claude.lists import items_in
+from llmdo.foreign.claude.modes import MODES, Mode
+from llmdo.foreign.claude.rules import CALLING
+from llmdo.foreign.claude.table import LINES
+from llmdo.foreign.claude.tools import EVERY_SERVER, SessionTools, server_name
+from llmdo.foreign.team import Agent, AgentCall
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.claude.lists import Item
+    from llmdo.foreign.claude.settings import ClaudeSettings
+    from llmdo.foreign.team import Grant
+    from llmdo.graph.toolset import Server
+
+KEYS = frozenset(
+    {
+        "background", "color", "description", "disallowedTools", "effort", "hooks", "initialPrompt", "isolation",
+        "maxTurns", "mcpServers", "memory", "model", "name", "omitClaudeMd", "permissionMode", "skills", "tools",
+    }
+)  # fmt: skip
+"""The keys of an agent file."""
+
+_FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permissions", "tool"})
+"""Keys that other files have for what an agent file calls `tools`."""
+_NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
+_MEMORIES = frozenset({"local", "project", "user"})
+_REMEMBERING = ("Read", "Write", "Edit")
+"""The tools that an agent gets with a memory, so that it can keep it."""
+_ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
+"""How servers are called that no file declares: they come with Claude Code, or with a person's account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What an agent file stands in."""
+
+    identities: Mapping[str, None]
+    """The agents of the project, in the order of the files."""
+    settings: ClaudeSettings
+    servers: Mapping[str, tuple[Server, Place]]
+    plugin: str | None
+    """The plugin that the agent comes with."""
+
+
+@dataclass(slots=True)
+class AgentReader:
+    """The reading of one agent file."""
+
+    around: Around
+    path: str
+    text: reading.Text
+    name: str
+    problems: list[Diagnostic]
+    """Takes what is wrong with the file."""
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        """What the file says before its prompt."""
+        return self.text.document.data
+
+    def agent(self) -> Agent:
+        """The agent that the file declares."""
+        header = self.header
+        at = self._place("name" if "name" in header else "description", of_key=True)
+        self._judge_keys()
+        given = self._given()
+        servers = self._servers()
+        tools = SessionTools(self.around.settings, servers, self._mode(), taken=frozenset(self._taken()))
+        grants = [*(tools.inherited(at) if given is None else self._named(given, tools))]
+        grants += self._remembering(given, tools)
+        calls, everyone = self._called(given, tools, at)
+        model, description = header.get("model"), header.get("description")
+        return Agent(
+            name=self.name,
+            at=at,
+            path=self.path,
+            prompt=self.text.prompt,
+            header=header,
+            description=description if isinstance(description, str) else None,
+            model=model if isinstance(model, str) and model != "inherit" else None,
+            grants=tuple(grants),
+            calls=tuple(calls),
+            everyone=everyone,
+            inherits=given is None,
+            but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
+            is_callable=not self.around.settings.denies_call(self.name),
+        )
+
+    def _place(self, *route: str | int, of_key: bool = False) -> Place:
+        return Place(self.text.document, route, of_key)
+
+    def _note(self, code: str, place: Place, message: str, hint: str | None = None) -> None:
+        self.problems.append(finding(code, place.location, message, hint=hint))
+
+    def _unknown(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
+        message = f"Claude Code does not know `{name}`, so it does nothing"
+        self._note("LDO151", place, message, hint or did_you_mean(name, known))
+
+    def _judge_keys(self) -> None:
+        for key in self.header:
+            if key in _FOR_TOOLS:
+                hint = "an agent file says `tools`; without it, the agent has every tool"
+                self._unknown(self._place(key, of_key=True), key, KEYS, hint)
+            elif reading.misspelt(key, KEYS):
+                self._unknown(self._place(key, of_key=True), key, KEYS)
+            elif self.around.plugin and key in _NOT_IN_PLUGINS:
+                self._note(
+                    "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
+                )
+
+    def _mode(self) -> Mode:
+        name = self.header.get("permissionMode")
+        settings = self.around.settings
+        if self.around.plugin or not isinstance(name, str):
+            return settings.mode
+        at = self._place("permissionMode")
+        if name not in MODES:
+            self._unknown(at, name, MODES)
+            return settings.mode
+        if name == "bypassPermissions" and not settings.no_bypass:
+            message = "mode `bypassPermissions` never asks for approval"
+            self._note("LDO554", at, message, "what asks too often can be allowed by name")
+        return settings.mode_of(Mode(name, at))
+
+    def _servers(self) -> Mapping[str, tuple[Server, Place]]:
+        """The servers of the project, and those that the file itself declares."""
+        return {**self.around.servers, **self._own_servers()}
+
+    def _own_servers(self) -> dict[str, tuple[Server, Place]]:
+        """Those that the file declares or names."""
+        own = self.header.get("mcpServers")
+        if self.around.plugin or not own:
+            return {}
+        if isinstance(own, dict):
+            return mcp.servers_in(self.text.document, "mcpServers")
+        servers = {}
+        for number, entry in enumerate(own if isinstance(own, list) else ()):
+            at = self._place("mcpServers", number)
+            for name, table in entry.items() if isinstance(entry, dict) else ():
+                servers[name] = (mcp.server_of(table), at)
+            if isinstance(entry, str):
+                self._judge_server(entry, self.around.servers, at)
+                known = self.around.servers.get(entry)
+                servers[entry] = (known[0] if known else mcp.server_of(None), at)
+        return servers
+
+    def _judge_server(self, server: str, servers: Iterable[str], at: Place) -> None:
+        if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
+            message = f"no file of this project declares the MCP server `{server}`"
+            hint = did_you_mean(server, servers) or "it may come from a person's own configuration"
+            self._note("LDO250", at, message, hint)
+
+    def _taken(self) -> Iterator[str]:
+        """The tools that the file takes away as a whole."""
+        for tool, what, _ in items_in(self.text.document, "disallowedTools"):
+            if what in (None, "", "*"):
+                yield tool if tool == EVERY_SERVER else tool.removesuffix("__*")
+
+    def _given(self) -> list[Item] | None:
+        """The tools that the file names; None where it names none, and the agent has them all."""
+        value = self.header.get("tools", "*")
+        if value in ("*", ["*"]):
+            return None
+        if value is None or not isinstance(value, str | list) or value == "":
+            message = "`tools` has no value that names tools, so it was read as left out: every tool"
+            self._note("LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool")
+            return None
+        return list(items_in(self.text.document, "tools"))
+
+    def _named(self, given: Sequence[Item], tools: SessionTools) -> Iterator[Grant]:
+        """What the tools can do that the file names."""
+        for tool, _, place in given:
+            if tool.startswith("mcp__"):
+                self._judge_server(server_name(tool), tools.servers, place)
+                yield from tools.of_server(tool, place)
+            elif tool in LINES:
+                if tool not in CALLING:
+                    yield from tools.named(tool, place)
+            else:
+                hint = did_you_mean(tool, LINES)
+                self._note("LDO250", place, f"Claude Code has no tool `{tool}`", hint)
+                if hint is None:  # nor is it one of ours that is misspelt
+                    yield from tools.unknown(tool, place)
+        # The servers of its own file come to an agent beside those of its list.
+        for server, (_, place) in self._own_servers().items():
+            yield from tools.of_server(f"mcp__{server}", place)
+
+    def _remembering(self, given: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
+        """The tools that come with a memory, where the file does not name them itself."""
+        if given is None or self.header.get("memory") not in _MEMORIES:
+            return
+        for tool in _REMEMBERING:
+            if tool not in {name for name, _, _ in given}:
+                yield from tools.named(tool, self._place("memory", of_key=True))
+
+    def _called(
+        self, given: Sequence[Item] | None, tools: SessionTools, at: Place
+    ) -> tuple[list[AgentCall], Place | None]:
+        """The agents that it may call by name, and what lets it call them all."""
+        calls: list[AgentCall] = []
+        everyone = None
+        if CALLING & {*tools.taken} or tools.settings.denies_call():
+            return calls, everyone
+        if given is None:
+            return calls, at
+        for tool, what, place in given:
+            if tool in CALLING:
+                # What stands in parentheses limits a session of its own; below another one, it is not heeded.
+                everyone = everyone or place
+                calls.extend(self._calls(what or "", place))
+        return calls, everyone
+
+    def _calls(self, what: str, place: Place) -> Iterator[AgentCall]:
+        """The agents that `Agent(one, other)` names."""
+        known = self.around.identities
+        for name in (word.strip() for word in what.split(",")):
+            own = f"{self.around.plugin}:{name}"
+            called = own if own in known else name
+            if called in known or called in BUILT_IN:
+                if not self.around.settings.denies_call(called):
+                    yield AgentCall(name=called, at=place)
+            elif name and name != "*":
+                message = f"there is no agent `{name}` in this project"
+                self._note("LDO250", place, message, did_you_mean(name, known))

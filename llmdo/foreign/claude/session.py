@@ -1,0 +1,28 @@
+"""The main session: what a person has who starts Claude Code in the project, and no file declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.foreign.team import Agent
+
+if TYPE_CHECKING:
+    from llmdo.foreign.claude.tools import SessionTools
+    from llmdo.syntax.document import Place
+
+MAIN = "main-session"
+
+
+def main_session(tools: SessionTools, at: Place, folder: str = "") -> Agent:
+    """The agent that the session in a folder is: it has every tool and may call every agent, within its settings."""
+    return Agent(
+        name=f"{folder}/{MAIN}" if folder else MAIN,
+        at=at,
+        path="",
+        prompt="",
+        description="What Claude Code is where a person starts it.",
+        grants=tuple(tools.inherited(at)),
+        everyone=None if tools.settings.denies_call() else at,
+        inherits=True,
+        is_callable=False,
+    )

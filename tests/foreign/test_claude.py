@@ -1,0 +1,155 @@
+"""What the settings of Claude Code decide about tools, and about agents below a session."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.foreign.claude.session import MAIN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ASKS = {"defaultMode": "default"}
+
+
+def project(
+    folder: Path, permissions: object = None, header: str = "", **settings: object
+) -> foreign.Foreign:
+    file = folder / ".claude/agents/helper.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"---\nname: helper\ndescription: Helps.\n{header}---\nHelp.\n")
+    table = {**settings, "permissions": permissions} if permissions is not None else settings
+    (folder / ".claude/settings.json").write_text(json.dumps(table))
+    (folder / ".mcp.json").write_text('{"mcpServers": {"issues": {"command": "issues-mcp"}}}')
+    return foreign.read("claude", folder)
+
+
+def decisions(read: foreign.Foreign, entry: str = "helper") -> dict[str, str]:
+    return {str(row.capability): row.decision for row in read.analysis.of(read.graph.entries[entry])}
+
+
+@pytest.mark.parametrize(
+    ("permissions", "capability", "expected"),
+    [
+        ({}, "proc.exec.unlisted", "allowed"),
+        ({"disableAutoMode": "disable"}, "proc.exec.unlisted", "needs_approval"),
+        ({"defaultMode": "manual"}, "proc.exec.unlisted", "needs_approval"),
+        ({"defaultMode": "manual"}, "proc.exec.read", "allowed"),
+        ({"defaultMode": "acceptEdits"}, "fs.write", "allowed"),
+        ({"defaultMode": "acceptEdits"}, "fs.delete", "allowed"),
+        ({"defaultMode": "acceptEdits"}, "proc.exec.unlisted", "needs_approval"),
+        ({"defaultMode": "dontAsk"}, "proc.exec.unlisted", "blocked"),
+        ({"defaultMode": "dontAsk"}, "proc.exec.read", "allowed"),
+        ({"defaultMode": "dontAsk", "allow": ["Bash"]}, "proc.exec.unlisted", "allowed"),
+        ({"defaultMode": "dontAsk", "ask": ["Bash"]}, "proc.exec.unlisted", "blocked"),
+        ({"defaultMode": "plan"}, "fs.write", "needs_approval"),
+        ({"defaultMode": "plan", "allow": ["Edit", "Write"]}, "fs.write", "needs_approval"),
+        ({"defaultMode": "bypassPermissions", "ask": ["Bash"]}, "proc.exec.unlisted", "needs_approval"),
+        ({"defaultMode": "bypassPermissions", "deny": ["Bash", "Monitor"]}, "proc.exec.unlisted", "blocked"),
+        ({"ask": ["Bash"]}, "proc.exec.unlisted", "needs_approval"),
+        ({"ask": ["Bash"], "allow": ["Bash(python3:*)"]}, "proc.exec.unlisted", "needs_approval"),
+        ({"ask": ["mcp__*"]}, "mcp.call", "needs_approval"),
+        ({"deny": ["Edit"]}, "fs.write", "allowed"),
+        ({"deny": ["Edit(**)", "Bash"]}, "fs.write", "blocked"),
+        ({**ASKS, "allow": ["mcp__issues__list"]}, "mcp.call", "allowed"),
+        ({**ASKS, "deny": ["mcp__issues__list"]}, "mcp.call", "needs_approval"),
+        ({**ASKS, "allow": ["WebFetch(domain:example.com)"]}, "net.connect", "allowed"),
+        ({**ASKS, "allow": ["Bash(* install)"]}, "proc.exec.unlisted", "allowed"),
+        ({**ASKS, "allow": ["Bash(npm run build)"]}, "proc.exec", "allowed"),
+    ],
+)
+def test_what_the_session_may_do(
+    tmp_path: Path, permissions: dict[str, object], capability: str, expected: str
+) -> None:
+    assert decisions(project(tmp_path, permissions), MAIN)[capability] == expected
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "expected"),
+    [
+        ({"enabled": True}, "allowed"),
+        ({"enabled": True, "autoAllowBashIfSandboxed": False}, "needs_approval"),
+        ({"enabled": False}, "needs_approval"),
+    ],
+)
+def test_commands_in_a_sandbox_do_not_ask(tmp_path: Path, sandbox: dict[str, bool], expected: str) -> None:
+    read = project(tmp_path, {**ASKS, "ask": ["Bash"]}, "tools: Bash\n", sandbox=sandbox)
+    assert decisions(read)["proc.exec.unlisted"] == expected
+
+
+@pytest.mark.parametrize(
+    ("session", "own", "expected"),
+    [
+        ({}, "dontAsk", "allowed"),  # the session may be in mode auto, which holds below
+        (ASKS, "dontAsk", "blocked"),
+        (ASKS, "bypassPermissions", "allowed"),
+        ({**ASKS, "disableBypassPermissionsMode": "disable"}, "bypassPermissions", "needs_approval"),
+        ({"defaultMode": "bypassPermissions"}, "plan", "allowed"),
+        ({"defaultMode": "acceptEdits"}, "dontAsk", "needs_approval"),
+    ],
+)
+def test_the_mode_of_an_agent_holds_where_that_of_the_session_lets_it(
+    tmp_path: Path, session: dict[str, object], own: str, expected: str
+) -> None:
+    read = project(tmp_path, session, f"tools: Bash\npermissionMode: {own}\n")
+    assert decisions(read)["proc.exec.unlisted"] == expected
+
+
+def test_the_settings_of_a_person_hold_over_those_of_the_project(tmp_path: Path) -> None:
+    project(tmp_path, {"defaultMode": "bypassPermissions", "ask": ["WebFetch"]})
+    (tmp_path / ".claude/settings.local.json").write_text('{"permissions": {"defaultMode": "default"}}')
+    reached = decisions(foreign.read("claude", tmp_path), MAIN)
+    assert (reached["proc.exec.unlisted"], reached["net.connect"]) == ("needs_approval", "needs_approval")
+
+
+def test_a_server_that_is_refused_is_nobodys(tmp_path: Path) -> None:
+    read = project(tmp_path, disabledMcpjsonServers=["issues"])
+    assert "mcp.call" not in decisions(read, MAIN)
+
+
+def test_agents_that_may_not_be_called_are_called_by_none(tmp_path: Path) -> None:
+    denied = {"deny": ["Bash", "Monitor", "Agent(general-purpose)"]}
+    read = project(tmp_path, denied, "tools: Task, Read\n")
+    assert set(decisions(read)) == {"agent.delegate", "fs.read"}
+    read = project(tmp_path, {"deny": ["Agent"]}, "tools: Task(helper, Explore), Read\n")
+    assert set(decisions(read)) == {"fs.read"}
+    assert "agent.delegate" not in decisions(read, MAIN)
+
+
+def test_a_list_of_agents_does_not_limit_an_agent_that_another_session_calls(tmp_path: Path) -> None:
+    assert "net.connect" in decisions(project(tmp_path, {}, "tools: Agent(helper)\n"))
+
+
+def test_a_tool_that_nobody_knows_may_do_anything(tmp_path: Path) -> None:
+    reached = decisions(project(tmp_path, {}, "tools: Teleport\n"))
+    assert reached == {"x.Teleport.any": "allowed"}
+
+
+def test_an_agent_with_a_memory_writes(tmp_path: Path) -> None:
+    reached = decisions(project(tmp_path, {}, "tools: Grep\nmemory: project\n"))
+    assert reached["fs.write"] == "allowed"
+    assert "fs.write" not in decisions(project(tmp_path, {}, "tools: Grep\nmemory: none\n"))
+
+
+def test_servers_of_an_agents_own_file_come_beside_its_tools(tmp_path: Path) -> None:
+    header = "tools: Read\nmcpServers:\n  - notes: {command: notes-mcp}\n  - issues\n"
+    read = project(tmp_path, {}, header)
+    assert {grant.tool for grant in read.team.agents[1].grants} == {"Read", "mcp__notes", "mcp__issues"}
+
+
+@pytest.mark.parametrize("taken", ["mcp__issues", "mcp__issues__*", "mcp__*"])
+def test_servers_can_be_taken_from_an_agent(tmp_path: Path, taken: str) -> None:
+    read = project(tmp_path, {"deny": ["Agent"]}, f"disallowedTools: {taken}, Write\n")
+    assert "mcp.call" not in decisions(read)
+
+
+@pytest.mark.parametrize(
+    "listed", ["Read, Bash(ls:*), Grep", "Read Bash(ls *) Grep", '["Read", "Bash(ls)", Grep]']
+)
+def test_tools_are_listed_by_commas_or_blanks_or_in_yaml(tmp_path: Path, listed: str) -> None:
+    read = project(tmp_path, {}, f"tools: {listed}\n")
+    assert {grant.tool for grant in read.team.agents[1].grants} == {"Read", "Bash", "Grep"}
