@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FORMATS = {
     "claude": "claude",
     "copilot": "copilot",
+    "cursor": "cursor",
     "docker-agent": "docker_agent",
     "gemini": "gemini",
     "gh-aw": "gh_aw",

@@ -203,7 +203,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 "LDO551",
                 agent.at.location,
                 f"`{name}` has every tool{but}{others}, because its file does not name its tools",
-                hint="name the tools that it needs",
+                hint=agent.narrower,
                 subject=name,
             )
 

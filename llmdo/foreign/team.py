@@ -115,6 +115,8 @@ class Agent:
     """What lets it call every agent; None where nothing does."""
     inherits: bool = False
     """Whether it has every tool because its file names none."""
+    narrower: str = "name the tools that it needs"
+    """How it would have fewer, as a hint says it."""
     format: str = ""
     """What it was read from, where it stands beside agents of other formats."""
     but: tuple[str, ...] = ()

@@ -27,6 +27,7 @@ FILES = {
         ".github/prompts/c.prompt.md",
         ".vscode/mcp.json",
     ),
+    "cursor": (".cursor/agents/a.md", ".cursor/cli.json", ".cursor/mcp.json", ".cursor/permissions.json"),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
     "gemini": (".gemini/agents/a.md", ".gemini/settings.json", "gemini-extension.json", "agents/b.md"),
     "gh-aw": (".github/workflows/a.md", ".github/workflows/shared/b.md"),
@@ -49,6 +50,7 @@ WORDS = (
     "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
     "s", "excludeTools", "allowedTools", "confirmationRequired",
     "target", "vscode", "user-invocable", "infer", "runCommands", "search/codebase", "s/*", "servers",
+    "readonly", "Shell(git)", "Mcp(s:t)", "Write(**)", "terminalAllowlist", "mcpAllowlist",
 )  # fmt: skip
 
 values: Any = st.recursive(

@@ -16,6 +16,7 @@ MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
 FILES = {
     "claude": (".claude/agents/helper.md", MARKDOWN),
     "copilot": (".github/agents/helper.agent.md", MARKDOWN),
+    "cursor": (".cursor/agents/helper.md", MARKDOWN),
     "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
     "gemini": (".gemini/agents/helper.md", MARKDOWN),
     "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
@@ -50,12 +51,15 @@ def test_a_file_of_another_folder_is_read_where_its_format_is_named(tmp_path: Pa
         foreign.read("auto", tmp_path / "helper.md")
 
 
-def test_settings_with_servers_are_those_of_their_own_tool(tmp_path: Path) -> None:
-    path = tmp_path / ".gemini/settings.json"
+@pytest.mark.parametrize(
+    ("form", "file"), [("gemini", ".gemini/settings.json"), ("cursor", ".cursor/mcp.json")]
+)
+def test_settings_with_servers_are_those_of_their_own_tool(tmp_path: Path, form: str, file: str) -> None:
+    path = tmp_path / file
     path.parent.mkdir()
     path.write_text('{"mcpServers": {"notes": {"command": "notes"}}}')
-    assert foreign.read("auto", path).team.format == "gemini"
-    assert foreign.read("auto", tmp_path).team.format == "gemini"
+    assert foreign.read("auto", path).team.format == form
+    assert foreign.read("auto", tmp_path).team.format == form
     assert foreign.read("mcp", path).team.format == "mcp"
 
 

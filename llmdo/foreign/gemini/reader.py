@@ -133,6 +133,7 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
         grants=tuple(home.everything(at)),
         calls=tuple(AgentCall(name=agent.name, at=agent.at) for agent in agents),
         inherits=home.rules.core is None,
+        narrower="name the tools that it needs in `tools.core`",
         but=home.rules.without,
     )
 

@@ -63,6 +63,11 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     allowed = _tools(files, document, "tools", "allowed")
     # Older versions heed the old key. What it allows may go unasked; what the others forbid is there today.
     allowed += _tools(files, document, "allowedTools")
+    for each in allowed:
+        if each.tool == "run_shell_command" and each.what is None:
+            message = "nothing asks before a command, because this allows every one"
+            hint = "allow those that ask too often: `run_shell_command(git status)`"
+            files.note("LDO554", each.at, message, hint)
     core = table(document.data, "tools").get("core")
     servers_allowed = dict(files.texts(document, "mcp", "allowed"))
     for name, at in servers_allowed.items():

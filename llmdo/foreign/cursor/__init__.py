@@ -1,0 +1,10 @@
+"""Cursor: the session under `.cursor`, its agents in Markdown, permissions of its command line and its editor."""
+
+from __future__ import annotations
+
+AGENTS = ".cursor/agents/**/*.md"
+COMMAND_LINE = ".cursor/cli.json"
+EDITOR = ".cursor/permissions.json"
+SERVERS = ".cursor/mcp.json"
+SANDBOX = ".cursor/sandbox.json"
+FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX)
