@@ -118,7 +118,12 @@ def manifest_of(target: Path) -> dict[str, Any]:
 
 def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     """Calls each tool of its own once, and then says what came back; an agent without tools says what it was told."""
-    arguments = {"double": {"n": 21}, "told": {"subject": "llamas"}, "clerk": {"amount": 7}}
+    arguments = {
+        "double": {"n": 21},
+        "told": {"subject": "llamas"},
+        "clerk": {"amount": 7},
+        "junior": {"input": "Count."},
+    }
     back = [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
     calls = [
         ToolCallPart(tool.name, arguments[tool.name])
@@ -133,9 +138,14 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[TextPart(told)])
 
 
-def run(target: Path, entry: str, workers: tuple[str, ...] = ("clerk", "main", "writer")) -> str | None:
+def run(
+    target: Path,
+    entry: str,
+    workers: tuple[str, ...] = ("clerk", "main", "writer"),
+    text: str | None = None,
+) -> str | None:
     models = dict.fromkeys(workers, FunctionModel(scripted))
-    outcome = llmdo.run(target, entry, model=models, approver=ApproveAll())
+    outcome = llmdo.run(target, entry, text, model=models, approver=ApproveAll())
     assert outcome.status == "completed", outcome.error
     return outcome.output
 
@@ -358,3 +368,66 @@ def test_only_a_model_of_a_provider_is_carried_over(tmp_path: Path, model: str) 
     done, target = imported(folder)
     assert model not in (target / "workers/main.worker").read_text(encoding="utf-8")
     assert "`model` of `main` is not carried over" in said(done)
+
+
+CLASSES = """
+from pydantic_ai.toolsets import FunctionToolset
+
+
+class Calculator(FunctionToolset):
+    def __init__(self, {taking}) -> None:
+        super().__init__()
+
+        @self.tool_plain
+        def double(n: int) -> str:
+            return f"{{2 * n:.{{{precision}}}f}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("taking", "precision"),
+    [("precision: int = 0", "precision"), ("config: dict", "config.get('precision', 0)")],
+)
+@pytest.mark.parametrize("form", ["tools.calc.Calculator", "tools.calc:Calculator"])
+def test_a_class_that_a_header_names_by_its_path_takes_its_configuration(
+    tmp_path: Path, taking: str, precision: str, form: str
+) -> None:
+    folder = tmp_path / "shop"
+    for name, digits, more in (("main", 2, "\nentry: true"), ("junior", 1, "\n  filesystem_project: {}")):
+        config = f"{{precision: {digits}, _approval_config: {{double: {{pre_approved: true}}}}}}"
+        called = "\n  junior: {}" if name == "main" else ""
+        agent(folder, name, f"name: {name}\ntoolsets:\n  {form}: {config}{called}{more}", "worker")
+    (folder / "tools").mkdir()
+    (folder / "tools/calc.py").write_text(
+        CLASSES.format(taking=taking, precision=precision), encoding="utf-8"
+    )
+    done, target = imported(folder)
+    assert not (target / MODULE).exists()
+    assert f"`_approval_config` of `{form}` is not carried over: rules decide which calls ask" in said(done)
+    assert manifest_of(target)["toolsets"]["Calculator"]["python"] == "tools/calc.py:llmdo_Calculator"
+    assert 'Calculator: {"precision": 1}' in (target / "workers/junior.worker").read_text(encoding="utf-8")
+    lock(target)
+    assert run(target, "main", ("junior", "main"), "Count.") == "42.00 + 42.0"
+
+
+def test_a_class_that_is_installed_is_declared_and_one_that_is_built_in_is_ours(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    named = "\n".join(
+        f"  {path}: {config}"
+        for path, config in {
+            "pydantic_ai.toolsets.FunctionToolset": "{max_retries: 2}",
+            "llm_do.toolsets.filesystem.FileSystemToolset": "{base_path: .}",
+        }.items()
+    )
+    agent(folder, "main", f"name: main\nentry: true\ntoolsets:\n{named}", "worker")
+    done, target = imported(folder)
+    assert (
+        manifest_of(target)["toolsets"]["FunctionToolset"]["python"] == "pydantic_ai.toolsets:FunctionToolset"
+    )
+    header = (target / "workers/main.worker").read_text(encoding="utf-8")
+    assert 'FunctionToolset: {"max_retries": 2}' in header
+    assert "filesystem: " in header
+    assert "the configuration of `filesystem_cwd` is not carried over" in said(done)
+    assert any("so it has to be installed: `llmdo lock` says whether it loads" in text for text in said(done))
+    lock(target)
+    assert run(target, "main", ("main",), "Count.") == "Count."

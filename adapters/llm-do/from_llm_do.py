@@ -41,11 +41,18 @@ class Calls:
 
 
 def offered(definition: Any, agents: Mapping[str, str]) -> type[AbstractToolset[Any]]:
-    """The class of a toolset that llm-do knows as `definition`; one is made for every call of an agent."""
+    """The class of a toolset that llm-do knows as `definition`; one is made for every call of an agent.
+
+    Where that is a class, it takes the configuration of a header as it does with llm-do.
+    """
 
     class Offered(WrapperToolset[Any]):
-        def __init__(self) -> None:
-            super().__init__(_made(definition))
+        def __init__(self, config: Mapping[str, Any]) -> None:
+            super().__init__(_made(definition, config))
+
+        @classmethod
+        def configure(cls, config: Mapping[str, Any]) -> AbstractToolset[Any]:
+            return cls(config)
 
         async def call_tool(
             self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any
@@ -63,7 +70,11 @@ async def started(
     return str(await function(PromptInput(input=text), Calls(runtime, agents)))
 
 
-def _made(definition: Any) -> AbstractToolset[Any]:
+def _made(definition: Any, config: Mapping[str, Any]) -> AbstractToolset[Any]:
+    if isinstance(definition, type) and issubclass(definition, AbstractToolset):
+        return definition(**({"config": config} if "config" in signature(definition).parameters else config))
+    if config:
+        raise TypeError(f"{definition} takes no configuration")
     if isinstance(definition, AbstractToolset):
         return definition
     if isinstance(definition, list):

@@ -50,6 +50,10 @@ class Counterpart:
     """A tool of the model's provider, with its options."""
     code: str | None = None
     """The path of the project's own Python file that has the toolset."""
+    installed: str | None = None
+    """package.module:NAME of a class of toolsets that is no file of the project."""
+    config: Mapping[str, object] | None = None
+    """What the header says to the class that the toolset is made of; None where it is no class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ class Shown:
 
     toolsets: Mapping[str, str] = field(default_factory=dict)
     """Name to the Python expression that gives it, at the end of the file."""
+    classes: frozenset[str] = frozenset()
+    """The classes of toolsets."""
     tools: Mapping[str, str] = field(default_factory=dict)
     """The same for functions that are tools on their own."""
     functions: frozenset[str] = frozenset()
@@ -38,7 +40,8 @@ class Shown:
 
 def shown(source: Source) -> Shown:
     """What a file shows; nothing where it is not Python."""
-    if outline(source).problems:
+    outlined = outline(source)
+    if outlined.problems:
         return Shown(calls=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,6 +59,7 @@ def shown(source: Source) -> Shown:
     entries = (_entry(value) for value in values.values())
     return Shown(
         toolsets=toolsets,
+        classes=frozenset(name for name, toolset in outlined.toolsets.items() if toolset.is_class),
         tools=tools,
         functions=frozenset(
             function.name for function in functions if isinstance(function, ast.AsyncFunctionDef)

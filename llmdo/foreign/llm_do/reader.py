@@ -12,8 +12,24 @@ from llmdo.foreign import reading
 from llmdo.foreign.lines import Line
 from llmdo.foreign.llm_do import FILES
 from llmdo.foreign.llm_do.code import Shown, shown
+from llmdo.foreign.llm_do.header import (
+    CLASS_PATH,
+    KEYS,
+    configuration,
+    is_hosted,
+    misspelt,
+    own_name,
+    toolsets,
+)
 from llmdo.foreign.llm_do.manifest import AGENT_FILES, DEFAULT_MAX_DEPTH, LlmDoManifest, manifests, within
-from llmdo.foreign.llm_do.tools import COUNTERPARTS, DIFFERENT, LINES, grant, server_side
+from llmdo.foreign.llm_do.tools import (
+    CLASSES,
+    COUNTERPARTS,
+    DIFFERENT,
+    LINES,
+    grant,
+    server_side,
+)
 from llmdo.foreign.team import (
     MAX_NAME,
     Agent,
@@ -26,8 +42,8 @@ from llmdo.foreign.team import (
     capability_of,
 )
 from llmdo.foreign.tree import few
-from llmdo.graph.models import problem_of
 from llmdo.syntax.document import Place
+from llmdo.workspace.references import class_path, module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,13 +55,6 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 MODULES = ("**/*.py",)
-
-KEYS = frozenset(
-    {
-        "attachments", "compatible_models", "description", "entry", "input_model_ref", "model", "name",
-        "schema_in_ref", "schema_out_ref", "server_side_tools", "tools", "toolsets",
-    }
-)  # fmt: skip
 
 _SCHEMAS = {
     "input_model_ref": "schema_in_ref",
@@ -119,7 +128,7 @@ class _LlmDoProject:
     def names(self) -> Mapping[str, str]:
         """What agents are called in the project, to what they are called in the whole tree."""
         return {
-            _own_name(path, text.document): self._identity(path, text.document) for path, text in self.texts
+            own_name(path, text.document): self._identity(path, text.document) for path, text in self.texts
         }
 
     def agents(self) -> Iterator[Agent]:
@@ -198,7 +207,7 @@ class _LlmDoProject:
                 self.problems.append(finding("LDO250", at.location, f"there is no file `{path}` to be read"))
 
     def _identity(self, path: str, document: Document) -> str:
-        return excerpt("/".join(filter(None, (self.folder, _own_name(path, document)))), MAX_NAME)
+        return excerpt("/".join(filter(None, (self.folder, own_name(path, document)))), MAX_NAME)
 
     def _function(self, at: Place, reference: str, given: str | None) -> Agent:
         path, _, name = reference.rpartition(":")
@@ -256,12 +265,12 @@ class _LlmDoProject:
     ) -> Agent:
         document = text.document
         header = document.data
-        self.problems.extend(_misspelt(document))
-        own = _own_name(path, document)
+        self.problems.extend(misspelt(document))
+        own = own_name(path, document)
         calls: list[AgentCall] = []
         grants: list[Grant] = []
         tightened: dict[str, Decision] = {}
-        for name, place in _toolsets(document):
+        for name, place in toolsets(document):
             if name in self.names:
                 asked = [*self.manifest.asked_for(name)] if self.manifest and asks != "allowed" else []
                 tightened.update(dict.fromkeys(asked, asks))
@@ -306,7 +315,7 @@ class _LlmDoProject:
     def _ours(self, path: str, header: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         """What of a header means the same in one of ours."""
         model = header.get("model")
-        if isinstance(model, str) and _is_hosted(model):
+        if isinstance(model, str) and is_hosted(model):
             yield "model", model
         patterns = header.get("compatible_models")
         if isinstance(patterns, list) and all(isinstance(pattern, str) and pattern for pattern in patterns):
@@ -337,60 +346,57 @@ class _LlmDoProject:
                 return path, expression
             if tool := code.tools.get(name):
                 return path, f"[{tool}]"
+        return self._class_of(name)
+
+    def _class_of(self, name: str) -> tuple[str, str] | None:
+        """The file of the project that has a class of toolsets which goes by this path, and the class."""
+        if not (CLASS_PATH.fullmatch(name) and (reference := class_path(name))):
+            return None
+        attribute = reference.rpartition(":")[2]
+        files = module_files(reference)
+        for path in (*(within(self.folder, file) for file in files), *files):
+            code = self._read_module(path) if path in self.modules else None
+            if code is not None and attribute in code.classes:
+                return path, attribute
         return None
 
-    def _grants(self, name: str, place: Place, asks: Decision) -> Iterator[Grant]:
+    def _grants(self, written: str, place: Place, asks: Decision) -> Iterator[Grant]:
+        name = CLASSES.get(written.replace(":", "."), written)
         if name in LINES:
+            if place.data and isinstance(place.data, dict):
+                message = f"the configuration of `{name}` is not carried over"
+                self.remarks.append(Remark(place.location, message))
             self.remarks.extend(Remark(place.location, difference) for difference in DIFFERENT.get(name, ()))
             for line in LINES[name]:
                 decision = line.decision if line.decision == "allowed" else asks
                 yield grant(line, name, place, decision, COUNTERPARTS.get(name))
             return
-        known = {*LINES, *self.names}
-        if not (self.manifest and self.manifest.document.data.get("python_files")) and not self.shown:
+        counterpart = self._counterpart(name, place, asks)
+        has_python = self.shown or (self.manifest and self.manifest.document.data.get("python_files"))
+        if not (counterpart or has_python):
             message = f"`{name}` is neither an agent nor a toolset here, and no Python file is"
-            self.problems.append(finding("LDO250", place.location, message, hint=did_you_mean(name, known)))
-        counterpart = None
-        if shown := self._code_of(name):
-            path, expression = shown
-            self._copy(path, toolsets={name: expression})
-            counterpart = Counterpart(code=path)
-            if asks == "needs_approval":
-                difference = (
-                    f"every call of `{name}` is asked about, also those that its code approves itself"
-                )
-                self.remarks.append(Remark(place.location, difference))
+            hint = did_you_mean(name, {*LINES, *self.names})
+            self.problems.append(finding("LDO250", place.location, message, hint=hint))
         line = Line(name, (capability_of(name),), "needs_approval", "declared", "")
         yield grant(line, name, place, asks, counterpart)
 
-
-def _is_hosted(model: str) -> bool:
-    """Whether a provider runs it: a file of the workspace is never meant, whatever the text looks like."""
-    return ":" in model and not model.startswith(("python:", "replay:")) and problem_of(model) is None
-
-
-def _misspelt(document: Document) -> Iterator[Diagnostic]:
-    """The keys of a header that llm-do does not know and that look like one that it does."""
-    for key in document.data:
-        if near := reading.misspelt(key, KEYS):
-            message = f"llm-do does not know `{key}`, so it does nothing"
-            yield finding("LDO151", document.key(key), message, hint=f"did you mean `{near}`?")
-
-
-def _toolsets(document: Document) -> Iterator[tuple[str, Place]]:
-    """The names in `toolsets` and `tools`, lists or tables, each with its place."""
-    seen: set[str] = set()
-    for key in ("toolsets", "tools"):
-        listed = document.data.get(key)
-        for number, name in enumerate(listed if isinstance(listed, list | dict) else ()):
-            if isinstance(name, str) and name not in seen:
-                seen.add(name)
-                yield (
-                    name,
-                    Place(document, (key, name) if isinstance(listed, dict) else (key, number), of_key=True),
-                )
-
-
-def _own_name(path: str, document: Document) -> str:
-    name = document.data.get("name")
-    return name if isinstance(name, str) and name else PurePosixPath(path).stem
+    def _counterpart(self, name: str, place: Place, asks: Decision) -> Counterpart | None:
+        """The Python that a toolset is made of; None where neither the project nor its name shows it."""
+        config, remarks = configuration(name, place)
+        shown = self._code_of(name)
+        if shown is None:
+            if not CLASS_PATH.fullmatch(name):
+                return None
+            self.remarks += remarks
+            return Counterpart(installed=class_path(name), config=config)
+        path, expression = shown
+        self._copy(path, toolsets={excerpt(name, MAX_NAME): expression})
+        is_class = expression in self.shown[path][1].classes
+        self.remarks += remarks
+        if config and not is_class:
+            message = f"the configuration of `{name}` is not carried over: it is no class"
+            self.remarks.append(Remark(place.location, message))
+        if asks == "needs_approval":
+            message = f"every call of `{name}` is asked about, also those that its code approves itself"
+            self.remarks.append(Remark(place.location, message))
+        return Counterpart(code=path, config=config if is_class else None)

@@ -20,6 +20,13 @@ _SERVER_SIDE = "server_side."
 _NATIVE = frozenset({"code_execution", "web_fetch", "web_search"})
 """The provider-side tools that our headers name as llm-do's do."""
 _READING_SHELL = "shell_readonly"
+CLASSES = {
+    "llm_do.filesystem_toolset.FileSystemToolset": "filesystem_cwd",
+    "llm_do.shell.toolset.ShellToolset": "shell",
+    "llm_do.toolsets.filesystem.FileSystemToolset": "filesystem_cwd",
+    "llm_do.toolsets.shell.ShellToolset": "shell",
+}
+"""The classes of what is built in, which headers may name by their paths, to the names of these toolsets."""
 LINES: dict[str, list[Line]] = {}
 for _line in TABLE:
     LINES.setdefault(

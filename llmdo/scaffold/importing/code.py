@@ -23,17 +23,19 @@ _TAKEN_FOLDERS = (f"{_PACKAGE}/", "tools/imported", "workers/")
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedToolset:
-    """A toolset that a copied file has."""
+class OfferedToolset:
+    """A toolset that a copied file has, or an installed module."""
 
-    path: str
+    module: str
+    """The path of the file, or package.module."""
     expression: str
-    """What gives it, at the end of the file."""
+    """What gives it, at the end of the file; the class, of an installed module."""
     capability: Capability
+    is_installed: bool = False
 
     def reference(self, name: str) -> str:
-        """FILE.py:NAME of what is offered as the toolset `name`."""
-        return f"{self.path}:{_attribute(name)}"
+        """FILE.py:NAME or package.module:NAME of what is offered as the toolset `name`."""
+        return f"{self.module}:{self.expression if self.is_installed else _attribute(name)}"
 
 
 def is_free(path: str) -> bool:
@@ -48,12 +50,12 @@ def started_by(function: str) -> str:
 
 
 def copies(
-    code: Iterable[Code], names: Mapping[str, str], offered: Mapping[str, CopiedToolset]
+    code: Iterable[Code], names: Mapping[str, str], offered: Mapping[str, OfferedToolset]
 ) -> dict[str, str]:
     """Path to text of the copies, and of what they import. `names` is each agent's identity to its worker's name."""
     files = {}
     for file in code:
-        own = {name: offer for name, offer in offered.items() if offer.path == file.source.path}
+        own = {name: offer for name, offer in offered.items() if offer.module == file.source.path}
         tail = "".join(_tail(file, own, names))
         files[file.source.path] = file.source.text.rstrip("\n") + "\n" + tail if tail else file.source.text
         if tail:
@@ -63,7 +65,7 @@ def copies(
     return files
 
 
-def _tail(code: Code, offered: Mapping[str, CopiedToolset], names: Mapping[str, str]) -> Iterator[str]:
+def _tail(code: Code, offered: Mapping[str, OfferedToolset], names: Mapping[str, str]) -> Iterator[str]:
     """What stands after the text of a file, where something of it is offered."""
     if not offered and not code.functions:
         return

@@ -7,7 +7,6 @@ the tool can do and still has to be written. Decisions become rules; what an age
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from llmdo.base import topology
@@ -17,12 +16,13 @@ from llmdo.foreign.team import Remark
 from llmdo.graph import builtin
 from llmdo.graph.inventory import tools_of
 from llmdo.policy.authority import OUTSIDE_CEILINGS, Capability
-from llmdo.scaffold.importing.code import CopiedToolset, copies, is_free, started_by
+from llmdo.scaffold.importing.code import OfferedToolset, copies, is_free, started_by
+from llmdo.scaffold.importing.literals import toml, toml_text, yaml
 from llmdo.scaffold.importing.names import Names
 from llmdo.scaffold.importing.stubs import MODULE, StandIn, module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
@@ -109,8 +109,8 @@ class _Planner:
         self.stubs: dict[object, StandIn] = {}
         self.servers: dict[str, tuple[Server, tuple[Capability, ...]]] = {}
         self.own: dict[str, str] = {}
-        self.offered: dict[str, CopiedToolset] = {}
-        """The toolsets of copied Python, by their names in the workspace."""
+        self.offered: dict[str, OfferedToolset] = {}
+        """The toolsets of copied and of installed Python, by their names in the workspace."""
         self.shell: dict[str, list[object]] = {}
         """What the workers' own shells have together."""
         self.remarks: list[Remark] = list(project.team.remarks)
@@ -134,9 +134,9 @@ class _Planner:
         header = [f"name: {name}"]
         description = worker.description if agent else "Hands a task to the worker that fits it."
         if description:
-            header.append(f"description: {_quoted(description[:MAX_DESCRIPTION])}")
+            header.append(f"description: {yaml(description[:MAX_DESCRIPTION])}")
         for key, value in agent.ours.items() if agent else ():
-            header.append(f"{key}: {_quoted(value)}")
+            header.append(f"{key}: {yaml(value)}")
         header += self._toolsets(worker)
         header += self._native_tools(worker)
         header += self._approvals(worker)
@@ -210,7 +210,7 @@ class _Planner:
             if grant.decision != "blocked"
         }
         if native:
-            yield f"native_tools: {_quoted(native if any(native.values()) else sorted(native))}"
+            yield f"native_tools: {yaml(native if any(native.values()) else sorted(native))}"
 
     def _toolsets(self, worker: Worker) -> Iterator[str]:
         workers = self.project.graph.workers
@@ -220,7 +220,7 @@ class _Planner:
         toolsets.update(self._tools(worker))
         if toolsets:
             yield "toolsets:"
-            yield from (f"  {name}: {json.dumps(config)}" for name, config in sorted(toolsets.items()))
+            yield from (f"  {name}: {yaml(config)}" for name, config in sorted(toolsets.items()))
 
     def _tools(self, worker: Worker) -> dict[str, Mapping[str, object]]:
         """What stands for the tools of a worker, without what is blocked for it."""
@@ -268,19 +268,27 @@ class _Planner:
                 for lines in (shell, self.shell):
                     held = lines.setdefault(key, [])
                     held += [item for item in cast("list[object]", items) if item not in held]
-            if counterpart.code:
-                toolsets[self._offer(grant, counterpart.code)] = {}
+            if counterpart.code or counterpart.installed:
+                toolsets[self._offer(grant, counterpart)] = counterpart.config or {}
         return {**toolsets, "shell": shell} if shell else toolsets
 
-    def _offer(self, grant: Grant, path: str) -> str:
-        """The name of the toolset that a copied Python file has."""
+    def _offer(self, grant: Grant, counterpart: Counterpart) -> str:
+        """The name of the toolset that a copied Python file has, or an installed module."""
         (capability,) = grant.capabilities
-        name = self.names.of("tool", grant.toolset, path)
+        path = counterpart.code
+        if path:
+            module, expression = path, self.code[path].toolsets[grant.toolset]
+            text = (
+                f"`{grant.toolset}` is copied with `{path}`, unexecuted: `llmdo lock` says whether it loads"
+            )
+        else:
+            module, _, expression = (counterpart.installed or "").rpartition(":")
+            text = f"`{grant.toolset}` is no file here, so it has to be installed: `llmdo lock` says whether it loads"
+        called = grant.toolset if counterpart.config is None else expression
+        name = self.names.of("tool", called, module)
         self.own.setdefault(capability.name, f"x.{name}.any")
-        expression = self.code[path].toolsets[grant.toolset]
-        text = f"`{grant.toolset}` is copied with `{path}`, unexecuted: `llmdo lock` says whether it loads"
         self.remarks.append(Remark(grant.at.location, text))
-        self.offered[name] = CopiedToolset(path, expression, self._renamed(capability))
+        self.offered[name] = OfferedToolset(module, expression, self._renamed(capability), path is None)
         return name
 
     def _open(self, worker: Worker, tool: Tool) -> tuple[Capability, ...]:
@@ -340,26 +348,26 @@ class _Planner:
             "schema = 1",
             "",
             "[workspace]",
-            f"name = {_text(self.names.of('workspace', self.project.team.format))}",
+            f"name = {toml_text(self.names.of('workspace', self.project.team.format))}",
             f'workers = ["{WORKERS}/*.worker"]',
-            *([f"toolset-modules = [{_text(MODULE)}]"] if self.stubs else []),
+            *([f"toolset-modules = [{toml_text(MODULE)}]"] if self.stubs else []),
             f"max-depth = {graph.settings.max_depth}",
         ]
         for name, (server, declared) in sorted(self.servers.items()):
             lines += ["", f"[toolsets.{name}]", f"mcp = {{ {_launch(server)} }}"]
-            lines.append(f'capabilities = {{ "*" = {_list(map(str, declared))} }}')
+            lines.append(f'capabilities = {{ "*" = {toml([*map(str, declared)])} }}')
         for name, offer in sorted(self.offered.items()):
-            lines += ["", f"[toolsets.{name}]", f"python = {_text(offer.reference(name))}"]
-            lines.append(f'capabilities = {{ "*" = [{_text(str(offer.capability))}] }}')
+            lines += ["", f"[toolsets.{name}]", f"python = {toml_text(offer.reference(name))}"]
+            lines.append(f'capabilities = {{ "*" = [{toml_text(str(offer.capability))}] }}')
         if self.shell:
             lines += [
                 "",
                 "[toolsets.shell]",
-                *(f"{key} = {_toml(items)}" for key, items in self.shell.items()),
+                *(f"{key} = {toml(items)}" for key, items in self.shell.items()),
             ]
         lines += ["", "[approvals]", f'default = "{graph.settings.default}"', "", "[approvals.rules]"]
         lines += [
-            f'{_text(str(self._renamed(rule.capability)))} = "{rule.decision}"'
+            f'{toml_text(str(self._renamed(rule.capability)))} = "{rule.decision}"'
             for rule in graph.rules
             if any(rule.capability.touches(kept) or kept.touches(rule.capability) for kept in self._kept)
         ]
@@ -373,13 +381,13 @@ class _Planner:
         yield f"[entries.{name}]"
         if function := self.functions.get(entry.name):
             called = [call.name for call in self._agents[entry.name].calls if call.name in self._agents]
-            yield f"function = {_text(started_by(function))}"
-            yield f"calls = {_list(self.names.of('agent', worker) for worker in called)}"
+            yield f"function = {toml_text(started_by(function))}"
+            yield f"calls = {toml([self.names.of('agent', worker) for worker in called])}"
             self.remarks.append(Remark(entry.at.location, f"`{entry.name}` is called `{name}`"))
         else:
             yield f'worker = "{name}"'
         if agent and agent.input is not None:
-            yield f"input = {_text(agent.input)}"
+            yield f"input = {toml_text(agent.input)}"
         may = {
             str(self._renamed(row.capability))
             for row in self.project.analysis.of(entry)
@@ -387,7 +395,7 @@ class _Planner:
             and row.capability.name not in OUTSIDE_CEILINGS
             and row.capability.name not in self.ungoverned
         }
-        yield f"may = {_list(sorted(may))}"
+        yield f"may = {toml(sorted(may))}"
 
 
 def _is_reachable(server: Server) -> bool:
@@ -410,30 +418,6 @@ def _filesystem(files: set[Capability]) -> dict[str, list[str]] | None:
 
 def _launch(server: Server) -> str:
     if server.url and not server.command:
-        return f"url = {_text(server.url)}"
-    env = f", env = {_list(server.env)}" if server.env else ""
-    return f"command = {_text(server.command or '')}, args = {_list(server.args)}{env}"
-
-
-def _quoted(value: object) -> str:
-    """A value as YAML has it: JSON, and whatever is no plain character spelled out."""
-    plain = json.dumps(value, ensure_ascii=False)
-    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in plain)
-
-
-def _toml(value: object) -> str:
-    """A value as TOML has it: what is a table stands on one line."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return _text(str(value))
-
-
-def _list(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, texts))}]"
-
-
-def _text(text: str) -> str:
-    """A text as TOML has it: JSON, but for a character that JSON leaves and TOML does not."""
-    return json.dumps(text).replace("\x7f", "\\u007f")
+        return f"url = {toml_text(server.url)}"
+    env = f", env = {toml([*server.env])}" if server.env else ""
+    return f"command = {toml_text(server.command or '')}, args = {toml([*server.args])}{env}"
