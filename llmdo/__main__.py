@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 
 _BRIEF = frozenset(
-    {"check", "diff", "explain", "graph", "reach", "schema", "suggest", "why", "--version", "__complete"}
+    {
+        "check",
+        "diff",
+        "explain",
+        "graph",
+        "reach",
+        "scan",
+        "schema",
+        "suggest",
+        "why",
+        "--version",
+        "__complete",
+    }
 )
 """The commands that only read."""
 
@@ -62,7 +74,21 @@ def _dispatch(words: Sequence[str]) -> int:
 
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0
-    if words[:1] == ["check"] and "--from" in words:
+    if (code := _answered_quickly(words)) is not None:
+        return code
+    from llmdo.cli.app import run
+
+    return run(words)
+
+
+def _answered_quickly(words: Sequence[str]) -> int | None:
+    """The exit code of a command that needs no command-line library; None where that has to read the words."""
+    if words[:1] == ["scan"]:
+        from llmdo.cli import scanning
+
+        if scan := scanning.parse(words[1:]):
+            return scanning.scan(scan)
+    elif words[:1] == ["check"] and "--from" in words:
         from llmdo.cli import foreign
 
         if asked := foreign.parse(words[1:]):
@@ -88,9 +114,7 @@ def _dispatch(words: Sequence[str]) -> int:
 
         if options := check.parse(words[1:]):
             return check.run(options)
-    from llmdo.cli.app import run
-
-    return run(words)
+    return None
 
 
 def script() -> None:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
+    "scan": {
+        "--format": ("text", "markdown", "json"),
+        "--fail-on": (),
+    },
     "init": {
         "--template": ("minimal", "delegation", "tools", "chat", "service"),
         "--force": None,

@@ -8,6 +8,7 @@ from llmdo.base import topology
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.values import replace
 from llmdo.foreign.building import named
+from llmdo.policy.authority import gravity
 from llmdo.reach.risks import edges, gains, leaks, path_text
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
+    from llmdo.foreign.team import Agent
 
     Check = Callable[[Foreign], Iterator[Diagnostic]]
 
@@ -205,7 +207,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 f"`{name}` has every tool{but}{others}, because its file does not name its tools",
                 hint=agent.narrower,
                 subject=name,
+                gated=_is_asked(agent),
             )
+
+
+def _is_asked(agent: Agent) -> bool:
+    """Whether a person is asked before an agent does the gravest that its tools can do."""
+    capabilities = (each for grant in agent.grants for each in grant.capabilities)
+    gravest = min(capabilities, key=gravity, default=None)
+    return all(grant.decision != "allowed" for grant in agent.grants if gravest in grant.capabilities)
 
 
 def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:

@@ -137,11 +137,10 @@ def _mildest(rows: Iterable[Row], leg: str) -> Row | None:
 
 
 def _rank(leg: str, row: Row) -> int:
-    """How sure it is that a way out is one: what is made to send, any command, a server that may be local, the rest."""
-    if leg != "a way out":
+    """How sure it is that a way out is one: what is made to send and any command, then a server that may be local."""
+    if leg != "a way out" or _is_of(row.capability, ("net",)) or _is_free_shell(row):
         return 0
-    ranks = (_is_of(row.capability, ("net",)), _is_free_shell(row), _is_of(row.capability, ("mcp.call",)))
-    return ranks.index(True) if True in ranks else len(ranks)
+    return 1 if _is_of(row.capability, ("mcp.call",)) else 2
 
 
 def _is_read_in_a_shell(leg: str, row: Row) -> bool:

@@ -1,33 +1,24 @@
-"""What foreign agents can reach: agents that are alike together, and a page to paste into an issue."""
+"""What foreign agents can reach, those that are alike together; what an import wrote; the table of a format."""
 
 from __future__ import annotations
 
-import re
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import CODES, place, shown
+from llmdo.base.diagnostic import place, shown
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import not_enforced
-from llmdo.policy.authority import STRICTNESS, gravity
+from llmdo.foreign.summary import EACH
 from llmdo.render import reach
 from llmdo.render.findings import concise
-from llmdo.render.markdown import escaped, with_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
-    from llmdo.foreign import Foreign
     from llmdo.foreign.lines import Line
     from llmdo.reach import Row
     from llmdo.scaffold.importing import Imported
 
 MANY = 8  # names of agents in one line
-EXAMPLES = 3  # findings of one kind on a page
-EACH = "(each)"
-
-_PLAIN = re.compile(r"[\w .:/>()*#+,-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,71 +53,16 @@ def _key(row: Row) -> object:
 def text(form: str, groups: Iterable[Alike]) -> str:
     """The reach of all agents, a table for those that are alike."""
     blocks = [not_enforced(form) + "\n"]
-    blocks += [f"{_names(group.names)}:\n{reach.table(group.shared)}" for group in groups]
+    blocks += [f"{listed(group.names)}:\n{reach.table(group.shared)}" for group in groups]
     return "\n".join(blocks)
 
 
-def _names(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The names of agents in one line, of many the first."""
     if len(names) == 1:
         return shown(names[0])
     more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
     return f"{len(names)} agents alike: {', '.join(map(shown, names[:MANY]))}{more}"
-
-
-def page(project: Foreign, groups: Sequence[Alike], findings: Sequence[Diagnostic]) -> str:
-    """One page of Markdown: what the agents can do, what is wrong, and who is alike."""
-    team = project.team
-    number = sum(bool(agent.path) for agent in team.agents)  # what a format brings along is in no file
-    lines = [
-        "## What these agents can reach",
-        "",
-        f"{number} agents in {len(team.files)} files, {not_enforced(team.format)}.",
-        "",
-        "| capability | agents | of these without a question | shortest path |",
-        "| --- | ---: | ---: | --- |",
-        *_capabilities(groups),
-        *_findings(findings),
-        *_groups(groups),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _capabilities(groups: Sequence[Alike]) -> Iterable[str]:
-    rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
-    rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))
-    for name, group in groupby(rows, key=lambda pair: reach.capability(pair[0])):
-        pairs = list(group)
-        every = sum(number for _, number in pairs)
-        free = sum(number for row, number in pairs if row.decision == "allowed")
-        best = min((row for row, _ in pairs), key=lambda row: (STRICTNESS[row.decision], len(row.path)))
-        yield f"| `{name}` | {every} | {free} | {_code(reach.path(best))} |"
-
-
-def _findings(findings: Sequence[Diagnostic]) -> Iterable[str]:
-    if not findings:
-        yield from ("", "No findings.")
-        return
-    yield from ("", "| finding | number | for example |", "| --- | ---: | --- |")
-    ordered = sorted(findings, key=lambda finding: finding.code)
-    for code, group in groupby(ordered, key=lambda finding: finding.code):
-        same = list(group)
-        examples = "<br>".join(
-            f"{_message(finding.message)} ({_code(place(finding.at))})" for finding in same[:EXAMPLES]
-        )
-        yield f"| {code} {CODES[code][0]} | {len(same)} | {examples} |"
-
-
-def _groups(groups: Sequence[Alike]) -> Iterable[str]:
-    yield from ("", "<details><summary>Agent by agent</summary>", "")
-    yield from ("| agents | reach |", "| --- | --- |")
-    for group in groups:
-        listed = ", ".join(
-            f"`{reach.capability(row)}`{'' if row.decision == 'allowed' else ' (asks)'}"
-            for row in group.rows
-            if row.decision != "blocked"
-        )
-        yield f"| {', '.join(map(_code, group.names))} | {listed or 'nothing'} |"
-    yield from ("", "</details>")
 
 
 def report(done: Imported, folder: str) -> str:
@@ -157,16 +93,3 @@ def table(lines: Iterable[Line]) -> str:
     widths = [max(len(row[column]) for row in cells) for column in range(4)]
     drawn = ("  ".join([*map(str.ljust, row, widths), row[4]]) for row in cells)
     return "".join(f"{line}\n" for line in drawn)
-
-
-def _message(text: str) -> str:
-    """A message: what stands in backticks as code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return with_code(text)
-    return "".join(_code(part) if number % 2 else escaped(part) for number, part in enumerate(parts))
-
-
-def _code(words: str) -> str:
-    """Words of a stranger as code: as they are where nothing in them can end it."""
-    return f"`{words}`" if _PLAIN.fullmatch(words) else f"<code>{escaped(words)}</code>"

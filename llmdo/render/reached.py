@@ -27,10 +27,11 @@ def rendered(outcome: ReachOutcome, form: Literal["text", "json", "markdown"], s
         return "\n".join(
             render.markdown(entry.name, entry.depth, entry.rows, files_of) for entry in outcome.entries
         )
-    from llmdo.foreign import findings
-    from llmdo.render import foreign as pages
+    from llmdo.foreign import summary
+    from llmdo.render import foreign as drawn
+    from llmdo.render.page import page
 
-    groups = pages.alike((entry.name, entry.rows) for entry in outcome.entries)
+    groups = drawn.alike((entry.name, entry.rows) for entry in outcome.entries)
     if form == "text":
-        return pages.text(foreign.team.format, groups)
-    return pages.page(foreign, groups, findings.check(foreign))
+        return drawn.text(foreign.team.format, groups)
+    return page(foreign, summary.check(foreign), groups)

@@ -82,7 +82,7 @@ def test_reach_as_json_and_as_a_page(project: Path) -> None:
     assert (data["read_from"], data["enforced"]) == ("claude", False)
     page = llmdo("reach", "--from", "claude", ".", "--format", "markdown", cwd=project).stdout
     assert "| `proc.exec` | 3 | 3 | `main-session > every tool (Bash)` |" in page
-    assert "read from claude; not enforced by llmdo" in page
+    assert "Read from claude; not enforced by llmdo" in page
 
 
 def test_diff_compares_git_objects_with_the_files_and_with_each_other(project: Path) -> None:

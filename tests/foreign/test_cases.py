@@ -1,7 +1,7 @@
 """Every folder `cases/<code>/<slug>/` is a project of another tool, beside `expect.txt`: what llmdo says about it.
 
-The slug says the format: `claude-not-yaml`, `passes-claude-plain`. `LLMDO_ACCEPT=1 pytest tests/foreign` writes what is
-said now; read the difference before you commit it.
+The slug says the format: `claude-not-yaml`, `passes-claude-plain`. Where there is a `page.md` as well, it is the page about
+the project. `LLMDO_ACCEPT=1 pytest tests/foreign` writes what is said now; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from llmdo import foreign
 from llmdo.base.diagnostic import CODES
 from llmdo.cli.check import rendered
 from llmdo.foreign import findings
+from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
+from llmdo.render.page import page
 
 CASES = Path(__file__).parent / "cases"
 ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
@@ -34,9 +36,15 @@ def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> No
     root = tmp_path / "project"
     shutil.copytree(case, root, symlinks=True)
     (root / "expect.txt").unlink()
+    (root / "page.md").unlink(missing_ok=True)
     read = foreign.read(format_of(case), root)
     found = findings.check(read)
     reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
+    if (case / "page.md").exists():
+        drawn = page(read, summary_of(read, found), list(reached))
+        if os.environ.get("LLMDO_ACCEPT"):
+            (case / "page.md").write_text(drawn, encoding="utf-8")
+        assert drawn == (case / "page.md").read_text(encoding="utf-8")
     text = f"{rendered(found, root, 'text')}\n{render.text(read.team.format, reached)}"
     if os.environ.get("LLMDO_ACCEPT"):
         (case / "expect.txt").write_text(text, encoding="utf-8")

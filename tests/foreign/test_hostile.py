@@ -13,10 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llmdo import foreign
+from llmdo.base.colour import Screen, plain
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.foreign import findings
+from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
+from llmdo.render import scan as scans
+from llmdo.render.page import page
 from llmdo.scaffold.importing import import_project
+from llmdo.services.scan import ScanOutcome
 from tests.laws import examples
 
 FILES = {
@@ -69,7 +74,10 @@ def answered(form: str, root: Path) -> None:
     found = findings.check(read)
     reached = render.alike((name, read.analysis.of(entry)) for name, entry in read.graph.entries.items())
     assert render.text(form, reached)
-    assert render.page(read, reached, found)
+    outcome = ScanOutcome(project=read, summary=summary_of(read, found), failing=())
+    assert page(read, outcome.summary, reached)
+    assert scans.rendered(outcome, "text", Screen(plain, 40))
+    assert json.loads(scans.rendered(outcome, "json"))
     if read.team.agents:
         with tempfile.TemporaryDirectory() as target:
             done = import_project(read, Path(target))

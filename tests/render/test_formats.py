@@ -125,9 +125,9 @@ def test_the_step_summary_is_a_table_that_obeys_nothing_in_it() -> None:
     for row in rows:
         assert row.count("|") == 4
         assert set(re.findall(r"<[^>]*>", row)) <= {"<code>", "</code>", "<br>"}
-        assert not re.search(r"[\[\]*_`@#!](?!\d)", row)
+        assert not re.search(r"[\[\]*_`@#!](?!\d)", re.sub("`[\\w .:/>()*#+,-]+`", "", row))
     assert "agents/workers/ä b.worker&#58;3&#58;5" in rows[2]
-    assert "<code>clc</code>" in rows[2]
+    assert "`clc`" in rows[2]
     assert step_summary(report()) == "## llmdo check\n\nNo findings.\n\n"
     assert "Could not check" in step_summary(FAILED)
 

@@ -1,0 +1,54 @@
+"""`llmdo scan`, without the command-line library: it is what people run first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from llmdo.base.values import dataclass
+from llmdo.cli.console import FINDINGS, FINE, put, screen
+from llmdo.render import scan as render
+from llmdo.services import scan as service
+from llmdo.services.scan import ScanRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanOptions:
+    """What `llmdo scan` was asked for."""
+
+    request: ScanRequest
+    format: render.Form = "text"
+
+
+def parse(words: Sequence[str]) -> ScanOptions | None:
+    """The options in `words`; None for anything unusual, which the command-line library then answers."""
+    folders: list[str] = []
+    fail_on: list[str] = []
+    form = "text"
+    waiting = iter(words)
+    for word in waiting:
+        name, equals, value = word.partition("=")
+        if not word.startswith("-"):
+            folders.append(word)
+            continue
+        value = value if equals else next(waiting, "")
+        if name == "--fail-on" and value:
+            fail_on.append(value)
+        elif name == "--format" and value in get_args(render.Form):
+            form = value
+        else:
+            return None
+    if len(folders) > 1:
+        return None
+    request = ScanRequest(folder=folders[0] if folders else ".", fail_on=tuple(fail_on))
+    return ScanOptions(request=request, format=form)  # type: ignore[arg-type]  # it was looked at
+
+
+def scan(options: ScanOptions) -> int:
+    """Scans, prints the page and returns the exit code."""
+    outcome = service.scan(options.request)
+    text = render.rendered(outcome, options.format, screen())
+    put(text, end="", as_json=options.format == "json", is_drawn=options.format == "text")
+    return FINDINGS if outcome.failing else FINE

@@ -1,0 +1,248 @@
+"""What there is to say first about a foreign project: findings of one cause as one, and the gravest in two sentences.
+
+A cause is a sentence: findings have it that say the same of different agents or of different files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+from llmdo.foreign import findings as checks
+from llmdo.policy.authority import STRICTNESS, Capability, gravity
+from llmdo.reach.risks import SHELL, path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.team import Agent, Grant, Team
+    from llmdo.policy.authority import Decision
+
+EACH = "(each)"
+"""Each of several agents, in what is said of all of them."""
+LONGEST = 2  # sentences of a headline
+
+UNREAD = frozenset({"LDO105", "LDO107", "LDO152", "LDO153", "LDO154"})
+"""The codes of findings about what was not read."""
+
+REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
+"""The codes of findings about what an agent reaches."""
+
+_GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
+_OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
+_NAMES = re.compile("`[^`]*`")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Findings that say the same."""
+
+    findings: tuple[Diagnostic, ...]
+    """At least one, in order of place."""
+    ways: tuple[str, ...] = ()
+    """By which ways the agent, or each, comes to what is warned of."""
+
+    @property
+    def first(self) -> Diagnostic:
+        """The one that stands for all of them."""
+        return self.findings[0]
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.findings)
+
+    @property
+    def gate(self) -> str | None:
+        """Whether somebody is asked first, in words; None where nothing is reached."""
+        if self.first.code not in REACHED:
+            return None
+        return "after a question" if self.first.gated else "without a question"
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong: of the only finding, or of all of them."""
+        if self.number == 1:
+            return self.first.message
+        sentence = _of_each(self.first, self.first.message)
+        if f"`{EACH}" not in sentence:
+            return f"{sentence}; and {self.number - 1:,} more like it"
+        what = "files" if self.first.subject is None else "agents"
+        return f"{self.number:,} {what}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"
+
+    @property
+    def rank(self) -> tuple[int, int, tuple[str, int, int, str, str]]:
+        """A sort key by which the gravest comes first: what nobody is asked about, then what holds for most."""
+        code = self.first.code
+        if code in _GRAVEST:
+            group = len(_GRAVEST) * self.first.gated + _GRAVEST.index(code)
+        else:
+            group = 2 * len(_GRAVEST) + (_OTHERS.index(code) if code in _OTHERS else -1)
+        return group, -self.number, self.first.order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What a tool gives to agents whose files do not name it."""
+
+    format: str
+    agents: int
+    brought: tuple[str, ...]
+    """The agents that the tool itself brings along."""
+    decisions: tuple[tuple[Capability, Decision], ...]
+    """The capabilities, the gravest first, each as it is decided about at the mildest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSummary:
+    """What is said of a project before all else."""
+
+    headline: tuple[str, ...]
+    """What matters, in one or two sentences."""
+    agents: int
+    """Those in files: what a tool brings along is not counted."""
+    causes: tuple[Cause, ...]
+    """The gravest first."""
+    unread: tuple[Cause, ...]
+    """What was not read, or only in part."""
+    defaults: tuple[Defaults, ...]
+
+
+def summary_of(project: Foreign, findings: Sequence[Diagnostic]) -> ProjectSummary:
+    """The summary of a project that has these findings."""
+    causes = sorted(_causes(project, findings), key=lambda cause: cause.rank)
+    agents = [agent for agent in project.team.agents if agent.path]
+    return ProjectSummary(
+        headline=tuple(_statements(agents, findings))[:LONGEST],
+        agents=len(agents),
+        causes=tuple(cause for cause in causes if cause.first.code not in UNREAD),
+        unread=tuple(cause for cause in causes if cause.first.code in UNREAD),
+        defaults=tuple(each for team in project.teams if (each := _defaults(team))),
+    )
+
+
+def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]:
+    by_cause: dict[tuple[str, bool, str], list[Diagnostic]] = {}
+    for each in findings:
+        sentence = _of_each(each, each.message)
+        if each.subject is None:
+            sentence = _NAMES.sub("", sentence)
+        by_cause.setdefault((each.code, each.gated, sentence), []).append(each)
+    for alike in by_cause.values():
+        ways = _ways(project, alike[0])
+        yield Cause(
+            findings=tuple(alike),
+            ways=ways if len(alike) == 1 else tuple(_of_each(alike[0], way) for way in ways),
+        )
+
+
+def _ways(project: Foreign, finding: Diagnostic) -> tuple[str, ...]:
+    if finding.code == "LDO552":
+        return tuple(
+            related.message for related in finding.related[:-1]
+        )  # the sentence itself has the way out
+    entry = project.graph.entries.get(finding.subject or "")
+    if finding.code != "LDO551" or entry is None:
+        return ()
+    rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+    gravest = min(rows, key=lambda row: gravity(row.capability), default=None)
+    return (f"the gravest: `{gravest.capability}` by `{path_text(gravest.path)}`",) if gravest else ()
+
+
+def _of_each(finding: Diagnostic, text: str) -> str:
+    """A text of a finding as it is said of each agent, or of each file."""
+    name = finding.at.path if finding.subject is None else finding.subject
+    return text.replace(f"`{name}`", f"`{EACH}`").replace(f"`{name} > ", f"`{EACH} > ")
+
+
+def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iterator[str]:
+    """What matters, the gravest first; at least one sentence."""
+    every = len(agents)
+    if not every:
+        yield "no agents are in these files"
+        return
+    numbers = Counter((each.code, each.gated) for each in findings)
+    for gated in (False, True):
+        after = ", the gravest after a question" if gated else ""
+        if inheriting := numbers["LDO551", gated]:
+            yield f"{_of(inheriting, every, 'name')} no tools and so {_has(inheriting)} every tool{after}"
+        if leaking := numbers["LDO552", gated]:
+            how = "after a question" if gated else "without a question"
+            who = f"{leaking:,} more can" if inheriting else _of(leaking, every, "can")
+            yield f"{who} be steered by text from outside to send private data {how}"
+        if silent := numbers["LDO554", gated]:
+            yield f"{_counted(silent, 'place')} in these files {'switches' if silent == 1 else 'switch'} questions off"
+        if not gated and (free := sum(_is_free(agent) and not agent.inherits for agent in agents)):
+            yield f"{_of(free, every, 'may')} run any command without a question"
+    yield _mildest(agents)
+
+
+def _mildest(agents: Iterable[Agent]) -> str:
+    """The sentence about a project in which nothing worse is known."""
+    unasked = {
+        each
+        for agent in agents
+        for grant in agent.grants
+        if grant.decision == "allowed"
+        for each in grant.capabilities
+    }
+    if not unasked:
+        return "whatever these agents do by tools of their own, a person is asked first"
+    return f"the gravest that an agent here does without a question is `{min(unasked, key=gravity).name}`"
+
+
+def _is_free(agent: Agent) -> bool:
+    """Whether it runs any command without a question."""
+    return any(
+        grant.decision == "allowed" and each.name == SHELL
+        for grant in agent.grants
+        for each in grant.capabilities
+    )
+
+
+def _of(number: int, every: int, verb: str) -> str:
+    """How many of all agents, and what they do."""
+    doing = "names" if number == 1 and verb == "name" else verb
+    if every == 1:
+        return f"the only agent {doing}"
+    return f"all {every:,} agents {doing}" if number == every else f"{number:,} of {every:,} agents {doing}"
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _defaults(team: Team) -> Defaults | None:
+    """What its tool adds to the agents of a team; None where that is nothing."""
+    given = [grants for agent in team.agents if agent.path and (grants := _given(agent))]
+    brought = tuple(agent.name for agent in team.agents if not agent.path)
+    if not given and not brought:
+        return None
+    mildest: dict[Capability, Decision] = {}
+    for grant in (grant for grants in given for grant in grants):
+        for each in grant.capabilities:
+            mildest[each] = min(mildest.get(each, "blocked"), grant.decision, key=STRICTNESS.__getitem__)
+    return Defaults(
+        format=team.format,
+        agents=len(given),
+        brought=brought,
+        decisions=tuple(sorted(mildest.items(), key=lambda pair: gravity(pair[0]))),
+    )
+
+
+def _given(agent: Agent) -> list[Grant]:
+    """What an agent has that its file does not name."""
+    return [grant for grant in agent.grants if agent.inherits or grant.is_default]
+
+
+def check(project: Foreign) -> ProjectSummary:
+    """The summary of a project."""
+    return summary_of(project, checks.check(project))

@@ -1,0 +1,156 @@
+"""One page of Markdown about a foreign project, to post where its people talk: what matters first."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import place, shown
+from llmdo.foreign import not_enforced
+from llmdo.policy.authority import STRICTNESS, gravity
+from llmdo.render import reach
+from llmdo.render.amounts import counted
+from llmdo.render.foreign import MANY
+from llmdo.render.markdown import code, escaped, with_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.summary import Cause, Defaults, ProjectSummary
+    from llmdo.render.foreign import Alike
+
+PLACES = 3  # of one cause
+CAUSES = 12  # that are shown at once; the rest can be opened
+NEVER_READ = (
+    "what git ignores, links, files of more than a megabyte, and a person's configuration outside this folder"
+)
+"""What is not read of any project."""
+
+
+def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> str:
+    """The page: the headline, the findings, what was read and what was not, what tools add, and who reaches what."""
+    first, *others = summary.headline
+    lines = [
+        f"## {escaped(_sentence(first))}",
+        "",
+        " ".join(f"{escaped(_sentence(each))}." for each in (*others, not_enforced(project.team.format))),
+        *_causes("Findings, the gravest first", summary.causes),
+        *_read(project, summary),
+        *_by_default(summary.defaults),
+        *_capabilities(groups),
+        *_groups(groups),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def where(cause: Cause) -> tuple[tuple[str, ...], int]:
+    """The first places of a cause, and how many more there are."""
+    places = tuple(dict.fromkeys(place(finding.at) for finding in cause.findings))
+    return places[:PLACES], len(places) - len(places[:PLACES])
+
+
+def by_default(defaults: Defaults) -> str:
+    """What a tool adds to what files say."""
+    words = [f"`{defaults.format}`"]
+    if defaults.agents:
+        free = [f"`{each}`" for each, decision in defaults.decisions if decision == "allowed"]
+        asked = [f"`{each}`" for each, decision in defaults.decisions if decision == "needs_approval"]
+        lists = [", ".join(free) + " without a question"] if free else []
+        lists += [", ".join(asked) + " after a question"] if asked else []
+        agents = counted(defaults.agents, "agent")
+        words.append(f"gives {agents} what their files do not name: {'; '.join(lists) or 'nothing'}")
+    if defaults.brought:
+        names = ", ".join(f"`{name}`" for name in defaults.brought[:MANY])
+        words.append(
+            f"{'and ' * bool(defaults.agents)}brings along {names}{_more(len(defaults.brought) - MANY)}"
+        )
+    return " ".join(words)
+
+
+def formats(project: Foreign) -> Iterator[str]:
+    """What was read of each format."""
+    for team in project.teams:
+        number = sum(bool(agent.path) for agent in team.agents)
+        yield f"`{team.format}`: {counted(number, 'agent')} in {counted(len(team.files), 'file')}"
+
+
+def _causes(title: str, causes: Sequence[Cause]) -> Iterator[str]:
+    yield from ("", f"### {title}", "")
+    if not causes:
+        yield "None."
+    for number, cause in enumerate(causes, 1):
+        if number == CAUSES + 1:
+            yield from (
+                "",
+                f"<details><summary>{counted(len(causes) - CAUSES, 'more finding')}</summary>",
+                "",
+            )
+        yield from _cause(number, cause)
+    if len(causes) > CAUSES:
+        yield from ("", "</details>")
+
+
+def _cause(number: int, cause: Cause) -> Iterator[str]:
+    indent = " " * (len(str(number)) + 2)
+    gate = f" **{cause.gate}**" if cause.gate else ""
+    yield f"{number}. {with_code(cause.sentence)} ({cause.first.code}){gate}"
+    for way in cause.ways:
+        yield f"{indent}- {with_code(way)}"
+    places, more = where(cause)
+    yield f"{indent}- at {', '.join(map(code, places))}{_more(more)}"
+    if cause.first.hint:
+        yield f"{indent}- hint: {with_code(cause.first.hint)}"
+
+
+def _read(project: Foreign, summary: ProjectSummary) -> Iterator[str]:
+    yield from ("", "### What was read", "")
+    yield from (f"- {with_code(line)}" for line in formats(project))
+    yield from ("", "### What was not read", "")
+    for cause in summary.unread:
+        places, more = where(cause)
+        yield f"- {with_code(cause.sentence)} ({cause.first.code}): {', '.join(map(code, places))}{_more(more)}"
+    yield f"- {NEVER_READ}"
+
+
+def _by_default(defaults: Iterable[Defaults]) -> Iterator[str]:
+    lines = [f"- {with_code(by_default(each))}" for each in defaults]
+    if lines:
+        yield from ("", "### What these tools add by default", "", *lines)
+
+
+def _capabilities(groups: Sequence[Alike]) -> Iterator[str]:
+    yield from ("", "### What can be reached", "")
+    yield "| capability | agents | of these without a question | shortest path |"
+    yield "| --- | ---: | ---: | --- |"
+    rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
+    rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))
+    for name, group in groupby(rows, key=lambda pair: reach.capability(pair[0])):
+        pairs = list(group)
+        every = sum(number for _, number in pairs)
+        free = sum(number for row, number in pairs if row.decision == "allowed")
+        best = min((row for row, _ in pairs), key=lambda row: (STRICTNESS[row.decision], len(row.path)))
+        yield f"| {code(name)} | {every} | {free} | {code(reach.path(best))} |"
+
+
+def _groups(groups: Sequence[Alike]) -> Iterator[str]:
+    yield from ("", "<details><summary>Agent by agent</summary>", "")
+    yield from ("| agents | reach |", "| --- | --- |")
+    for group in groups:
+        reached = ", ".join(
+            f"{code(reach.capability(row))}{'' if row.decision == 'allowed' else ' (asks)'}"
+            for row in group.rows
+            if row.decision != "blocked"
+        )
+        names = ", ".join(map(code, group.names[:MANY])) + _more(len(group.names) - MANY)
+        yield f"| {names} | {reached or 'nothing'} |"
+    yield from ("", "</details>")
+
+
+def _more(number: int) -> str:
+    return f" and {number:,} more" if number > 0 else ""
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital."""
+    return shown(text[:1].upper() + text[1:])

@@ -1,0 +1,168 @@
+"""A scan: the page of a foreign project, drawn for a terminal, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.colour import PAPER
+from llmdo.base.diagnostic import shown
+from llmdo.foreign import not_enforced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.base.colour import Screen, Shade
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.values import Json
+    from llmdo.foreign.summary import Cause, Defaults
+    from llmdo.services.scan import ScanOutcome
+
+Form = Literal["text", "markdown", "json"]
+
+WIDTH = 100  # columns, where nobody knows how wide the screen is
+INDENT = " " * 4
+
+
+def rendered(outcome: ScanOutcome, form: Form, screen: Screen = PAPER) -> str:
+    """The scan in a format; as text it is drawn for the screen."""
+    if form == "text":
+        return "\n".join(_text(outcome, screen)) + "\n"
+    if form == "json":
+        return json.dumps(_data(outcome), indent=2, ensure_ascii=False) + "\n"
+    from llmdo.render.foreign import alike
+    from llmdo.render.page import page
+
+    project = outcome.project
+    entries = project.graph.entries.values()
+    groups = alike((entry.name, project.analysis.of(entry)) for entry in entries)
+    return page(project, outcome.summary, groups)
+
+
+def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
+    from llmdo.render import page
+
+    project, summary = outcome.project, outcome.summary
+    for sentence in summary.headline:
+        yield from (screen.paint("strong", line) for line in _folded(sentence, screen, ""))
+    yield screen.paint("dim", shown(not_enforced(project.team.format)))
+    yield from _title("findings, the gravest first", screen)
+    for number, cause in enumerate(summary.causes[: page.CAUSES], 1):
+        yield from _cause(number, cause, screen)
+    if (more := len(summary.causes) - page.CAUSES) > 0:
+        yield f"  and {more} more: --format markdown has them all"
+    if not summary.causes:
+        yield "  none"
+    yield from _title("read", screen)
+    yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project))
+    yield from _title("not read", screen)
+    for cause in summary.unread:
+        places, rest = page.where(cause)
+        more_of = f" and {rest:,} more" if rest else ""
+        yield from _folded(f"{cause.sentence}: {', '.join(places)}{more_of}", screen, "  ")
+    yield from _folded(page.NEVER_READ, screen, "  ")
+    if summary.defaults:
+        yield from _title("added by default", screen)
+        for each in summary.defaults:
+            yield from _folded(page.by_default(each), screen, "  ")
+
+
+def _title(words: str, screen: Screen) -> Iterator[str]:
+    yield ""
+    yield screen.paint("strong", words)
+
+
+def _cause(number: int, cause: Cause, screen: Screen) -> Iterator[str]:
+    from llmdo.render import page
+
+    first, *rest = _folded(cause.sentence, screen, INDENT)
+    yield f"{screen.paint(_shade(cause), f'{number:>2}.')} {first[len(INDENT) :]}"
+    yield from rest
+    for way in cause.ways:
+        yield from (screen.paint("dim", line) for line in _folded(way, screen, INDENT))
+    places, more = page.where(cause)
+    gate = f", {cause.gate}" if cause.gate else ""
+    more_of = f" and {more:,} more" if more else ""
+    at = f"{cause.first.code}{gate}, at {', '.join(places)}{more_of}"
+    yield from (screen.paint("dim", line) for line in _folded(at, screen, INDENT))
+    if cause.first.hint:
+        yield from _folded(f"hint: {cause.first.hint}", screen, INDENT)
+
+
+def _shade(cause: Cause) -> Shade:
+    if cause.first.severity == "note":
+        return "note"
+    return "bad" if cause.gate == "without a question" or cause.first.severity == "error" else "asks"
+
+
+def _folded(text: str, screen: Screen, indent: str) -> list[str]:
+    """A text in lines that fit the screen, each indented; a word that is longer has its own."""
+    room = (screen.columns or WIDTH) - len(indent)
+    lines = [""]
+    for word in shown(text).split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and len(longer) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [f"{indent}{line}" for line in lines]
+
+
+def _data(outcome: ScanOutcome) -> dict[str, Json]:
+    """The scan in the form `llmdo.scan/1`."""
+    project, summary = outcome.project, outcome.summary
+    return {
+        "schema": "llmdo.scan/1",
+        "enforced": False,
+        "headline": list(summary.headline),
+        "agents": summary.agents,
+        "formats": [
+            {
+                "format": team.format,
+                "agents": sum(bool(agent.path) for agent in team.agents),
+                "files": list(team.files),
+            }
+            for team in project.teams
+        ],
+        "findings": _causes(summary.causes),
+        "unread": _causes(summary.unread),
+        "defaults": [_default(each) for each in summary.defaults],
+    }
+
+
+def _causes(causes: Iterable[Cause]) -> list[Json]:
+    return [
+        {
+            "code": cause.first.code,
+            "name": cause.first.name,
+            "severity": cause.first.severity,
+            "number": cause.number,
+            "gate": cause.gate,
+            "message": cause.sentence,
+            "ways": list(cause.ways),
+            "hint": cause.first.hint,
+            "places": [_place(finding) for finding in cause.findings],
+        }
+        for cause in causes
+    ]
+
+
+def _place(finding: Diagnostic) -> dict[str, Json]:
+    span = finding.at.span
+    return {
+        "agent": finding.subject,
+        "path": finding.at.path,
+        "line": span.line if span else None,
+        "column": span.column if span else None,
+    }
+
+
+def _default(defaults: Defaults) -> dict[str, Json]:
+    return {
+        "format": defaults.format,
+        "agents": defaults.agents,
+        "brought": list(defaults.brought),
+        "capabilities": [
+            {"capability": str(each), "decision": decision} for each, decision in defaults.decisions
+        ],
+    }

@@ -1,0 +1,69 @@
+"""`scan`: what is there of other tools, and what matters about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo import foreign
+from llmdo.base.diagnostic import CODES, LlmdoError, did_you_mean
+from llmdo.base.values import dataclass
+from llmdo.foreign import findings
+from llmdo.foreign.summary import summary_of
+
+if TYPE_CHECKING:
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.summary import ProjectSummary
+
+SEVERITIES = ("error", "warning", "note")
+"""The gravest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRequest:
+    """What to look at, and by what it fails."""
+
+    folder: str = "."
+    """A folder, or one file."""
+    fail_on: tuple[str, ...] = ()
+    """Codes of findings, and severities: one of them means the graver ones as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanOutcome:
+    """What a scan found."""
+
+    project: Foreign
+    summary: ProjectSummary
+    failing: tuple[Diagnostic, ...]
+    """The findings by which it fails."""
+
+
+def scan(request: ScanRequest) -> ScanOutcome:
+    """What is in a folder, of all formats.
+
+    Raises:
+        LlmdoError: There is nothing of any format, or it should fail on what there is not.
+    """
+    for name in request.fail_on:
+        if name not in (*SEVERITIES, *CODES):
+            hint = (
+                did_you_mean(name, (*SEVERITIES, *CODES))
+                or f"{', '.join(SEVERITIES)}, or a code such as LDO552"
+            )
+            raise LlmdoError(f"there is no severity and no code `{name}`", hint=hint)
+    project = foreign.read(foreign.AUTO, Path(request.folder))
+    every = findings.check(project)
+    return ScanOutcome(
+        project=project,
+        summary=summary_of(project, every),
+        failing=tuple(each for each in every if _fails(each, request.fail_on)),
+    )
+
+
+def _fails(finding: Diagnostic, fail_on: tuple[str, ...]) -> bool:
+    severe = SEVERITIES[
+        : 1 + max((SEVERITIES.index(each) for each in fail_on if each in SEVERITIES), default=-1)
+    ]
+    return finding.code in fail_on or finding.severity in severe

@@ -1,0 +1,103 @@
+"""`llmdo scan`, as a person runs it who has nothing of llmdo so far."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import commands
+
+CASES = Path(__file__).parent.parent / "foreign" / "cases"
+
+
+def scan(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return commands.llmdo(cwd, "scan", *words)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    shutil.copytree(CASES / "LDO550" / "claude-readme" / ".claude", tmp_path / "project" / ".claude")
+    return tmp_path / "project"
+
+
+def test_it_begins_with_what_matters_and_ends_with_what_was_read(project: Path) -> None:
+    done = scan(project)
+    assert done.returncode == 0
+    assert done.stdout.startswith(
+        "1 of 2 agents can be steered by text from outside to send private data after a question\n"
+    )
+    assert (
+        done.stdout.index("LDO552")
+        < done.stdout.index("LDO550")
+        < done.stdout.index("claude: 2 agents in 2 files")
+    )
+    assert scan(project.parent, "project").stdout == done.stdout
+
+
+def test_the_page_is_the_one_that_reach_prints(project: Path) -> None:
+    page = scan(project, "--format", "markdown").stdout
+    assert page == commands.llmdo(project, "reach", "--from", "auto", ".", "--format", "markdown").stdout
+    assert page.startswith("## 1 of 2 agents can be steered")
+
+
+def test_json_has_every_place_of_a_finding(project: Path) -> None:
+    text = (project / ".claude/agents/triage.md").read_text()
+    for name in "abcdefghij":
+        (project / f".claude/agents/{name}.md").write_text(text.replace("name: triage", f"name: {name}"))
+    data = json.loads(scan(project, "--format=json").stdout)
+    assert (data["schema"], data["enforced"], data["agents"]) == ("llmdo.scan/1", False, 12)
+    leak = data["findings"][0]
+    assert (leak["code"], leak["number"], leak["gate"]) == ("LDO552", 11, "after a question")
+    assert leak["message"].startswith("11 agents: each reaches private data")
+    assert [place["agent"] for place in leak["places"]] == [*"abcdefghij", "triage"]
+    assert {place["line"] for place in leak["places"]} == {2}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], 0),
+        (["--fail-on", "error"], 0),
+        (["--fail-on", "warning"], 1),
+        (["--fail-on=note"], 1),
+        (["--fail-on", "LDO552"], 1),
+        (["--fail-on", "LDO551"], 0),
+        (["--fail-on", "LDO551", "--fail-on", "LDO550", "."], 1),
+        (["--fail-on", "grave"], 2),
+        (["--fail-on"], 2),
+        (["--format", "sarif"], 2),
+        (["missing"], 2),
+        ([".", "."], 2),
+        ([".claude/agents/triage.md"], 0),
+        (["--help"], 0),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else str(words),
+)
+def test_the_exit_code_is_what_fail_on_says(project: Path, words: list[str], code: int) -> None:
+    done = scan(project, *words)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("error: ") is (code == 2)
+    assert "Traceback" not in done.stderr
+
+
+def test_where_nothing_is_of_a_known_format_it_cannot_go_on(tmp_path: Path) -> None:
+    done = scan(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "hint: the formats are claude, " in done.stderr
+
+
+def test_it_needs_no_command_line_library_no_git_and_no_home(project: Path) -> None:
+    script = (
+        "import sys\nfrom llmdo.__main__ import main\nsys.argv = ['llmdo', 'scan', '--format', 'json']\nmain()\n"
+        "print(*({'typer', 'rich', 'pydantic', 'jsonschema', 'pydantic_ai', 'git'} & sys.modules.keys()), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=project, capture_output=True, text=True, env={"PATH": "/nowhere"}
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    assert json.loads(done.stdout)["agents"] == 2
