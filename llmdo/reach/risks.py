@@ -25,11 +25,12 @@ LEGS: Mapping[str, tuple[str, ...]] = {
     "untrusted input": ("data.untrusted",),
     "a way out": ("net", "mcp.call", "proc.exec"),
 }
-"""What must not meet in one tree, and the capabilities that bring it; a command can send."""
+"""What must not meet in one tree, and the capabilities that bring it; a command can send, unless it only reads."""
 
 MOST_NAMED = 8
 """Capabilities in a sentence: of tools of which nothing is known, a project may have a hundred."""
 
+READS = "proc.exec.read"
 SHELL = "proc.exec.unlisted"
 IN_A_SHELL = (
     "env.read", "fs.delete", "fs.list", "fs.read", "fs.write", "net.connect", "net.search", "proc.exec",
@@ -49,19 +50,23 @@ class Gain:
     @property
     def names(self) -> str:
         """The capabilities, as a sentence lists them; those of a shell that nothing confines stand behind it."""
-        shell = next((row for row in self.rows if _is_free_shell(row)), None)
-        if shell is None:
-            names = [f"`{row.capability}`" for row in self.rows]
-        else:
-            others = [f"`{row.capability}`" for row in self.rows if not _is_in_a_shell(row.capability)]
-            names = [f"`{shell.capability}` (a shell, which also reads, writes and sends)", *others]
+        of_a_shell = " (a shell, which also reads, writes and sends)"
+        names = [f"`{row.capability}`{of_a_shell * _is_free_shell(row)}" for row in self._named]
         more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED + 1 else []
         return ", ".join([*names[: MOST_NAMED + (not more)], *more])
 
     @property
     def is_gated(self) -> bool:
-        """Whether somebody is asked before each of them."""
-        return all(row.decision != "allowed" for row in self.rows)
+        """Whether somebody is asked before each of those that are named."""
+        return all(row.decision != "allowed" for row in self._named)
+
+    @property
+    def _named(self) -> list[Row]:
+        """The rows that say something of their own: what any command can do does not, beside a shell."""
+        shell = next((row for row in self.rows if _is_free_shell(row)), None)
+        if shell is None:
+            return [*self.rows]
+        return [shell, *(row for row in self.rows if not _is_in_a_shell(row.capability))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +135,14 @@ def _names(leg: str) -> tuple[str, ...]:
 
 def _mildest(rows: Iterable[Row], leg: str) -> Row | None:
     return min(
-        (row for row in rows if _is_of(row.capability, LEGS[leg]) or _is_read_in_a_shell(leg, row)),
+        (row for row in rows if _brings(leg, row.capability) or _is_read_in_a_shell(leg, row)),
         key=lambda row: (STRICTNESS[row.decision], _rank(leg, row), len(row.path), str(row.capability)),
         default=None,
     )
+
+
+def _brings(leg: str, capability: Capability) -> bool:
+    return _is_of(capability, LEGS[leg]) and not (leg == "a way out" and capability.name == READS)
 
 
 def _rank(leg: str, row: Row) -> int:

@@ -22,6 +22,7 @@ def scan(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     shutil.copytree(CASES / "LDO550" / "claude-readme" / ".claude", tmp_path / "project" / ".claude")
+    (tmp_path / "project/.claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
     return tmp_path / "project"
 
 
@@ -34,7 +35,7 @@ def test_it_begins_with_what_matters_and_ends_with_what_was_read(project: Path) 
     assert (
         done.stdout.index("LDO552")
         < done.stdout.index("LDO550")
-        < done.stdout.index("claude: 2 agents in 2 files")
+        < done.stdout.index("claude: 2 agents in 3 files")
     )
     assert scan(project.parent, "project").stdout == done.stdout
 
