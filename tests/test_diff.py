@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.diff import Difference, diff
+from llmdo.diff.rows import Comparison
 from llmdo.graph.inventory import tools_of
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph, Limits
@@ -26,13 +27,15 @@ PATHS = ["in/a", "in/b", "in/c/d", "out/a", "out/b/c", "elsewhere"]
 Deed = tuple[str, str | None]
 
 
-def deeds(graph: Graph, named: Set[str | None]) -> dict[Deed, int]:
+def deeds(graph: Graph, named: Set[str | None], through: str = "w0") -> dict[Deed, int]:
     """Everything that a call under the entry can do to one file or at all, with the mildest decision over it.
 
-    Of a call of a worker by its name, where that is `named`.
+    Of a call of a worker by its name, where that is `named`; on paths `through` a worker.
     """
     found: dict[Deed, int] = {}
     for path in call_paths(graph):
+        if through not in path:
+            continue
         gates = delegations(graph, path)
         if "blocked" in gates:
             continue
@@ -68,11 +71,12 @@ def named_in(graph: Graph) -> Set[str | None]:
 
 
 @tried(75)
-@given(graphs(), graphs())
-def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(before, after) -> None:
+@given(graphs(), graphs(), st.sampled_from([None, "w0", "w1", "w2"]))
+def test_a_row_widens_exactly_where_a_call_can_do_more_or_with_fewer_questions(before, after, below) -> None:
+    """Of the entry, and of a worker by what is called below it in the tree of the entry."""
     named = named_in(before) | named_in(after)
-    old, new = deeds(before, named), deeds(after, named)
-    rows = diff(before, after).entries[0].rows
+    old, new = (deeds(graph, named, below or "w0") for graph in (before, after))
+    rows = Comparison(before, after).of_worker(below) if below else diff(before, after).entries[0].rows
     wider = [row.capability for row in rows if row.effect == "widens"]
     narrower = [row.capability for row in rows if row.effect == "narrows"]
     for deed in {*old, *new}:

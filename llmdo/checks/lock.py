@@ -59,6 +59,13 @@ def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
         yield replace(item.problem, message=words)
 
 
+_VERBS = {
+    "gained": "gains",
+    "gate removed": "is no longer asked about",
+    "assurance": "is no longer limited in",
+}
+
+
 def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str, ...]], list[str]]:
     """Entry, what happens to it, and a path, to the capabilities of which that holds."""
     from llmdo.diff import diff  # only where the lock is stale
@@ -68,7 +75,7 @@ def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str
         for row in entry.rows:
             if row.effect == "widens" and row.after:
                 path = tuple(hop.name for hop in row.after.path)
-                verb = "gains" if row.kind == "gained" else "is no longer asked about"
+                verb = _VERBS[row.kind]
                 by_cause.setdefault((entry.name, verb, path), []).append(f"`{row.capability}`")
     return by_cause
 

@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--fail-on": ("widened", "changed"),
         "--lock-checked": None,
         "--format": ("text", "json", "markdown"),
+        "--verbose": None,
         "--project": (),
         "--from": (),
     },

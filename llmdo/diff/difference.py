@@ -36,9 +36,10 @@ class RowChange:
 
     @property
     def effect(self) -> Effect:
-        """What it does to what the entry can do."""
+        """What it does to what the entry can do; that nothing limits it any more is as much as a gain."""
         if self.kind == "assurance":
-            return "none"
+            sides = [row is not None and row.assurance == "open" for row in (self.before, self.after)]
+            return "none" if sides[0] == sides[1] else "widens" if sides[1] else "narrows"
         return "widens" if self.kind in ("gained", "gate removed") else "narrows"
 
 
@@ -59,16 +60,29 @@ class Change:
     """Those that use what it is about."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A worker or an entry that has another name than before, and is judged as one."""
+
+    kind: Literal["worker", "entry"]
+    before: str
+    after: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDifference:
-    """What an entry reaches otherwise than before."""
+    """What an entry, or a worker below entries, reaches otherwise than before."""
 
     name: str
+    was: str | None = None
+    """Its name before, where that was another."""
     status: Literal["new", "gone", "kept"]
     rows: tuple[RowChange, ...]
     """What widens first, and of that the gravest: see `authority.gravity`."""
     verdict: Verdict
-    """Over `rows` and over the changes that concern it."""
+    """Over `rows` and, of an entry, over the changes that concern it."""
+    below: tuple[str, ...] = ()
+    """The entries that reach it, of a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +102,11 @@ class Difference:
 
     entries: tuple[EntryDifference, ...]
     """Of both graphs, sorted by name, also those that are the same."""
-    changes: tuple[Change, ...]
+    workers: tuple[EntryDifference, ...] = ()
+    """The workers that reach otherwise than before what no row of an entry and of no other worker tells, by name."""
+    renames: tuple[Rename, ...] = ()
+    """All else is told by the later names."""
+    changes: tuple[Change, ...] = ()
     """Sorted by route."""
     hand_edits: tuple[HandEdit, ...] = ()
     is_lock_checked: bool = False
@@ -97,12 +115,13 @@ class Difference:
     @property
     def everything(self) -> tuple[RowChange | Change, ...]:
         """Every single difference."""
-        return (*(row for entry in self.entries for row in entry.rows), *self.changes)
+        return (*(row for each in (*self.entries, *self.workers) for row in each.rows), *self.changes)
 
     @property
     def verdict(self) -> Verdict:
         """The verdict over everything, accepted or not."""
-        return verdict_of(self.everything)
+        verdict = verdict_of(self.everything)
+        return "changed" if verdict == "same" and self.renames else verdict
 
     @property
     def is_accepted(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,9 @@ _LAYOUT = frozenset({"version", "revision"})
 _STATED: Mapping[str, type] = {"settings": Settings, "entry": Entry, "worker": Worker}
 """Tables of a lock that hold the fields of a class."""
 
+_NUMBER = re.compile(r" \(\d+\)$")
+"""What sets toolsets of a foreign project apart that have one name."""
+
 ISOLATIONS = ("require", "auto", "off")
 """From the strongest to the weakest."""
 
@@ -43,6 +47,9 @@ ISOLATIONS = ("require", "auto", "off")
 def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
     old, new = encode(before), encode(after)
+    if after.read_from:
+        servers = parts.table(old, "toolset").keys() & parts.table(new, "toolset").keys()
+        old, new = _of_files(old, servers), _of_files(new, servers)
     users = _users(before, after)
     judged = (
         _judged(users.concerned(change), after.acceptances)
@@ -51,6 +58,27 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
         if not _is_echo(change.route, old, new)
     )
     return tuple(sorted(judged, key=lambda change: change.route))
+
+
+def _of_files(lock: Mapping[str, Json], servers: AbstractSet[str]) -> dict[str, Json]:
+    """What of a foreign project its files say; the rest is how we put it, and rows tell what that does.
+
+    Of `servers`, those on both sides; that an agent has another server its own table says.
+    """
+    workers = {
+        name: {
+            **{key: value for key, value in worker.items() if key != "approvals"},
+            "toolsets": [_NUMBER.sub("", toolset) for toolset in parts.texts(worker.get("toolsets"))],
+        }
+        for name, worker in parts.tables(lock, "worker").items()
+        if worker["path"]  # else it stands for all that somebody may call
+    }
+    toolsets = {
+        name: {"mcp": toolset["mcp"]}
+        for name, toolset in parts.tables(lock, "toolset").items()
+        if "mcp" in toolset and name in servers
+    }
+    return {"entry": lock["entry"], "worker": workers, "toolset": toolsets}
 
 
 def _compared(route: Route, before: Json, after: Json) -> Iterator[Change]:

@@ -1,12 +1,13 @@
-"""What entries reach, before and after, compared row by row."""
+"""What entries, and workers below them, reach before and after, compared row by row."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmdo.diff.difference import RowChange
-from llmdo.graph import code_calls
+from llmdo.graph import code_calls, inventory
 from llmdo.policy.authority import (
     STRICTNESS,
     Capability,
@@ -15,6 +16,7 @@ from llmdo.policy.authority import (
     scope_order,
 )
 from llmdo.reach import Analysis
+from llmdo.reach.rows import with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,24 +25,89 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.settings import Acceptance
     from llmdo.policy.authority import Decision
-    from llmdo.reach import Row
+    from llmdo.reach import Row, Walk
 
 
-def compared(before: Graph, after: Graph) -> Mapping[str, tuple[RowChange, ...]]:
-    """What each entry of either graph reaches otherwise than before.
+@dataclass
+class _Side:
+    """One of the two graphs, and the trees of calls of its entries."""
 
-    Both are cut into the same classes of scopes and asked about the same names, so a row of one is about the
-    same calls as that of the other.
+    analysis: Analysis
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.analysis.graph
+
+    @cached_property
+    def walks(self) -> Mapping[str, Walk]:
+        """The tree of each entry."""
+        return {name: self.analysis.walk(entry) for name, entry in self.graph.entries.items()}
+
+    @cached_property
+    def entries(self) -> Mapping[str, tuple[str, ...]]:
+        """The entries that reach a worker, sorted."""
+        reaching: dict[str, list[str]] = {}
+        for entry in self.graph.entries.values():
+            for name in inventory.reachable(self.graph, entry):
+                reaching.setdefault(name, []).append(entry.name)
+        return {name: tuple(sorted(entries)) for name, entries in reaching.items()}
+
+    def of_entry(self, name: str) -> Mapping[Capability, Row]:
+        """What an entry reaches; nothing where there is none of that name."""
+        declared = self.graph.entries.get(name)
+        return {row.capability: row for row in self.analysis.of(declared)} if declared else {}
+
+    def of_worker(self, name: str) -> Mapping[Capability, Row]:
+        """What a worker reaches with all below it, in any of the trees that it is part of."""
+        rows: list[Row] = []
+        for entry in self.entries.get(name, ()):
+            rows = with_rows(rows, self.analysis.through(self.walks[entry], name))
+        return {row.capability: row for row in rows}
+
+
+@dataclass
+class Comparison:
+    """Two graphs, cut into the same classes of scopes and asked about the same names.
+
+    So a row of one is about the same calls as that of the other.
     """
-    alone = (Analysis(before), Analysis(after))
-    named = {Capability(capability.name) for analysis in alone for capability in analysis.named}
-    scopes = [scope for analysis in alone for scope in _scopes(analysis)]
-    also = tuple(sorted({*scopes, *named}, key=str))
-    old, new = Analysis(before, also=also), Analysis(after, also=also)
-    return {
-        name: tuple(_changes(name, _rows(old, name), _rows(new, name), after.acceptances))
-        for name in sorted({*before.entries, *after.entries})
-    }
+
+    before: Graph
+    after: Graph
+
+    @cached_property
+    def _sides(self) -> tuple[_Side, _Side]:
+        alone = (Analysis(self.before), Analysis(self.after))
+        named = {Capability(capability.name) for analysis in alone for capability in analysis.named}
+        scopes = [scope for analysis in alone for scope in _scopes(analysis)]
+        also = tuple(sorted({*scopes, *named}, key=str))
+        return _Side(Analysis(self.before, also=also)), _Side(Analysis(self.after, also=also))
+
+    def of_entry(self, name: str) -> tuple[RowChange, ...]:
+        """What an entry of either graph reaches otherwise than before."""
+        old, new = self._sides
+        return tuple(_changes((name,), old.of_entry(name), new.of_entry(name), self.after.acceptances))
+
+    def of_worker(self, name: str) -> tuple[RowChange, ...]:
+        """What a worker of either graph, with all below it, reaches otherwise than before."""
+        old, new = self._sides
+        rows = (old.of_worker(name), new.of_worker(name))
+        return tuple(_changes(self.entries_of(name), *rows, self.after.acceptances))
+
+    def entries_of(self, worker: str) -> tuple[str, ...]:
+        """The entries that reach a worker; of one that is gone, those that did."""
+        old, new = self._sides
+        return new.entries.get(worker) or old.entries.get(worker, ())
+
+
+def acceptance_for_all(
+    acceptances: Iterable[Acceptance], capability: Capability, entries: Iterable[str], *, gated: bool
+) -> Acceptance | None:
+    """The acceptance that covers a widening of each of the entries; where several do, the first; None where not all."""
+    acceptances = tuple(acceptances)
+    covering = [acceptance_of(acceptances, capability, entry, gated=gated) for entry in entries]
+    return covering[0] if covering and all(covering) else None
 
 
 def acceptance_of(
@@ -80,13 +147,8 @@ def _scopes(analysis: Analysis) -> Iterator[Capability]:
                 yield from (capability for capability in tool.capabilities if capability.scope is not None)
 
 
-def _rows(analysis: Analysis, entry: str) -> Mapping[Capability, Row]:
-    declared = analysis.graph.entries.get(entry)
-    return {row.capability: row for row in analysis.of(declared)} if declared else {}
-
-
 def _changes(
-    entry: str,
+    entries: Sequence[str],
     before: Mapping[Capability, Row],
     after: Mapping[Capability, Row],
     acceptances: Sequence[Acceptance],
@@ -98,7 +160,7 @@ def _changes(
             change = RowChange(kind=kind, capability=capability, elsewhere=False, before=old, after=new)
             if change.effect == "widens":
                 gated = _decision(new) == "needs_approval"
-                accepted = acceptance_of(acceptances, capability, entry, gated=gated)
+                accepted = acceptance_for_all(acceptances, capability, entries, gated=gated)
                 change = replace(change, accepted=accepted)
             changes[capability] = change
     changes = {capability: change for capability, change in changes.items() if _tells(change, changes)}

@@ -75,6 +75,10 @@ class Analysis(Premises):
         layer = Layer.of_entry(entry) if ceiling else Layer(entry.approvals)
         return Walk(self._rulings(layer), starts_of(self.graph, entry), layer)
 
+    def through(self, above: Walk, name: str) -> tuple[Row, ...]:
+        """What the worker `name` with everything below it reaches in a larger tree, by the ways of that to it."""
+        return rows_of(Walk(above.rulings, (name,), above.entry, above=above))
+
     def walk_below(self, name: str) -> Walk:
         """The tree of calls below the worker `name`: without its own ceiling, and without any entry."""
         return Walk(self._rulings(NO_LAYER), (name,), ignored=name)

@@ -134,6 +134,8 @@ class Walk:
     """What holds for the whole tree, its ceiling by its name."""
     ignored: str | None = None
     """A worker whose ceiling does not count."""
+    above: Walk | None = None
+    """The tree in which this one is a part: only what lies below its ways to where this one starts counts."""
     _searches: dict[tuple[frozenset[str], bool], _Search] = field(default_factory=dict)
 
     @property
@@ -218,9 +220,16 @@ class Walk:
         edges, places_of = workers.edges, workers.places
         out = {places_of[name] for name in cut}
         parent: dict[int, int | None] = {places_of[name]: None for name in self.starts if name not in cut}
+        depth = self.premises.graph.settings.max_depth
+        ways = []
+        if self.above is not None:
+            above = self.above.search(cut, free=free)
+            parent = {place: None for place in parent if place in above.parent}
+            ways = [above.hops(place) for place in parent]
+            depth -= min((len(way) - 1 for way in ways), default=0)
         level = list(parent)
         all_free = self.rulings.gates_are_open
-        for _ in range(self.premises.graph.settings.max_depth):
+        for _ in range(depth):
             places: list[int] = []
             for caller in level:
                 for place in edges[caller] if all_free else self._callees(caller, free=free):
@@ -236,7 +245,10 @@ class Walk:
         is_free = (
             free
             or all_free
-            or all(len(self._callees(place, free=True)) == len(edges[place]) for place in parent)
+            or (
+                all(len(self._callees(place, free=True)) == len(edges[place]) for place in parent)
+                and all(hop.decision == "allowed" for way in ways for hop in way)
+            )
         )
         return _Search(self, parent, first, is_free)
 

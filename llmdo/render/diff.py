@@ -5,59 +5,55 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.base import parts
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
+from llmdo.render.facts import MAX_NAMES, phrases, some
 from llmdo.render.reach import row_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import LlmdoError
     from llmdo.base.values import Json
     from llmdo.diff import Change, Difference, EntryDifference, HandEdit, RowChange
     from llmdo.graph.settings import Acceptance
     from llmdo.reach import Hop
+    from llmdo.render.facts import Quote
     from llmdo.services.diff import DiffOutcome, Sides
-
-    Quote = Callable[[str], str]
-    """How a name that somebody else chose is set apart from our words."""
 
 MARKS = {"widens": "+", "narrows": "-", "none": "~"}
 _ORDER = ("widened", "narrowed", "changed", "same")
-_SUBJECTS = {
-    "rules": "rule",
-    "paths": "path map",
-    "model": "model alias",
-    "python-model": "model",
-    "schema-source": "schema",
-    "module": "toolset module",
-}
-_UNLIMITED = frozenset({"may", "suffixes", "compatible-models"})
-"""Lists whose absence is not the same as an empty one."""
-
-MAX_NAMES = 5  # of those whom one fact concerns: JSON has them all
-MAX_VALUE = 200  # characters of a text such as an input
 MAX_ROWS = 200  # of one table in Markdown: a pull request shows no more than 64 KiB
 
 
-def rendered(outcome: DiffOutcome, form: Literal["text", "json", "markdown"]) -> str:
-    """The difference in a format."""
-    write = {"text": text, "json": to_json, "markdown": markdown}[form]
+def rendered(
+    outcome: DiffOutcome, form: Literal["text", "json", "markdown"], *, verbose: bool = False
+) -> str:
+    """The difference in a format; text names every item that changed if `verbose`, JSON always does."""
+    if form == "text":
+        return text(outcome.difference, outcome.sides, verbose=verbose)
+    write = {"json": to_json, "markdown": markdown}[form]
     return write(outcome.difference, outcome.sides)
 
 
-def text(difference: Difference, sides: Sides | None = None) -> str:
+def text(difference: Difference, sides: Sides | None = None, *, verbose: bool = False) -> str:
     """Entry by entry what it can do otherwise, with the place of each edge; then all other facts that differ."""
     lines = [not_enforced(sides.read_from)] if sides and sides.read_from else []
+    facts = {name: list(_facts(own, verbose=verbose)) for name, own in _own(difference).items()}
+    quiet: dict[str, list[str]] = {}
     for entry in _sorted(difference):
-        verdict = "WIDENED" if entry.verdict == "widened" else entry.verdict
-        status = "" if entry.status == "kept" else f" ({entry.status})"
-        lines.append(f"{shown(entry.name)}: {verdict}{status}")
-        lines.extend(_rows(entry.rows))
-        lines.extend(map(_fact, _own(difference, entry)))
-    if rest := _rest(difference):
-        lines += ["also:", *map(_fact, rest)]
+        verdict: str = "WIDENED" if entry.verdict == "widened" else entry.verdict
+        own = facts.get(entry.name, []) if not entry.below else []
+        heading = f"{_subject(entry)}: {verdict}{'' if entry.status == 'kept' else f' ({entry.status})'}"
+        if entry.rows or own:
+            lines += [heading, *_rows(entry.rows), *own]
+        else:
+            quiet.setdefault(entry.verdict, []).append(heading)
+    for verdict, headings in quiet.items():
+        is_folded = len(headings) > MAX_NAMES and not verbose
+        lines += [f"{len(headings)} entries: {verdict}"] if is_folded else headings
+    if rest := [*_renames(difference, verbose=verbose), *_facts(_rest(difference), verbose=verbose)]:
+        lines += ["also:", *rest]
     title = "note: a library changed" if difference.is_lock_checked else "error: the lock was edited by hand"
     lines += [f"{title}: {hand_edit(edit, _ticks)}" for edit in difference.hand_edits]
     if difference.hand_edits and not difference.is_lock_checked:
@@ -75,19 +71,48 @@ def verdict_words(difference: Difference) -> str:
 
 
 def _sorted(difference: Difference) -> list[EntryDifference]:
-    return sorted(difference.entries, key=lambda entry: (_ORDER.index(entry.verdict), entry.name))
+    """Entries, and workers below them that gained or lost something by themselves, the widened first."""
+    return sorted(
+        (*difference.entries, *difference.workers),
+        key=lambda each: (_ORDER.index(each.verdict), bool(each.below), each.name),
+    )
 
 
-def _own(difference: Difference, entry: EntryDifference) -> Iterator[Change]:
-    return (change for change in difference.changes if change.route[:2] == ("entry", entry.name))
+def _subject(entry: EntryDifference) -> str:
+    was = f" (was {shown(entry.was)})" if entry.was else ""
+    return f"{shown(entry.name)}{was}{f', below {some(entry.below, shown)}' if entry.below else ''}"
+
+
+def _own(difference: Difference) -> dict[str, list[Change]]:
+    """The facts about each entry."""
+    by_entry: dict[str, list[Change]] = {}
+    for change in difference.changes:
+        if change.route[0] == "entry":
+            by_entry.setdefault(change.route[1], []).append(change)
+    return by_entry
 
 
 def _rest(difference: Difference) -> list[Change]:
     return [change for change in difference.changes if change.route[0] != "entry"]
 
 
-def _fact(change: Change) -> str:
-    return f"  {MARKS[change.effect]} {phrase(change, _ticks)}{_accepted(change.accepted)}"
+def _facts(changes: Iterable[Change], *, verbose: bool) -> Iterator[str]:
+    for alike, words in phrases(changes, _ticks, verbose=verbose):
+        yield f"  {MARKS[alike[0].effect]} {words}{_accepted(alike[0].accepted)}"
+
+
+def _renames(difference: Difference, *, verbose: bool) -> Iterator[str]:
+    return (f"  {MARKS['none']} {words}" for words in renames(difference, _ticks, verbose=verbose))
+
+
+def renames(difference: Difference, quote: Quote, *, verbose: bool = False) -> Iterator[str]:
+    """Who has another name: in one line for workers and one for entries, with a few names or all if `verbose`."""
+    for kind, many in (("worker", "workers"), ("entry", "entries")):
+        moved = [each for each in difference.renames if each.kind == kind]
+        names = [f"{quote(each.before)} to {quote(each.after)}" for each in moved]
+        if moved:
+            what = f"{len(moved)} {many}" if len(moved) > 1 else kind
+            yield f"{what} renamed: {some(names, str, len(names) if verbose else MAX_NAMES)}"
 
 
 def _rows(rows: Sequence[RowChange]) -> Iterator[str]:
@@ -98,7 +123,7 @@ def _rows(rows: Sequence[RowChange]) -> Iterator[str]:
             (*(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)), cells[2])
         )
         yield f"  {MARKS[row.effect]} {padded}{_accepted(row.accepted)}"
-        if row.kind in ("gained", "gate removed"):
+        if row.effect == "widens":
             steps = list(edges(row))
             width = max((len(place) for place, _ in steps), default=0)
             yield from (f"      {place.ljust(width)}   {words}" for place, words in steps)
@@ -121,8 +146,8 @@ def decision(change: RowChange) -> str:
             return "no longer needs approval"
         case "gate added":
             return "needs approval now"
-    weaker = f"{after.assurance if after else ''} now, {before.assurance if before else ''} before"
-    return f"assurance: {weaker}"
+    sides = f"{after.assurance if after else ''} now, {before.assurance if before else ''} before"
+    return f"no longer limited: {sides}" if change.effect == "widens" else f"assurance: {sides}"
 
 
 def path(change: RowChange) -> str:
@@ -153,65 +178,10 @@ def _is_delegation(change: RowChange) -> bool:
     return change.after is not None and not change.after.shape.toolset
 
 
-def phrase(change: Change, quote: Quote) -> str:
-    """A fact that differs, in one line."""
-    kind, *names = change.route
-    subject = _SUBJECTS.get(kind, kind)
-    item = names[:1] if kind not in ("settings", "accept") else []
-    rest = names[len(item) :]
-    if kind == "toolset" and rest[:1] == ["tool"] and len(rest) > 1:
-        subject, item, rest = "tool", [f"{names[0]}.{rest[1]}"], rest[2:]
-    words = " ".join([subject, *map(quote, item), *map(quote, rest)])
-    return f"{words}{_values(change, quote)}{_concerned(change, quote)}"
-
-
-def _concerned(change: Change, quote: Quote) -> str:
-    if change.route[0] == "entry":
-        return ""
-    sides = (("used by", change.workers), ("reached by", change.entries))
-    words = [f"{verb} {_some(names, quote)}" for verb, names in sides if names]
-    return f" ({', '.join(words)})" if words else ""
-
-
-def _some(names: Sequence[str], quote: Quote) -> str:
-    more = [f"{len(names) - MAX_NAMES} more"] if len(names) > MAX_NAMES else []
-    return " and ".join([*map(quote, names[:MAX_NAMES]), *more])
-
-
 def hand_edit(edit: HandEdit, quote: Quote) -> str:
     """A fact that changed without its source, in one line."""
     tool = f"tool {quote(edit.tool)} of " if edit.tool else ""
     return f"{tool}toolset {quote(edit.toolset)}: {edit.fact}, and its source is the same"
-
-
-def _values(change: Change, quote: Quote) -> str:
-    before, after = change.before, change.after
-    if isinstance(before, dict) or isinstance(after, dict):
-        return " is new" if before is None else " is gone"
-    if isinstance(before, list) or isinstance(after, list):
-        absence = " (there was none)" if before is None else " (there is none now)" if after is None else ""
-        return f": {_items(before, after, quote)}{absence if change.route[-1] in _UNLIMITED else ''}"
-    if any(isinstance(value, str) and value.startswith("sha256:") for value in (before, after)):
-        return " changed" if before and after else " is new" if after else " is gone"
-    old, new = (quote(_cut(_item(value))) for value in (before, after))
-    if before is None:
-        return f": {new}"
-    return f": gone, it was {old}" if after is None else f": {new}, it was {old}"
-
-
-def _items(before: Json, after: Json, quote: Quote) -> str:
-    old, new = ([_item(item) for item in parts.items(side)] for side in (before, after))
-    words = [f"+{quote(item)}" for item in new if item not in old]
-    words += [f"-{quote(item)}" for item in old if item not in new]
-    return " ".join(words) or "another order"
-
-
-def _item(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _cut(value: str) -> str:
-    return value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]}… ({len(value)} characters)"
 
 
 def _ticks(name: str) -> str:
@@ -243,20 +213,38 @@ def markdown(difference: Difference, sides: Sides) -> str:
         lines += [f"**{title}:** {hand_edit(edit, code)}", ""]
     widened = [entry for entry in _sorted(difference) if entry.verdict == "widened"]
     for entry in widened:
-        lines += [f"#### {code(entry.name)}: widened", "", *_table(entry.rows), ""]
+        lines += [f"#### {_heading(entry)}: widened", "", *_table(entry.rows), ""]
     facts = [change for change in difference.changes if change.effect == "widens"]
     lines += _listed(facts)
     others = [entry for entry in _sorted(difference) if entry.verdict != "widened"]
     quiet = [change for change in difference.changes if change.effect != "widens"]
-    if others or quiet:
+    if others or quiet or difference.renames:
         lines += ["<details>", f"<summary>{_count(others, 'other entry', 'other entries')}, "]
         lines[-1] += f"{_count(quiet, 'other change', 'other changes')}</summary>"
-        lines += ["", *(f"* {code(entry.name)}: {entry.verdict}" for entry in others), ""]
+        lines += ["", *_verdicts(others), ""]
         for entry in others:
             if entry.rows:
-                lines += [f"#### {code(entry.name)}: {entry.verdict}", "", *_table(entry.rows), ""]
+                lines += [f"#### {_heading(entry)}: {entry.verdict}", "", *_table(entry.rows), ""]
+        if moved := [f"* {words}" for words in renames(difference, code)]:
+            lines += [*moved, ""]
         lines += [*_listed(quiet), "</details>"]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _heading(entry: EntryDifference) -> str:
+    was = f" (was {code(entry.was)})" if entry.was else ""
+    return f"{code(entry.name)}{was}{f', below {some(entry.below, code)}' if entry.below else ''}"
+
+
+def _verdicts(entries: Sequence[EntryDifference]) -> Iterator[str]:
+    """A line for each, and of many with nothing more to say one line for all of a verdict."""
+    for verdict in _ORDER:
+        alike = [entry for entry in entries if entry.verdict == verdict]
+        silent = [entry for entry in alike if not entry.rows]
+        is_folded = len(silent) > MAX_NAMES
+        yield from (f"* {_heading(entry)}: {verdict}" for entry in alike if entry.rows or not is_folded)
+        if is_folded:
+            yield f"* {len(silent)} entries: {verdict}"
 
 
 def _table(rows: Sequence[RowChange]) -> Iterator[str]:
@@ -276,11 +264,12 @@ def _table(rows: Sequence[RowChange]) -> Iterator[str]:
 
 def _listed(changes: Sequence[Change]) -> list[str]:
     lines = []
-    for change in changes[:MAX_ROWS]:
-        accepted = f"; accepted: {code(change.accepted.reason)}" if change.accepted else ""
-        lines.append(f"* {code(MARKS[change.effect])} {phrase(change, code)}{accepted}")
-    if len(changes) > MAX_ROWS:
-        lines.append(f"* and {len(changes) - MAX_ROWS} more: `llmdo diff` shows them")
+    lines_of = list(phrases(changes, code))
+    for alike, words in lines_of[:MAX_ROWS]:
+        accepted = f"; accepted: {code(alike[0].accepted.reason)}" if alike[0].accepted else ""
+        lines.append(f"* {code(MARKS[alike[0].effect])} {words}{accepted}")
+    if len(lines_of) > MAX_ROWS:
+        lines.append(f"* and {len(lines_of) - MAX_ROWS} more: `llmdo diff` shows them")
     return [*lines, ""] if lines else []
 
 
@@ -302,14 +291,10 @@ def to_json(difference: Difference, sides: Sides) -> str:
         "hand_edits": [
             {"toolset": edit.toolset, "tool": edit.tool, "fact": edit.fact} for edit in difference.hand_edits
         ],
-        "entries": [
-            {
-                "name": entry.name,
-                "status": entry.status,
-                "verdict": entry.verdict,
-                "rows": [_row_data(row) for row in entry.rows],
-            }
-            for entry in difference.entries
+        "entries": [_entry_data(entry) for entry in difference.entries],
+        "workers": [{**_entry_data(worker), "entries": list(worker.below)} for worker in difference.workers],
+        "renames": [
+            {"kind": each.kind, "before": each.before, "after": each.after} for each in difference.renames
         ],
         "changes": [
             {
@@ -325,6 +310,16 @@ def to_json(difference: Difference, sides: Sides) -> str:
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _entry_data(entry: EntryDifference) -> dict[str, Json]:
+    return {
+        "name": entry.name,
+        "was": entry.was,
+        "status": entry.status,
+        "verdict": entry.verdict,
+        "rows": [_row_data(row) for row in entry.rows],
+    }
 
 
 def _row_data(change: RowChange) -> dict[str, Json]:

@@ -128,10 +128,8 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
     if not has_baseline:
         tell(f"no baseline: nothing of {name} is at `{request.before}`, so everything is new")
     difference = difference_of(then.graph if has_baseline else Graph(settings=now.graph.settings), now.graph)
-    # The other facts are how we put it, not what the files say.
-    changes = tuple(change for change in difference.changes if change.route[0] in ("entry", "worker"))
     return DiffOutcome(
-        difference=replace(difference, changes=changes),
+        difference=difference,
         sides=Sides(
             before=request.before,
             after=request.after,

@@ -47,6 +47,7 @@ def diff(
         typer.Option("--lock-checked", help="`lock --check` has passed, so nobody edited the lock by hand."),
     ] = False,
     format: Annotated[DiffFormat, typer.Option(help="How it is printed.")] = DiffFormat.text,  # noqa: A002
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
     project: options.Project = None,
     origin: options.Origin = None,
 ) -> int:
@@ -64,7 +65,7 @@ def diff(
             raise
         put(render.error_json(error), end="", as_json=True)
         return CANNOT_GO_ON
-    put(render.rendered(outcome, format.value), end="", as_json=format is DiffFormat.json)
+    put(render.rendered(outcome, format.value, verbose=verbose), end="", as_json=format is DiffFormat.json)
     return FINDINGS if outcome.difference.fails(fail_on.value if fail_on else None) else FINE
 
 

@@ -1,0 +1,92 @@
+"""What workers below entries gain and lose by themselves, as far as no entry and no other worker tells it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.diff.difference import EntryDifference, verdict_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from llmdo.diff.difference import Change, RowChange
+    from llmdo.diff.rows import Comparison
+    from llmdo.reach import Hop
+
+_DESCRIPTIVE = frozenset({"path", "prompt", "description", "model", "compatible-models", "python"})
+"""Keys of a worker in the lock that change nothing of what it reaches."""
+
+
+def worker_differences(
+    comparison: Comparison,
+    changes: Iterable[Change],
+    rows_by_entry: Mapping[str, Sequence[RowChange]],
+    was: Mapping[str, str],
+) -> tuple[EntryDifference, ...]:
+    """The workers about which a fact changed and that reach something else by it, sorted by name.
+
+    A row is left out where an entry, or a worker further down, has the same one and its way shows this one.
+    """
+    concerned = _concerned(changes)
+    old, new = comparison.before.workers, comparison.after.workers
+    if comparison.after.read_from:
+        concerned |= {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    judged = {
+        name: comparison.of_worker(name)
+        for name in sorted(concerned)
+        if any(name in side and (side[name].path or not comparison.after.read_from) for side in (old, new))
+    }
+    of_entries = [row for rows in rows_by_entry.values() for row in rows]
+    kept: dict[str, list[RowChange]] = {name: [] for name in judged}
+    every = [(name, row) for name, rows in judged.items() for row in rows]
+    done: dict[str, list[RowChange]] = {name: [] for name in judged}
+    for name, row in sorted(every, key=lambda pair: len(_path(pair[1]))):
+        if not _is_told(row, of_entries) and not any(
+            _is_same(row, other) for hop in _path(row)[1:] for other in done.get(hop.name, ())
+        ):
+            kept[name].append(row)
+        done[name].append(row)
+    return tuple(
+        EntryDifference(
+            name=name,
+            was=was.get(name),
+            status="new" if name not in old else "gone" if name not in new else "kept",
+            rows=tuple(row for row in judged[name] if row in rows),
+            verdict=verdict_of(rows),
+            below=comparison.entries_of(name),
+        )
+        for name, rows in kept.items()
+        if rows
+    )
+
+
+def _concerned(changes: Iterable[Change]) -> set[str]:
+    names: set[str] = set()
+    for change in changes:
+        if change.route[0] != "worker":
+            names.update(change.workers)
+        elif change.route[2:3] == () or change.route[2] not in _DESCRIPTIVE:
+            names.add(change.route[1])
+    return names
+
+
+def _path(row: RowChange) -> Sequence[Hop]:
+    shown = row.before if row.kind == "lost" else row.after
+    return shown.path if shown else ()
+
+
+def _is_told(row: RowChange, others: Iterable[RowChange]) -> bool:
+    """Whether another row says the same of a longer way that ends in this one's."""
+    names = [hop.name for hop in _path(row)]
+    return any(
+        _is_same(row, other) and [hop.name for hop in _path(other)][-len(names) :] == names
+        for other in others
+    )
+
+
+def _is_same(row: RowChange, other: RowChange) -> bool:
+    return (
+        row.effect == other.effect
+        and (row.accepted is None) == (other.accepted is None)
+        and other.capability.contains(row.capability)
+    )

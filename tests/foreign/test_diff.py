@@ -1,0 +1,140 @@
+"""What a change of a foreign project lets agents do, from two revisions of its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from llmdo.services.diff import DiffOutcome, DiffRequest, diff
+from tests import commands
+from tests.foreign.test_history import git
+
+
+def compared(folder: Path, form: str, before: dict[str, str], after: dict[str, str]) -> DiffOutcome:
+    """The files of `before`, committed, against those of `after` on disk."""
+    git(folder, "init", "-q")
+    for path, text in before.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "m")
+    for path in before.keys() - after.keys():
+        (folder / path).unlink()
+    for path, text in after.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return diff(DiffRequest(origin=(form, str(folder))), lambda _: None)
+
+
+def claude(name: str, tools: str = "Read, Bash", prompt: str | None = None) -> dict[str, str]:
+    header = f"---\nname: {name}\ndescription: Does its part.\ntools: {tools}\n---\n"
+    return {f".claude/agents/{name}.md": f"{header}{prompt or f'You are {name}.'}\n"}
+
+
+def opencode(bash: str) -> dict[str, str]:
+    return {
+        ".opencode/agent/build.md": "---\ndescription: Builds.\nmode: primary\n---\nBuild.\n",
+        ".opencode/agent/review.md": (
+            f"---\ndescription: Reviews.\nmode: subagent\ntools:\n  bash: {bash}\n---\nReview.\n"
+        ),
+    }
+
+
+def test_an_agent_that_gains_what_its_caller_has_already_is_widened(tmp_path: Path) -> None:
+    """Its caller reaches as much as before; who talks to the agent now has a shell."""
+
+    def team(*tools: str) -> dict[str, str]:
+        listed = "".join(f"      - type: {tool}\n" for tool in tools)
+        return {
+            "team.yaml": (
+                "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Go.\n    sub_agents: [reader]\n"
+                "    toolsets:\n      - type: shell\n  reader:\n    model: openai/gpt-5\n"
+                f"    description: Reads.\n    instruction: Read.\n    toolsets:\n{listed}"
+            )
+        }
+
+    outcome = compared(tmp_path, "docker-agent", team("think"), team("think", "shell"))
+    assert outcome.difference.entries[0].rows == ()
+    (reader,) = outcome.difference.workers
+    assert (reader.name, reader.below, reader.verdict) == ("team/reader", ("team/root",), "widened")
+    assert outcome.difference.fails("widened")
+    assert (
+        "team/reader, below team/root: WIDENED"
+        in commands.llmdo(tmp_path, "diff", "--from", "docker-agent", ".").stdout
+    )
+
+
+def test_a_tool_that_is_switched_on_widens(tmp_path: Path) -> None:
+    outcome = compared(tmp_path, "opencode", opencode("false"), opencode("true"))
+    assert outcome.difference.verdict == "widened"
+
+
+def test_many_agents_that_are_renamed_are_so_in_two_lines(tmp_path: Path) -> None:
+    before = {path: text for number in range(20) for path, text in claude(f"old-{number}").items()}
+    after = {
+        path: text
+        for number in range(20)
+        for path, text in claude(f"new-{number}", prompt=f"You are old-{number}.").items()
+    }
+    outcome = compared(tmp_path, "claude", before, after)
+    assert len(outcome.difference.renames) == 20
+    assert outcome.difference.verdict == "changed"
+    done = commands.llmdo(tmp_path, "diff", "--from", "claude", ".")
+    assert len(done.stdout.splitlines()) < 8
+    assert "  ~ 20 workers renamed: `old-0` to `new-0`, `old-1` to `new-1`" in done.stdout
+    assert "and 15 more" in done.stdout
+    named = commands.llmdo(tmp_path, "diff", "--from", "claude", ".", "-v").stdout
+    assert "`old-9` to `new-9`" in named
+    assert "more" not in named
+    document = json.loads(
+        commands.llmdo(tmp_path, "diff", "--from", "claude", ".", "--format", "json").stdout
+    )
+    assert document["renames"][0] == {"kind": "worker", "before": "old-0", "after": "new-0"}
+    assert {entry["name"]: entry["was"] for entry in document["entries"]}["new-7"] == "old-7"
+    page = commands.llmdo(tmp_path, "diff", "--from", "claude", ".", "--format", "markdown").stdout
+    assert "* 20 workers renamed: `old-0` to `new-0`" in page
+    assert " entries: changed" in page
+
+
+def test_one_that_gains_among_many_that_are_renamed_is_widened(tmp_path: Path) -> None:
+    before = {path: text for number in range(6) for path, text in claude(f"old-{number}", "Read").items()}
+    after = {
+        path: text
+        for number in range(6)
+        for path, text in claude(
+            f"new-{number}", "Read, Bash" if number == 3 else "Read", f"You are old-{number}."
+        ).items()
+    }
+    difference = compared(tmp_path, "claude", before, after).difference
+    assert len(difference.renames) == 6
+    (wider,) = [entry for entry in difference.entries if entry.verdict == "widened"]
+    assert (wider.name, wider.was) == ("new-3", "old-3")
+    assert [row.capability.name for row in wider.rows] == ["proc.exec.unlisted"]
+
+
+def test_what_only_changed_is_counted(tmp_path: Path) -> None:
+    before = {path: text for number in range(14) for path, text in claude(f"a-{number}").items()}
+    after = {path: f"{text}More.\n" for path, text in before.items()}
+    compared(tmp_path, "claude", before, after)
+    done = commands.llmdo(tmp_path, "diff", "--from", "claude", ".")
+    assert done.stdout == (
+        "read from claude; not enforced by llmdo\n15 entries: changed\nalso:\n"
+        "  ~ 14 worker prompts changed: `a-0`, `a-1`, `a-10`, `a-11`, `a-12` and 9 more\nverdict: changed\n"
+    )
+    assert "`a-9`" in commands.llmdo(tmp_path, "diff", "--from", "claude", ".", "--verbose").stdout
+    document = json.loads(
+        commands.llmdo(tmp_path, "diff", "--from", "claude", ".", "--format", "json").stdout
+    )
+    assert len(document["changes"]) == 14
+
+
+def test_rules_that_another_agent_brings_about_are_no_change_of_an_agent(tmp_path: Path) -> None:
+    """What asks for one agent because it is allowed for another is how we put it; its own file is the same."""
+    before = {**claude("a", "Bash"), **claude("b", "Bash")}
+    settings = {
+        ".claude/agents/c.md": "---\nname: c\ndescription: Does it.\ntools: Bash\npermissionMode: bypassPermissions\n---\nGo.\n"
+    }
+    difference = compared(tmp_path, "claude", before, {**before, **settings}).difference
+    assert [entry.name for entry in difference.entries if entry.verdict == "widened"] == ["c"]
+    assert [entry.name for entry in difference.entries if entry.verdict == "same"] == ["a", "b"]
+    assert {change.route[1] for change in difference.changes} == {"c"}
