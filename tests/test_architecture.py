@@ -46,6 +46,7 @@ PACKAGES = (
     "checks",
     "journal",
     "runtime",
+    "batch",
     "scaffold",
     "services",
     "render",
@@ -56,12 +57,12 @@ PACKAGES = (
 GROUND_FLOOR = {"__init__", "__main__", "version"}
 
 DOORS = {
-    "sqlite3": {"journal/sqlite"},
+    "sqlite3": {"batch/store.py", "journal/sqlite"},
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
     "tomlkit": {"scaffold"},
     "typer": {"cli"},
-    "rich": {"render/live.py"},
+    "rich": {"render/bar.py", "render/live.py"},
     "opentelemetry": {"runtime/telemetry/trace.py"},
     "pathspec": {"syntax/discovery.py"},
     "pydantic_ai": {"runtime", "toolsets"},

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import FrameType
 
-    from llmdo.runtime import Stop
-
 Result = TypeVar("Result")
 
 
 def run_interruptibly(
-    work: Coroutine[object, object, Result], abandon: Callable[[], None], end: Stop | None = None
+    work: Coroutine[object, object, Result],
+    abandon: Callable[[], None],
+    end: Callable[[str], bool] | None = None,
 ) -> Result:
     """What `work` returns. The first Ctrl-C uses `end`, or cancels it where there is nothing to end.
 
@@ -39,7 +39,7 @@ def run_interruptibly(
 
 
 async def _listening(
-    work: Coroutine[object, object, Result], abandon: Callable[[], None], end: Stop | None
+    work: Coroutine[object, object, Result], abandon: Callable[[], None], end: Callable[[str], bool] | None
 ) -> Result:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     presses = 0

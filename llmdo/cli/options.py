@@ -138,6 +138,17 @@ TraceDir = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--trace-dir", metavar="DIR", help="Write OpenTelemetry spans to a file, as JSON lines."),
 ]
+Models = Annotated[
+    Texts,
+    typer.Option("--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."),
+]
+MaxDepth = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
+]
+Locked = Annotated[
+    bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
+]
 OutcomeFormat = Annotated[PlainFormat, typer.Option("--format", help="How the outcome is printed.")]
 
 

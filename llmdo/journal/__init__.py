@@ -14,12 +14,12 @@ History of the format, newest first:
     Earlier versions, which no release wrote, are refused.
 """
 
-from llmdo.journal.entries import JournalEntry, JournalError, Kind
+from llmdo.journal.entries import ClaimedError, JournalEntry, JournalError, Kind
 from llmdo.journal.ports import Hold, JournalStore, RunIndex
 from llmdo.journal.sqlite.folder import Runs
 from llmdo.journal.sqlite.store import SUFFIX, Journal, read_journal
 
 __all__ = [
-    "SUFFIX", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind", "RunIndex", "Runs",
-    "read_journal",
+    "SUFFIX", "ClaimedError", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind", "RunIndex",
+    "Runs", "read_journal",
 ]  # fmt: skip

@@ -1,11 +1,14 @@
-"""What makes the names of files last."""
+"""Folders of ours in a workspace, and what makes the names in them last."""
 
 from __future__ import annotations
 
 import os
+import stat
+from errno import EACCES, ELOOP
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -22,3 +25,42 @@ def force_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def private_folder(root: Path, names: Iterable[str]) -> Path:
+    """The folder that these names lead to from `root`, for this person alone; git ignores the first, and what is in it.
+
+    Raises:
+        OSError: It cannot be made or written; with `ELOOP`, one of the names is a link or something else.
+    """
+    folder = root
+    for number, name in enumerate(names):
+        above, folder = folder, folder / name
+        _make(folder, above)
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            raise OSError(ELOOP, os.strerror(ELOOP), str(folder))
+        if number == 0:
+            _write_new(folder / ".gitignore", b"*\n")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES), str(folder))
+    return folder
+
+
+def _make(folder: Path, above: Path) -> None:
+    """Makes `folder` in the folder `above`, where it is not there."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        force_folder(above)
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)

@@ -40,6 +40,10 @@ class JournalError(LlmdoError):
     """A journal cannot be opened, read or written."""
 
 
+class ClaimedError(JournalError):
+    """Another process works on the run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
     """One thing that happened. No two have the same path, kind and step."""

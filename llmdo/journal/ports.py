@@ -269,7 +269,7 @@ class RunIndex(Protocol):
         """The right to work on that run, for as long as the block runs.
 
         Raises:
-            JournalError: Another process has it.
+            ClaimedError: Another process has it.
         """
         ...
 

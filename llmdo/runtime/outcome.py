@@ -48,6 +48,8 @@ class RunOutcome:
     """Why it did not complete, in one sentence."""
     hint: str | None = None
     """What can be done about it, where somebody knows."""
+    out_of_quota: bool = False
+    """Whether it ended because the quota of a provider is used up."""
     is_typed: bool = False
     """Whether the output is something else than text."""
     frames: tuple[Frame, ...] = ()

@@ -24,7 +24,7 @@ from llmdo.runtime.calls import (
 )
 from llmdo.runtime.dependencies import dependencies
 from llmdo.runtime.entry_files import handed_at_start
-from llmdo.runtime.models.failure import explained, failure_text
+from llmdo.runtime.models.failure import OutOfQuotaError, explained, failure_text
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
@@ -231,6 +231,7 @@ def _ended(
         value=output.value if output else None,
         error=error,
         hint=failure.hint if failure else None,
+        out_of_quota=isinstance(failure, OutOfQuotaError),
         is_typed=output is not None and not isinstance(output.value, str),
         frames=frames_of(failure) if failure else (),
         reached=None if status == "completed" else ledger.last_text,

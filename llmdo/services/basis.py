@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 Origin = Literal["workspace", "run"]
 
 
+class DriftError(LlmdoError):
+    """What runs is not what ran when the run began."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
     """What runs."""
@@ -47,7 +51,8 @@ def of_workspace(
     """The workspace, whose graph is `graph`; `others` are ways to go on where it is not what it was.
 
     Raises:
-        LlmdoError: Something differs that was not accepted; says what, all of it.
+        DriftError: Something differs that was not accepted; says what, all of it.
+        LlmdoError: Something is accepted that does not differ.
     """
     changed = differences(binding, graph)
     names = set(accepted)
@@ -59,7 +64,7 @@ def of_workspace(
     if refused := {name: drift for name, drift in changed.items() if name not in names}:
         flags = " ".join(f"--allow-drift {name}" for name in refused)
         ways = ["go back to what it was", *(way.format(flags=flags, names=list(refused)) for way in others)]
-        raise LlmdoError(
+        raise DriftError(
             f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
             hint=", or ".join(ways),
         )

@@ -46,17 +46,6 @@ Attach = Annotated[
         "--attach", metavar="FILE", help="A file, or its alias, for the entry's worker; may be repeated."
     ),
 ]
-Models = Annotated[
-    options.Texts,
-    typer.Option("--model", metavar="[WORKER=]MODEL", help="The model of workers that name none, or of one."),
-]
-MaxDepth = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option("--max-depth", min=0, help="Fewer delegations in a chain than the workspace allows."),
-]
-Locked = Annotated[
-    bool, typer.Option("--locked", help="Refuse unless llmdo.lock is current. Default where CI is set.")
-]
 NoJournal = Annotated[
     bool,
     typer.Option("--no-journal", help="Keep no journal: the run cannot be resumed, replayed or audited."),
@@ -80,10 +69,10 @@ def run(
     continues: Continue = None,
     path: Paths = None,
     attach: Attach = None,
-    model: Models = None,
+    model: options.Models = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
-    max_depth: MaxDepth = None,
-    locked: Locked = False,
+    max_depth: options.MaxDepth = None,
+    locked: options.Locked = False,
     approvals: options.When = options.Approvals.prompt,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from errno import EACCES
+from errno import ELOOP
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
-from llmdo.journal.disk import force_folder
-from llmdo.journal.entries import JournalError
+from llmdo.journal.disk import private_folder
+from llmdo.journal.entries import ClaimedError, JournalError
 from llmdo.journal.sqlite.claim import Claim, is_claimed
 from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
@@ -135,23 +133,15 @@ class Runs:
         Raises:
             JournalError: It cannot be made, or is reached through a link.
         """
-        folder = self.root
         try:
-            for name in PLACE:
-                above, folder = folder, folder / name
-                _make(folder, above)
-                if not stat.S_ISDIR(folder.lstat().st_mode):
-                    raise JournalError(f"`{folder}` is a link, which llmdo does not follow")
-                if name == PLACE[0]:
-                    _write_new(folder / ".gitignore", b"*\n")
-            if not os.access(folder, os.W_OK):
-                raise PermissionError(EACCES, os.strerror(EACCES))
+            return private_folder(self.root, PLACE)
         except OSError as error:
+            if error.errno == ELOOP:
+                raise JournalError(f"`{error.filename}` is a link, which llmdo does not follow") from error
             raise JournalError(
-                f"no journal can be kept: cannot write `{folder}`: {error.strerror}",
+                f"no journal can be kept: cannot write `{error.filename}`: {error.strerror}",
                 hint="`--no-journal` runs without one: such a run cannot be resumed",
             ) from error
-        return folder
 
     def create(self, run: str) -> Journal:
         """A new journal for the run of that id.
@@ -182,11 +172,11 @@ class Runs:
         """The right to work on that run.
 
         Raises:
-            JournalError: Another process has it.
+            ClaimedError: Another process has it.
         """
         claim = Claim.take(self._lock(run))
         if claim is None:
-            raise JournalError(
+            raise ClaimedError(
                 f"another process is using run `{run}`", hint="wait until it is done, or stop it"
             )
         return claim
@@ -225,23 +215,3 @@ class Runs:
 
     def _lock(self, run: str) -> Path:
         return self.path(run).with_suffix(".lock")
-
-
-def _make(folder: Path, above: Path) -> None:
-    """Makes `folder` in the folder `above`, where it is not there."""
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
-    else:
-        force_folder(above)
-
-
-def _write_new(path: Path, content: bytes) -> None:
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)

@@ -58,6 +58,10 @@ class UnreadableAnswerError(ModelAPIError):
     """A provider answered something that is no answer of its API, such as the page of a proxy."""
 
 
+class OutOfQuotaError(LlmdoError):
+    """The quota of a provider is used up: whatever is asked next fails as well."""
+
+
 def failure_text(error: BaseException, backtrace: Backtrace | None = None) -> str:
     """Why a worker failed, as its caller's model is told: a sentence, with the place but without the source."""
     return _shortened(explained(error, backtrace=backtrace).message)
@@ -95,7 +99,12 @@ def explained(
             each = [explained(exception, models) for exception in error.exceptions]
             hints = dict.fromkeys(failure.hint for failure in each if failure.hint)
             sentences = "; ".join(failure.message for failure in each)
-            return LlmdoError(f"every model of the chain failed: {sentences}", hint="; ".join(hints) or None)
+            kind = (
+                OutOfQuotaError
+                if all(isinstance(failure, OutOfQuotaError) for failure in each)
+                else LlmdoError
+            )
+            return kind(f"every model of the chain failed: {sentences}", hint="; ".join(hints) or None)
         case ModelAPIError():
             return _of_provider(error, (models or {}).get(error.model_name, error.model_name))
         case ContentFilterError():
@@ -139,12 +148,12 @@ def _of_provider(error: ModelAPIError, model: str) -> LlmdoError:
 
 
 def _of_status(error: ModelHTTPError, model: str) -> LlmdoError:
-    status, hint = error.status_code, None
+    status, hint, kind = error.status_code, None, LlmdoError
     if status in _CREDENTIALS:
         what = "did not accept the key" if status == 401 else "may not be used with this key"
         return LlmdoError(f"`{model}` {what} (status {status})", hint=_key_hint(model))
     if isinstance(error, ModelQuotaExceededError) or status == 402:
-        what = "is out of quota"
+        kind, what = OutOfQuotaError, "is out of quota"
         hint = "look at plan and billing where the key comes from, or name another model"
     elif status == 404:
         what = "is not known to its provider"
@@ -161,7 +170,7 @@ def _of_status(error: ModelHTTPError, model: str) -> LlmdoError:
     else:
         what = "rejected the request"
     detail = _body_message(error.body)
-    return LlmdoError(f"`{model}` {what} (status {status})" + (f": {detail}" if detail else ""), hint=hint)
+    return kind(f"`{model}` {what} (status {status})" + (f": {detail}" if detail else ""), hint=hint)
 
 
 def _key_hint(model: str) -> str:

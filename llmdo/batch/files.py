@@ -1,0 +1,67 @@
+"""What the run of an item is handed: files as they were when the item was put in, whatever they are by now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.runtime.attached import Attached, in_workspace
+from llmdo.toolsets.refusal import PathRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.batch.items import BatchItem, InputFile
+    from llmdo.batch.store import BatchStore
+    from llmdo.runtime.attached import AttachmentResolver
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFiles:
+    """The files of a workspace, those of an item with the content that was put in."""
+
+    store: BatchStore
+    kept: Mapping[str, InputFile]
+    """By their paths in the workspace."""
+    others: AttachmentResolver
+
+    async def read(self, path: str, most: int) -> bytes:
+        """The content of the file at `path`.
+
+        Raises:
+            PathRefused: It cannot be read, or has more than `most` bytes.
+        """
+        if (file := self.kept.get(path)) is None:
+            return await self.others.read(path, most)
+        try:
+            content = self.store.path_of(file).read_bytes()
+        except OSError as error:
+            raise PathRefused(path, f"is not kept any more: {error.strerror}") from error
+        if sha256(content).hexdigest() != file.digest:
+            raise PathRefused(path, "is not what was put in any more")
+        if len(content) > most:
+            raise PathRefused(path, f"is larger than {most:,} bytes")
+        return content
+
+
+def name_of(path: str, root: Path) -> str:
+    """What a file goes by in its batch: its path in the workspace, or where it lies outside, its absolute one."""
+    absolute = str(Path(path).absolute())
+    try:
+        return in_workspace(absolute, root)
+    except LlmdoError:
+        return absolute
+
+
+def attached_of(item: BatchItem, store: BatchStore) -> tuple[tuple[Attached, ...], dict[str, InputFile]]:
+    """The attachments of an item, and those among them that are paths of the workspace."""
+    outside = [file for file in item.files if Path(file.name).is_absolute()]
+    inside = {file.name: file for file in item.files if file not in outside}
+    attached = (
+        *(Attached(name=name) for name in inside),
+        *(Attached(name=file.name, kind="outside", outside=store.path_of(file)) for file in outside),
+    )
+    return attached, inside

@@ -1,0 +1,360 @@
+"""The file of a batch: its items, on disk before anything is started. Several processes may work on one at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import contextmanager
+from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.values import dataclass, fields
+from llmdo.batch.items import STATES, BatchItem, InputFile, Result
+from llmdo.journal.disk import force_folder, private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from llmdo.batch.items import NewItem, State, Word
+
+PLACE = (".llmdo", "batches")
+SUFFIX = ".sqlite"
+FILES = ".files"
+APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
+VERSION = 1
+"""Of the layout. A file with another one is refused."""
+
+_TABLES = (
+    """CREATE TABLE batch (
+        id TEXT PRIMARY KEY, entry TEXT NOT NULL, lock TEXT NOT NULL, began REAL NOT NULL, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE item (
+        number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, input TEXT, files TEXT NOT NULL,
+        run TEXT NOT NULL UNIQUE, state TEXT NOT NULL, tries INTEGER NOT NULL, word TEXT NOT NULL,
+        requests INTEGER NOT NULL, cost TEXT, result TEXT NOT NULL
+    )""",
+    "CREATE INDEX item_state ON item (state, number)",
+)
+
+
+_COLUMNS = ("state", "requests", "cost_usd")
+"""What of a result has a column of its own."""
+
+
+class Batch(NamedTuple):
+    """A batch as a whole."""
+
+    id: str
+    entry: str
+    lock: str
+    """The digest of the lock of what its items run."""
+    began: float
+    """Seconds since 1970."""
+    settings: dict[str, Any]
+    """What its items are run with, as the command line said it."""
+
+
+class BatchUsage(NamedTuple):
+    """What the items of a batch have used."""
+
+    requests: int
+    tokens: int | None
+    """None where none were measured."""
+    cost_usd: float
+    unpriced: int
+    """Items that asked models of which no price is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """The batches of one workspace."""
+
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self.root.joinpath(*PLACE)
+
+    def names(self) -> list[str]:
+        """The ids of all, which sort by time."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(path.name.removesuffix(SUFFIX) for path in self.folder.glob(f"*{SUFFIX}"))
+
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        names = self.names()
+        if reference == "last" and names:
+            return names[-1]
+        matches = [name for name in names if name.startswith(reference) or name.endswith(reference)]
+        if reference in names or (reference and len(matches) == 1):
+            return reference if reference in names else matches[0]
+        if matches and reference:
+            raise LlmdoError(f"`{reference}` may be {len(matches)} batches", hint=f"such as `{matches[-1]}`")
+        hint = "`llmdo batch list` lists them" if names else "there is none in this workspace"
+        raise LlmdoError(f"there is no batch `{reference}`", hint=did_you_mean(reference, names) or hint)
+
+    def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:
+        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+
+        Raises:
+            LlmdoError: It cannot be written, or an item cannot be put in.
+        """
+        try:
+            folder = private_folder(self.root, PLACE)
+        except OSError as error:
+            raise LlmdoError(
+                f"no batch can be kept: cannot write `{error.filename}`: {error.strerror}"
+            ) from error
+        path = folder / f"{batch.id}{SUFFIX}"
+        unfinished = path.with_suffix(".new")
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        files = folder / f"{batch.id}{FILES}"
+        try:
+            store = BatchStore(unfinished, files)
+            store.fill(batch, items, new_run)
+            store.close()
+            unfinished.rename(path)  # a batch is there when all of it is
+            force_folder(folder)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            shutil.rmtree(files, ignore_errors=True)
+            raise
+        return self.open(batch.id)
+
+    def open(self, batch: str) -> BatchStore:
+        """The batch of that id.
+
+        Raises:
+            LlmdoError: It cannot be read.
+        """
+        path = self.folder / f"{batch}{SUFFIX}"
+        if path.is_symlink() or not path.is_file():
+            raise LlmdoError(f"`{path}` is not a file")
+        store = BatchStore(path, self.folder / f"{batch}{FILES}")
+        store.require_layout()
+        store.share()
+        return store
+
+
+class BatchStore:
+    """The items of one batch."""
+
+    def __init__(self, path: Path, files: Path) -> None:
+        self.path = path
+        self._files = files
+        """The folder of the files that items hand over, each below the digest of its content."""
+        self._connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=30,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        self._connection.execute("PRAGMA trusted_schema = OFF")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes it."""
+        self._connection.close()
+
+    def require_layout(self) -> None:
+        """Nothing, where this is the file of a batch that this llmdo can read.
+
+        Raises:
+            LlmdoError: It is not.
+        """
+        with self._translated():
+            application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION:
+            raise LlmdoError(f"`{self.path}` is not a batch")
+        if version != VERSION:
+            raise LlmdoError(f"`{self.path}` has version {version}, and this llmdo reads version {VERSION}")
+
+    def share(self) -> None:
+        """Has processes that work on it wait for each other no longer than they must.
+
+        What an item came to is in the journal of its run, so a commit is not forced to disk.
+        """
+        with self._translated():
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+
+    def fill(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> None:
+        """Puts all the items in, which is on disk when this returns."""
+        with self._translated():
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("BEGIN IMMEDIATE")
+            for statement in _TABLES:
+                self._connection.execute(statement)
+            self._connection.execute(
+                "INSERT INTO batch VALUES (?, ?, ?, ?, ?)",
+                (batch.id, batch.entry, batch.lock, batch.began, json.dumps(batch.settings)),
+            )
+            runs: set[str] = set()
+            for number, item in enumerate(items, 1):
+                kept = [self._keep(name, content) for name, content in item.files]
+                while (run := new_run()) in runs:
+                    pass
+                runs.add(run)
+                self._connection.execute(
+                    "INSERT INTO item VALUES (?, ?, ?, ?, ?, 'queued', 0, '', 0, NULL, '{}')",
+                    (
+                        number,
+                        item.key,
+                        item.input,
+                        json.dumps([[file.name, file.digest] for file in kept]),
+                        run,
+                    ),
+                )
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._connection.execute(f"PRAGMA user_version = {VERSION}")
+            self._connection.execute("COMMIT")
+
+    def _keep(self, name: str, content: bytes) -> InputFile:
+        """The file with this content, which is kept now."""
+        file = InputFile(name=name, digest=sha256(content).hexdigest())
+        path = self.path_of(file)
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as kept:
+                kept.write(content)
+                os.fsync(kept.fileno())
+        return file
+
+    def path_of(self, file: InputFile) -> Path:
+        """Where the content of a file is kept, under its name, which says of what kind it is."""
+        return self._files / file.digest[:16] / Path(file.name).name
+
+    @property
+    def batch(self) -> Batch:
+        """The batch as a whole."""
+        with self._translated():
+            row = self._connection.execute("SELECT * FROM batch").fetchone()
+        return Batch._make((*row[:4], json.loads(row[4])))
+
+    def items(self, *states: State) -> Iterator[BatchItem]:
+        """The items in these states, or all, in their order."""
+        wanted = states or STATES
+        marks = ", ".join("?" * len(wanted))
+        with self._translated():
+            rows = self._connection.execute(
+                f"SELECT * FROM item WHERE state IN ({marks}) ORDER BY number",  # noqa: S608  # marks alone
+                wanted,
+            ).fetchall()
+        return map(_item, rows)
+
+    def counts(self) -> dict[State, int]:
+        """How many items there are in each state that has some."""
+        with self._translated():
+            return dict(self._connection.execute("SELECT state, count(*) FROM item GROUP BY state"))
+
+    def spent(self) -> BatchUsage:
+        """What all runs of its items used, as far as they ended."""
+        with self._translated():
+            row = self._connection.execute(
+                "SELECT coalesce(sum(requests), 0), sum(json_extract(result, '$.input_tokens') "
+                "+ json_extract(result, '$.output_tokens')), "
+                "coalesce(sum(CAST(cost AS REAL)), 0), coalesce(sum(cost IS NULL AND requests > 0), 0) FROM item"
+            ).fetchone()
+        return BatchUsage(*row)
+
+    def take(self) -> BatchItem | None:
+        """The next item that is queued, which is running from now on; None where there is none."""
+        with self._translated():
+            row = self._connection.execute(
+                "UPDATE item SET state = 'running', tries = tries + 1 WHERE number = "
+                "(SELECT min(number) FROM item WHERE state = 'queued') RETURNING *"
+            ).fetchall()
+        return _item(row[0]) if row else None
+
+    def end(self, item: BatchItem, result: Result) -> bool:
+        """Keeps what became of an item that this process took; whether nobody else had before.
+
+        One that is queued again keeps the word of the person: its run only stopped on the way.
+        """
+        kept = {
+            each.name: value
+            for each in fields(Result)
+            if each.name not in _COLUMNS and (value := getattr(result, each.name)) is not None
+        }
+        cost = None if result.cost_usd is None else str(result.cost_usd)
+        word = item.word if result.state == "queued" else ""
+        with self._translated():
+            done = self._connection.execute(
+                "UPDATE item SET state = ?, word = ?, requests = ?, cost = ?, result = ? "
+                "WHERE number = ? AND state = 'running'",
+                (result.state, word, result.requests, cost, json.dumps(kept), item.number),
+            )
+        return done.rowcount == 1
+
+    def queue(self, items: Iterable[BatchItem], word: Word = "") -> int:
+        """Has items be taken once more, unless their state changed meanwhile; how many."""
+        with self._translated():
+            return sum(
+                self._connection.execute(
+                    "UPDATE item SET state = 'queued', word = ? WHERE number = ? AND state = ?",
+                    (word, item.number, item.state),
+                ).rowcount
+                for item in items
+            )
+
+    def cancel(self) -> int:
+        """Takes what has not begun out of the queue; how many items that were."""
+        with self._translated():
+            return self._connection.execute(
+                "UPDATE item SET state = 'cancelled' WHERE state = 'queued'"
+            ).rowcount
+
+    def rebind(self, lock: str) -> None:
+        """Has what has not begun run with another lock."""
+        with self._translated():
+            self._connection.execute("UPDATE batch SET lock = ?", (lock,))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            hint = (
+                "what runs did is in their journals, and nothing of it is lost"
+                if "full" in str(error)
+                else None
+            )
+            raise LlmdoError(f"the batch `{self.path}` cannot be used: {error}", hint=hint) from error
+
+
+def _item(row: tuple[Any, ...]) -> BatchItem:
+    number, key, text, files, run, state, tries, word, requests, cost, result = row
+    return BatchItem(
+        number=number,
+        key=key,
+        input=text,
+        files=tuple(InputFile(name=name, digest=digest) for name, digest in json.loads(files)),
+        run=run,
+        state=cast("State", state),
+        tries=tries,
+        word=cast("Word", word),
+        result=Result(
+            state=state,
+            requests=requests,
+            cost_usd=None if cost is None else Decimal(cost),
+            **json.loads(result),
+        ),
+    )

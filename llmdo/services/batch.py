@@ -1,0 +1,355 @@
+"""`batch`: an entry over many inputs, each with a run and a journal of its own; begun, gone on with, tried again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.batch.files import name_of
+from llmdo.batch.inputs import InputChoice, items_of, require_distinct
+from llmdo.batch.items import ENDED
+from llmdo.batch.scheduling import BatchBounds, Draining, work_off
+from llmdo.batch.store import Batch, Batches
+from llmdo.graph.inventory import reachable
+from llmdo.graph.worker import Attachments
+from llmdo.journal import JournalError, Runs
+from llmdo.journal.binding import reached
+from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
+from llmdo.services.run import EntryRequest, chosen_models, prepare
+from llmdo.toolsets.processes import hide_from_children
+from llmdo.workspace import lock, personal
+from llmdo.workspace.root import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from llmdo.batch.items import BatchItem, NewItem, Result, State
+    from llmdo.batch.rows import Rows
+    from llmdo.batch.store import BatchStore, BatchUsage
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.services.host import Approving
+    from llmdo.services.run import PreparedRun
+
+Unsure = Literal["again", "give-up"]
+"""What becomes of calls that were started and did not finish."""
+
+
+class BatchHost(Protocol):
+    """The program around a batch."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+    def approving(self, graph: Graph) -> Approving:
+        """Who answers the questions of its runs."""
+
+    def following(self, store: BatchStore) -> AbstractContextManager[Callable[[BatchItem, Result], None]]:
+        """What is told of each item once what became of it is on record."""
+
+    def wait_for(
+        self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
+    ) -> None:
+        """Returns when `work` does, which `draining` ends early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    """How the items of a batch are worked off now."""
+
+    bounds: BatchBounds = field(default_factory=BatchBounds)
+    out: str | None = None
+    """The file of the rows; None: as the batch has it, if it has one."""
+    debug: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def bounds(
+    jobs: int, limit: int | None = None, max_failures: int | None = None, budget: str | None = None
+) -> BatchBounds:
+    """What ends a batch early, as the command line says it.
+
+    Raises:
+        LlmdoError: The budget is not a number above 0.
+    """
+    try:
+        most = None if budget is None else Decimal(budget)
+    except InvalidOperation:
+        most = Decimal(0)
+    if most is not None and not (most.is_finite() and most > 0):
+        raise LlmdoError(f"`--budget-usd {budget}` is not a number above 0")
+    return BatchBounds(jobs=jobs, items=limit, failures=max_failures, budget_usd=most)
+
+
+def inputs(given: str | None, key: str | None, template: str | None) -> InputChoice:
+    """What a batch is made of, as the command line says it.
+
+    Raises:
+        LlmdoError: It does not.
+    """
+    if given is None:
+        raise LlmdoError("`--inputs` is missing", hint="--inputs 'in/*.md', a FILE.jsonl or FILE.csv, or -")
+    return InputChoice(inputs=given, key=key, template=template)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRequest:
+    """A batch to put in and to work off."""
+
+    start: EntryRequest
+    inputs: InputChoice
+    models: tuple[str, ...] = ()
+    """MODEL or WORKER=MODEL each."""
+    max_depth: int | None = None
+    working: Working = field(default_factory=Working)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuedBatch:
+    """A batch to go on with."""
+
+    root: Path
+    batch: str
+    failed: bool = False
+    """Whether items that failed or were refused are taken once more."""
+    unsure: Unsure | None = None
+    """What becomes of calls that did not finish, so that items go on that are unsure of them; None: they stay so."""
+    rebind: bool = False
+    """Whether what has not begun runs with what the workspace is now."""
+    working: Working = field(default_factory=Working)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOutcome:
+    """How a batch stands."""
+
+    batch: Batch
+    counts: Mapping[State, int]
+    spent: BatchUsage
+    reason: str | None = None
+    """Why nothing more was begun, where items are left."""
+    interrupted: bool = False
+
+
+def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
+    """How the batch stands after it was put in, all of it or nothing, and worked off.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot be put in, or worked off.
+    """
+    prepared = prepare(request.start, host.tell)
+    from llmdo.runtime import new_run
+
+    graph, root, working = prepared.graph, prepared.root, request.working
+    if not (root / MANIFEST).is_file():
+        raise LlmdoError(
+            "a batch keeps journals, which files alone have none of", hint=f"write an `{MANIFEST}`"
+        )
+    if prepared.input is not None:
+        raise LlmdoError(
+            "a batch takes its inputs with `--inputs`", hint="`--input` is a template for each of them"
+        )
+    references = _references(prepared, request.models, working.environ)
+    settings = {
+        "models": references,
+        "max_depth": request.max_depth,
+        "out": working.out and str(Path(working.out).absolute()),
+    }
+    entry = graph.entries[prepared.entry]
+    choice = replace(request.inputs, attaches=_takes_files(graph, entry))
+    items = _placed(require_distinct(items_of(choice, sys.stdin)), root, entry.input, working.environ)
+    bound = _lock_of(graph, prepared.entry, references)
+    batch = Batch(new_run(), prepared.entry, bound, time.time(), settings)
+    with Batches(root).create(batch, items, new_run) as store:
+        host.tell(f"batch {batch.id}: {sum(store.counts().values())} items for entry `{prepared.entry}`")
+        return _work(store, prepared, working, host)
+
+
+def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
+    """How a batch stands after what is left of it, and what is to be tried again, was worked off.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot go on.
+    """
+    batches = Batches(request.root)
+    with batches.open(batches.find(request.batch)) as store:
+        batch = store.batch
+        start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
+        prepared = prepare(start, host.tell)
+        now = _lock_of(prepared.graph, batch.entry, batch.settings["models"])
+        if request.rebind:
+            store.rebind(now)
+        elif now != batch.lock and store.counts().get("queued"):
+            raise LlmdoError(
+                "what would run is not what the batch was put in with",
+                hint="go back to what it was, or `--rebind` runs what has not begun with what is there now",
+            )
+        _queue(store, request)
+        return _work(store, prepared, request.working, host)
+
+
+def cancel(root: Path, batch: str) -> BatchOutcome:
+    """How a batch stands from which everything was taken that has not begun; what runs goes on."""
+    batches = Batches(root)
+    with batches.open(batches.find(batch)) as store:
+        store.cancel()
+        return _outcome(store, Draining())
+
+
+def outcomes(root: Path) -> Iterator[BatchOutcome]:
+    """All batches of a workspace, the latest first."""
+    batches = Batches(root)
+    for name in reversed(batches.names()):
+        with batches.open(name) as store:
+            yield _outcome(store, Draining())
+
+
+def show(root: Path, batch: str, state: State | None = None) -> tuple[BatchOutcome, tuple[BatchItem, ...]]:
+    """How a batch stands, and its items: all, or those in one state."""
+    batches = Batches(root)
+    with batches.open(batches.find(batch)) as store:
+        return _outcome(store, Draining()), tuple(store.items(*([state] if state else [])))
+
+
+def _outcome(store: BatchStore, draining: Draining) -> BatchOutcome:
+    counts = store.counts()
+    return BatchOutcome(
+        batch=store.batch,
+        counts=counts,
+        spent=store.spent(),
+        reason=draining.reason if counts.get("queued") else None,
+        interrupted=draining.interrupted,
+    )
+
+
+def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost) -> BatchOutcome:
+    """How the batch stands after what is queued was worked off."""
+    from llmdo.runtime.attached import WorkspaceFiles
+    from llmdo.services.batch_run import BatchBasis, carry_out
+    from llmdo.toolsets.confinement import Root
+
+    personal.read(working.environ)  # first: what it might forbid must not begin
+    hide_from_children()
+    batch, draining = store.batch, Draining()
+    _take_back(store, prepared.root)
+    with ExitStack() as stack:
+        confined = stack.enter_context(closing(Root.open(prepared.root)))
+        rows = stack.enter_context(_rows(store, working.out or batch.settings["out"]))
+        tell = stack.enter_context(host.following(store))
+        basis = BatchBasis(
+            root=prepared.root,
+            graph=prepared.graph,
+            prompts=prepared.prompts,
+            entry=batch.entry,
+            models=batch.settings["models"],
+            max_depth=batch.settings["max_depth"],
+            locked=prepared.locked,
+            store=store,
+            files=WorkspaceFiles(confined),
+            answering=host.approving(prepared.graph),
+            environ=working.environ,
+            debug=working.debug,
+        )
+
+        def ended(item: BatchItem, result: Result) -> None:
+            if rows is not None:
+                rows.add(item, result)
+            tell(item, result)
+
+        work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
+        host.wait_for(work, lambda: None, draining)
+    return _outcome(store, draining)
+
+
+def _takes_files(graph: Graph, entry: Entry) -> bool:
+    """Whether the worker of the entry says which files it is handed."""
+    worker = graph.workers[entry.worker.name] if entry.worker else None
+    return worker is not None and worker.attachments != Attachments() and worker.attachments.max != 0
+
+
+def _placed(
+    items: Iterable[NewItem], root: Path, default: str | None, environ: Mapping[str, str]
+) -> Iterator[NewItem]:
+    """The items, their files by the names that they have in the workspace.
+
+    Raises:
+        LlmdoError: One has no input, or one that holds a secret of the environment: a batch keeps its inputs.
+    """
+    secrets = Known.of(environ).in_texts
+    for item in items:
+        if item.input is None and default is None:
+            raise LlmdoError(
+                f"{item.place}: the entry needs an input beside its file",
+                hint="`--input TEMPLATE` gives one, such as --input 'Read {name}.'",
+            )
+        if variable := next(
+            (name for form, name in secrets.items() if form in f"{item.key} {item.input}"), None
+        ):
+            raise LlmdoError(
+                f"{item.place}: the input holds the value of `{variable}`, and a batch keeps its inputs",
+                hint="let a tool read it from the environment",
+            )
+        yield replace(item, files=tuple((name_of(path, root), content) for path, content in item.files))
+
+
+def _references(prepared: PreparedRun, models: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, str]:
+    """Each worker that the entry reaches to the model that it asks, whatever the environment says later."""
+    from llmdo.runtime.models.choice import choose
+
+    graph, entry = prepared.graph, prepared.graph.entries[prepared.entry]
+    choice = chosen_models(graph, models, environ)
+    chosen = {name: choose(graph, entry, graph.workers[name], choice) for name in reachable(graph, entry)}
+    return {name: reference for name, reference in chosen.items() if reference}
+
+
+def _lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
+    return digest.of_text(lock.dump(reached(graph, entry, references)))
+
+
+def _take_back(store: BatchStore, root: Path) -> None:
+    """Queues what was at work in a process that is gone."""
+    runs = Runs(root)
+    store.queue(item for item in store.items("running") if not runs.is_claimed(item.run))
+
+
+def _queue(store: BatchStore, request: ContinuedBatch) -> None:
+    """Queues what is to be taken once more: what a person names, and what waited for answers that are there."""
+    if request.failed:
+        store.queue(store.items("failed", "refused"), "go-on")
+    if request.unsure is not None:
+        store.queue(store.items("unsure"), request.unsure)
+    runs = Runs(request.root)
+    store.queue((item for item in store.items("waiting") if _is_answered(runs, item)), "go-on")
+
+
+def _is_answered(runs: Runs, item: BatchItem) -> bool:
+    try:
+        with runs.read(item.run) as journal:
+            return not waiting(journal)
+    except JournalError:  # which whoever takes the item hears of
+        return True
+
+
+@contextmanager
+def _rows(store: BatchStore, out: str | None) -> Iterator[Rows | None]:
+    """The file of the rows, complete but for what is not over yet; None where none is wanted."""
+    if out is None:
+        yield None
+        return
+    from llmdo.batch.rows import Rows
+
+    with Rows(Path(out)) as rows:
+        rows.complete(store.items(*ENDED))
+        yield rows

@@ -1,0 +1,199 @@
+"""The run of one item of a batch: begun, gone on with, or only looked at where it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.batch.files import KeptFiles, attached_of
+from llmdo.batch.items import Result
+from llmdo.journal import ClaimedError, JournalError, Runs
+from llmdo.journal.secrets import Known
+from llmdo.journal.summary import ending, unfinished
+from llmdo.runtime import RunOptions
+from llmdo.runtime import run as run_entry
+from llmdo.runtime.models.choice import ModelChoice
+from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
+from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.services.basis import DriftError
+from llmdo.services.resume import ResumeRequest, going_on
+from llmdo.services.soundness import tell_nobody
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from llmdo.base.values import Json
+    from llmdo.batch.items import BatchItem
+    from llmdo.batch.store import BatchStore
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.ports import JournalStore
+    from llmdo.runtime import AttachmentResolver, RunOutcome
+    from llmdo.services.host import Approving
+
+Standing = Literal["new", "open"]
+"""Of a run that can be worked on: nothing of it is recorded, or it stopped on the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchBasis:
+    """What all items of a batch run with."""
+
+    root: Path
+    graph: Graph
+    prompts: Mapping[str, str]
+    entry: str
+    models: Mapping[str, str]
+    """Worker to the reference of its model."""
+    max_depth: int | None
+    locked: bool
+    store: BatchStore
+    files: AttachmentResolver
+    """Where files come from that no item brings."""
+    answering: Approving
+    environ: Mapping[str, str]
+    debug: bool = False
+
+
+async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
+    """What became of an item that was taken; None where another process works on its run.
+
+    Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice.
+    """
+    standing: Result | Standing = "open"
+    try:
+        standing = await asyncio.to_thread(_standing, basis, item)
+        if isinstance(standing, Result):
+            return standing
+        outcome = await (_begun(basis, item) if standing == "new" else _gone_on(basis, item))
+    except ClaimedError:
+        return None
+    except DriftError as error:
+        return Result(state="refused", error=error.message, hint=error.hint)
+    except LlmdoError as error:
+        if standing == "new" and isinstance(error, JournalError):
+            raise  # no journal can be written, that of the next item no more than this one
+        # It cannot start: nothing was asked of a model
+        return Result(state="failed", error=error.message, hint=error.hint)
+    return result_of(outcome, Redaction.of(basis.environ))
+
+
+def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
+    """What became of the item whose run ended so; secrets of the environment are in none of it."""
+    state = outcome.status if outcome.status in ("completed", "failed", "waiting") else "queued"
+    output: Json = outcome.output
+    if output is not None:
+        text = redaction.text(outcome.output or "")
+        output = json.loads(text) if outcome.is_typed else text
+    return Result(
+        state="queued" if outcome.out_of_quota else state,
+        output=output,
+        error=outcome.error and redaction.text(outcome.error),
+        hint=outcome.hint,
+        requests=outcome.usage.requests,
+        input_tokens=outcome.usage.input_tokens,
+        output_tokens=outcome.usage.output_tokens,
+        cost_usd=outcome.usage.cost_usd,
+        out_of_quota=outcome.out_of_quota,
+    )
+
+
+def _standing(basis: BatchBasis, item: BatchItem) -> Result | Standing:
+    """What the journal of an item's run says about going on."""
+    runs = Runs(basis.root)
+    if not runs.path(item.run).exists():
+        return "new"
+    with runs.claim(item.run):
+        with runs.open(item.run) as journal:
+            if journal.last("run") is not None:
+                return _ended(basis, item, journal) or _doubtful(item, journal) or "open"
+        runs.discard(item.run)  # whoever made it was killed before the run began
+    return "new"
+
+
+def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
+    """What became of an item whose run is over; None where it goes on."""
+    last = ending(journal)
+    if last is None or last.outcome == "interrupted" or (last.outcome != "completed" and item.word):
+        return None
+    journal.know(Known.of(basis.environ))
+    outcome = outcome_in(last, journal.for_output(last))
+    if outcome.out_of_quota:
+        return None
+    return result_of(outcome, Redaction.of(basis.environ))
+
+
+def _doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
+    """What is said of an item with a call that was started and not finished, where no person has said what to do."""
+    calls = unfinished(journal)
+    if not calls or item.word in ("again", "give-up"):
+        return None
+    listed = ", ".join(f"`{tool}` at {path}" for path, tool in calls.items())
+    return Result(
+        state="unsure",
+        error=f"{listed}: started and not finished when the run stopped, so it may have taken effect",
+        hint="look, then `llmdo batch retry BATCH --unsure again`, or `--unsure give-up`",
+    )
+
+
+async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
+    """How the run of an item ended that begins now."""
+    options = _of_item(
+        RunOptions(
+            run=item.run,
+            input=item.input,
+            models=ModelChoice(by_worker=basis.models),
+            max_depth=basis.max_depth,
+            locked=basis.locked,
+        ),
+        basis,
+        item,
+    )
+    async with keeping_aside(basis.root, item.run, basis.environ) as recorder:
+        return await run_entry(
+            basis.graph,
+            root=basis.root,
+            prompts=basis.prompts,
+            entry=basis.entry,
+            options=replace(options, recorder=recorder),
+        )
+
+
+async def _gone_on(basis: BatchBasis, item: BatchItem) -> RunOutcome:
+    """How the run of an item ended that goes on where it stopped."""
+    runs = Runs(basis.root)
+    with runs.claim(item.run), runs.open(item.run) as journal:
+        calls = tuple(unfinished(journal))
+        request = ResumeRequest(
+            root=basis.root,
+            run=item.run,
+            again=calls if item.word == "again" else (),
+            give_up=calls if item.word == "give-up" else (),
+            accepting=f"`llmdo resume {item.run} {{flags}}`",
+            environ=basis.environ,
+        )
+        resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
+        return await run_entry(
+            resumed.basis.graph,
+            root=basis.root,
+            prompts=resumed.basis.prompts,
+            entry=resumed.entry,
+            options=_of_item(resumed.options, basis, item),
+        )
+
+
+def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:
+    """`options` with what holds for every run of the batch, and with the files of the item."""
+    attached, kept = attached_of(item, basis.store)
+    return replace(
+        options,
+        attachments=attached,
+        attachment_resolver=KeptFiles(basis.store, kept, basis.files),
+        approver=basis.answering.approver,
+        mode=basis.answering.mode,
+        tightening=basis.answering.tightening,
+        debug=basis.debug,
+    )
