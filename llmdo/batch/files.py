@@ -62,6 +62,9 @@ def attached_of(item: BatchItem, store: BatchStore) -> tuple[tuple[Attached, ...
     inside = {file.name: file for file in item.files if file not in outside}
     attached = (
         *(Attached(name=name) for name in inside),
-        *(Attached(name=file.name, kind="outside", outside=store.path_of(file)) for file in outside),
+        *(
+            Attached(name=file.name, kind="outside", outside=Path(file.name), kept=store.path_of(file))
+            for file in outside
+        ),
     )
     return attached, inside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from llmdo.base.diagnostic import LlmdoError
@@ -46,7 +47,10 @@ class Rows:
         self._path = path
         try:
             self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), "rb+")
-            self._states = self._written()
+            with ExitStack() as opened:
+                opened.callback(self._file.close)
+                self._states = self._written()
+                opened.pop_all()
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it does not hold rows of a batch"
             raise LlmdoError(f"cannot write `{path}`: {why}", hint="name another file") from error

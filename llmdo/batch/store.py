@@ -121,9 +121,8 @@ class Batches:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         files = folder / f"{batch.id}{FILES}"
         try:
-            store = BatchStore(unfinished, files)
-            store.fill(batch, items, new_run)
-            store.close()
+            with BatchStore(unfinished, files) as store:
+                store.fill(batch, items, new_run)
             unfinished.rename(path)  # a batch is there when all of it is
             force_folder(folder)
         except BaseException:
