@@ -237,6 +237,7 @@ def _outcome(store: BatchStore, draining: Draining) -> BatchOutcome:
 def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost) -> BatchOutcome:
     """How the batch stands after what is queued was worked off."""
     from llmdo.runtime.attached import WorkspaceFiles
+    from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.batch_run import BatchBasis, carry_out
     from llmdo.toolsets.confinement import Root
 
@@ -260,6 +261,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
             files=WorkspaceFiles(confined),
             answering=host.approving(prepared.graph),
             environ=working.environ,
+            redaction=Redaction.of(working.environ),
             debug=working.debug,
         )
 

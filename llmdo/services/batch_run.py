@@ -11,13 +11,11 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.batch.files import KeptFiles, attached_of
 from llmdo.batch.items import Result
 from llmdo.journal import ClaimedError, JournalError, Runs
-from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, unfinished
 from llmdo.runtime import RunOptions
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
-from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services.basis import DriftError
 from llmdo.services.resume import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.journal.ports import JournalStore
     from llmdo.runtime import AttachmentResolver, RunOutcome
+    from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.host import Approving
 
 Standing = Literal["new", "open"]
@@ -55,6 +54,7 @@ class BatchBasis:
     """Where files come from that no item brings."""
     answering: Approving
     environ: Mapping[str, str]
+    redaction: Redaction
     debug: bool = False
 
 
@@ -78,7 +78,7 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
             raise  # no journal can be written, that of the next item no more than this one
         # It cannot start: nothing was asked of a model
         return Result(state="failed", error=error.message, hint=error.hint)
-    return result_of(outcome, Redaction.of(basis.environ))
+    return result_of(outcome, basis.redaction)
 
 
 def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
@@ -119,11 +119,11 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
     last = ending(journal)
     if last is None or last.outcome == "interrupted" or (last.outcome != "completed" and item.word):
         return None
-    journal.know(Known.of(basis.environ))
+    journal.know(basis.redaction.known)
     outcome = outcome_in(last, journal.for_output(last))
     if outcome.out_of_quota:
         return None
-    return result_of(outcome, Redaction.of(basis.environ))
+    return result_of(outcome, basis.redaction)
 
 
 def _doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
