@@ -48,10 +48,10 @@ def of_many(root: Path, items: int, rounds: int) -> tuple[float, float]:
     alone, batch = [], []
     for _ in range(rounds):
         alone.append(in_one_loop(root, items))
-        one = cpu_of(root, "batch", "main", "--inputs", INPUTS)
+        first = cpu_of(root, "batch", "main", "--inputs", INPUTS)
         many = root / "many.jsonl"
         many.write_text("".join(f"{json.dumps('go')}\n" for _ in range(items + 1)))
-        batch.append((cpu_of(root, "batch", "main", "--inputs", many.name) - one) / items)
+        batch.append((cpu_of(root, "batch", "main", "--inputs", many.name) - first) / items)
     return min(alone), min(batch)
 
 
@@ -62,12 +62,12 @@ def in_one_loop(root: Path, runs: int) -> float:
     async def work() -> None:
         room = asyncio.Semaphore(8)
 
-        async def one() -> None:
+        async def run() -> None:
             async with room:
                 outcome = await entry.run("go", journal=True)
                 assert outcome.status == "completed", outcome
 
-        await asyncio.gather(*(one() for _ in range(runs)))
+        await asyncio.gather(*(run() for _ in range(runs)))
 
     asyncio.run(work())
     began = time.process_time()
