@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
+from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of
 from llmdo.foreign.merging import together
 from llmdo.foreign.tree import DiskTree, is_like, project_of
@@ -86,10 +87,15 @@ def read(form: str, path: Path, revision: str | None = None, *, may_be_empty: bo
         tree = _tree(root, None, revision)
         teams = _teams(tree) if form == AUTO else [_team(form, tree)]
         team = together(teams)
+        if not team.agents and not team.problems and not may_be_empty:
+            raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree))
+        if form == AUTO:
+            notes = (sighting.note for sighting in unsupported.seen(tree))
+            team = replace(team, problems=(*team.problems, *notes))
     else:
         raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
-        raise LlmdoError(f"nothing of {form} is in `{path}`", hint=_formats())
+        raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_formats())
     graph = graph_of(team)
     return Foreign(root=root, team=team, teams=tuple(teams), graph=graph, analysis=Analysis(graph))
 
@@ -109,17 +115,27 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
     own = {known for known in roots if any(pattern.startswith(hidden) for pattern in _patterns(known))}
     roots = {known: root for known, root in roots.items() if known in own or not own}
     teams = {known: _team(known, _tree(root, file, revision)) for known, root in roots.items()}
-    likely = [known for known, team in teams.items() if team.agents]
-    if len(likely) > 1:  # what has servers alone is another format's first
-        likely = [known for known in likely if known != "mcp"]
+    likely = _without_servers_alone([known for known, team in teams.items() if team.agents])
     if len(likely) != 1:
+        root = project_of(file, unsupported.PATTERNS) or file.parent
+        sightings = unsupported.seen(_tree(root, None, revision)) if not likely else ()
+        seen = [each for each in sightings if root / each.path == file]
         raise LlmdoError(
             f"`{path}` may be a file of {' or '.join(likely)}"
             if likely
             else f"nothing tells which format `{path}` has",
-            hint="name the format: --from FORMAT",
+            hint=unsupported.summary(seen) or "name the format: --from FORMAT",
         )
     return roots[likely[0]], teams[likely[0]]
+
+
+def _without_servers_alone(forms: list[str]) -> list[str]:
+    """The formats that something may be of: a file with servers is another format's first."""
+    return [form for form in forms if form != "mcp"] or forms
+
+
+def _nothing_of(form: str) -> str:
+    return "nothing that llmdo reads" if form == AUTO else f"nothing of {form}"
 
 
 def _patterns(form: str) -> tuple[str, ...]:
@@ -129,13 +145,24 @@ def _patterns(form: str) -> tuple[str, ...]:
 
 def _teams(tree: Tree) -> list[Team]:
     """What the tree has of each format; the reader of one that has no files is not even imported."""
-    tree.find([pattern for form in FORMATS for pattern in _patterns(form)])  # one walk for all of them
+    # One walk for all of them.
+    tree.find([*unsupported.PATTERNS, *(pattern for form in FORMATS for pattern in _patterns(form))])
     return [_team(form, tree) for form in FORMATS if any(tree.find(_patterns(form)))]
 
 
 def _team(form: str, tree: Tree) -> Team:
     team: Team = import_module(f"llmdo.foreign.{FORMATS[form]}.reader").read(tree)
     return team
+
+
+def _instead(form: str, tree: Tree) -> str:
+    """What a folder holds in which there is nothing of the format `form`."""
+    others = [team.format for team in _teams(tree) if team.agents] if form != AUTO else []
+    if others:
+        return (
+            f"there is something of {' and '.join(others)}: --from {others[0] if len(others) == 1 else AUTO}"
+        )
+    return unsupported.summary(unsupported.seen(tree)) or _formats()
 
 
 def _formats() -> str:

@@ -1,0 +1,218 @@
+"""Tools whose projects llmdo does not read: what of them is seen in a folder, so that nothing is left out in silence.
+
+Nothing is claimed but what was seen: files by their names, in a few of them how many agents they list, and packages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base import parts
+from llmdo.base.diagnostic import finding
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass
+from llmdo.foreign import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
+
+MAX_LOOKED_INTO = 50  # files of a kind: one of them is enough to say what it is
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What of one tool was seen."""
+
+    product: str
+    path: str
+    """The first file of it."""
+    what: str
+    """What is in that file, and in how many others."""
+    why: str = ""
+    """Why its files do not say what its agents can do."""
+
+    @property
+    def note(self) -> Diagnostic:
+        """The finding that says so."""
+        reason = f", {self.why}" if self.why else ""
+        message = f"{self.product}: {self.what}; not supported{reason}"
+        return finding("LDO154", Location(self.path), message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Files by which a tool is known."""
+
+    product: str
+    patterns: tuple[str, ...]
+    noun: str
+    """What one of them is, or where they are counted, what is counted in them."""
+    why: str = ""
+    count: Callable[[Document], int] | None = None
+    """How many of these there are in a file; with none, it is no file of the tool."""
+
+
+def _in_table(key: str) -> Callable[[Document], int]:
+    return lambda document: len(parts.table(document.data, key))
+
+
+def _in_list(key: str) -> Callable[[Document], int]:
+    return lambda document: len(parts.items(document.data.get(key)))
+
+
+def _with_roles(document: Document) -> int:
+    """The agents of a file of CrewAI: each has a role and a goal."""
+    return sum(isinstance(each, dict) and {"goal", "role"} <= each.keys() for each in document.data.values())
+
+
+_IN_PYTHON = "their tools are in Python"
+KINDS = (
+    _Kind("CrewAI", ("**/config/agents.yaml", "**/config/agents.yml"), "agent", _IN_PYTHON, _with_roles),
+    _Kind("LangGraph", ("langgraph.json", "*/langgraph.json"), "graph", "they are code", _in_table("graphs")),
+    _Kind("Google ADK", ("**/root_agent.yaml",), "agent", _IN_PYTHON),
+    _Kind("Roo Code", (".roomodes",), "mode", count=_in_list("customModes")),
+    _Kind("Kilo Code", (".kilocodemodes",), "mode", count=_in_list("customModes")),
+    _Kind("Kiro", (".kiro/agents/*.json", ".kiro/agents/*.md"), "agent"),
+    _Kind("Amazon Q Developer", (".amazonq/cli-agents/*.json",), "agent"),
+    _Kind("Qwen Code", (".qwen/agents/*.md",), "agent"),
+    _Kind("Factory", (".factory/droids/*.md",), "droid"),
+    _Kind("Augment", (".augment/agents/*.md",), "agent"),
+    _Kind("Continue", (".continue/agents/*.yaml", ".continue/agents/*.md", ".continue/config.yaml"), "configuration"),
+    _Kind("OpenHands", (".openhands/microagents/*.md", ".openhands/agents/*.md"), "microagent"),
+    _Kind("Crush", ("crush.json", ".crush.json"), "configuration"),
+    _Kind("Amp", (".amp/settings.json",), "configuration"),
+    _Kind("Aider", (".aider.conf.yml",), "configuration"),
+    _Kind("Qwen Code", (".qwen/settings.json",), "configuration"),
+    _Kind("Cline", (".clinerules", ".clinerules/*.md"), "file of rules"),
+    _Kind("Roo Code", (".roorules", ".roo/rules/*.md"), "file of rules"),
+    _Kind("Windsurf", (".windsurfrules", ".windsurf/rules/*.md", ".windsurf/workflows/*.md"), "file of rules"),
+    _Kind("Kiro", (".kiro/steering/*.md",), "file of rules"),
+    _Kind("Amazon Q Developer", (".amazonq/rules/*.md",), "file of rules"),
+    _Kind("Junie", (".junie/guidelines.md",), "file of rules"),
+    _Kind("Goose", (".goosehints",), "file of rules"),
+)  # fmt: skip
+"""The kinds of files; of a tool with several, the first that is there counts."""
+
+REQUIRING = (
+    "pyproject.toml",
+    "*/pyproject.toml",
+    "requirements*.txt",
+    "*/requirements*.txt",
+    "package.json",
+    "*/package.json",
+)
+PACKAGES: Mapping[str, str] = {
+    "@anthropic-ai/claude-agent-sdk": "Claude Agent SDK", "@google/adk": "Google ADK",
+    "@langchain/langgraph": "LangGraph", "@mastra/core": "Mastra", "@openai/agents": "OpenAI Agents SDK",
+    "ag2": "AutoGen", "agent-framework": "Microsoft Agent Framework", "agno": "Agno", "autogen-agentchat": "AutoGen",
+    "camel-ai": "CAMEL", "claude-agent-sdk": "Claude Agent SDK", "crewai": "CrewAI", "google-adk": "Google ADK",
+    "langgraph": "LangGraph", "metagpt": "MetaGPT", "openai-agents": "OpenAI Agents SDK", "pyautogen": "AutoGen",
+    "pydantic-ai": "Pydantic AI", "pydantic-ai-slim": "Pydantic AI", "semantic-kernel": "Semantic Kernel",
+    "smolagents": "smolagents", "strands-agents": "Strands Agents",
+}  # fmt: skip
+"""Packages with which agents are written as code, and the tools whose they are."""
+
+PATTERNS = (*(pattern for kind in KINDS for pattern in kind.patterns), *REQUIRING)
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def seen(tree: Tree) -> tuple[Sighting, ...]:
+    """What of tools that are not supported is in a project, each tool once."""
+    sightings: dict[str, Sighting] = {}
+    for kind in KINDS:
+        if kind.product not in sightings and (sighting := _of_kind(tree, kind)):
+            sightings[kind.product] = sighting
+    for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]:
+        for package in _required(tree, path):
+            if product := PACKAGES.get(package):
+                what = f"`{path}` requires `{package}`"
+                sightings.setdefault(product, Sighting(product, path, what, "its agents are code"))
+    return tuple(sightings[product] for product in sorted(sightings))
+
+
+def summary(sightings: Iterable[Sighting]) -> str | None:
+    """All of them in a sentence's part; None where there are none."""
+    listed = ", ".join(f"{each.product} ({each.what})" for each in sightings)
+    return f"not supported: {listed}" if listed else None
+
+
+def _of_kind(tree: Tree, kind: _Kind) -> Sighting | None:
+    paths, _ = tree.find(kind.patterns)
+    if kind.count is None:
+        if not paths:
+            return None
+        noun = kind.noun if len(paths) == 1 else _plural(kind.noun)
+        more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+        return Sighting(kind.product, paths[0], f"{len(paths):,} {noun}: `{paths[0]}`{more}", kind.why)
+    counts = {path: _count(tree, path, kind.count) for path in paths[:MAX_LOOKED_INTO]}
+    counts = {path: count for path, count in counts.items() if count}
+    if not counts:
+        return None
+    total, first = sum(counts.values()), next(iter(counts))
+    noun = kind.noun if total == 1 else _plural(kind.noun)
+    more = f" and {len(counts) - 1:,} more" if len(counts) > 1 else ""
+    return Sighting(kind.product, first, f"{total:,} {noun} in `{first}`{more}", kind.why)
+
+
+def _plural(noun: str) -> str:
+    head, rest = (noun, "") if " " not in noun else noun.split(" ", 1)
+    return f"{head}s {rest}".strip()
+
+
+def _count(tree: Tree, path: str, count: Callable[[Document], int]) -> int:
+    source, problems = tree.read(path) or (None, ())
+    if source is None or problems:
+        return 0
+    is_json = source.text.lstrip().startswith("{")
+    return count(reading.json_with_comments(source) if is_json else reading.yaml(source))
+
+
+def _required(tree: Tree, path: str) -> Iterator[str]:
+    """The packages that a file requires; none of one that cannot be read."""
+    source, problems = tree.read(path) or (None, ())
+    if source is None or problems:
+        return
+    name = PurePosixPath(path).name
+    plain = source.text.lower().replace("_", "-")
+    if not any(package in plain for package in PACKAGES):
+        return  # no need to read it as what it is
+    try:
+        if name == "package.json":
+            yield from _of_javascript(json.loads(source.text))
+        elif name == "pyproject.toml":
+            yield from _of_python(tomllib.loads(source.text))
+        else:
+            yield from _names(source.text.splitlines())
+    except (ValueError, RecursionError):
+        return
+
+
+def _of_javascript(data: object) -> Iterator[str]:
+    for key in ("dependencies", "devDependencies"):
+        yield from parts.table(data, key)
+
+
+def _of_python(data: object) -> Iterator[str]:
+    project, poetry = parts.table(data, "project"), parts.table(data, "tool", "poetry")
+    yield from _names(parts.texts(project.get("dependencies")))
+    for table in (parts.table(project, "optional-dependencies"), parts.table(data, "dependency-groups")):
+        for group in table.values():
+            yield from _names(parts.texts(group))
+    yield from parts.table(poetry, "dependencies")
+    for group in parts.tables(poetry, "group").values():
+        yield from parts.table(group, "dependencies")
+
+
+def _names(requirements: Iterable[str]) -> Iterator[str]:
+    for requirement in requirements:
+        if name := _REQUIREMENT.match(requirement):
+            yield re.sub(r"[._-]+", "-", name[1]).lower()

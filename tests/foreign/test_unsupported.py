@@ -1,0 +1,106 @@
+"""What of tools that are not supported is seen: named where nothing else is there, and beside what was read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.foreign import unsupported
+from llmdo.foreign.tree import DiskTree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CREW = "scout:\n  role: Scout\n  goal: Find\nwriter:\n  role: Writer\n  goal: Write\n"
+AGENT = "---\nname: helper\ndescription: Helps.\ntools: Read\n---\nHelp.\n"
+
+
+def write(root: Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+
+
+def sightings(root: Path) -> list[tuple[str, str]]:
+    return [(each.product, each.what) for each in unsupported.seen(DiskTree(root))]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "product", "what"),
+    [
+        ("src/desk/config/agents.yaml", CREW, "CrewAI", "2 agents in `src/desk/config/agents.yaml`"),
+        ("langgraph.json", '{"graphs": {"a": "a.py:g"}}', "LangGraph", "1 graph in `langgraph.json`"),
+        (".roomodes", '{"customModes": [{"slug": "a"}]}', "Roo Code", "1 mode in `.roomodes`"),
+        (".roomodes", "customModes:\n  - slug: a\n  - slug: b\n", "Roo Code", "2 modes in `.roomodes`"),
+        ("desk/root_agent.yaml", "name: a\n", "Google ADK", "1 agent: `desk/root_agent.yaml`"),
+        (".clinerules", "Be brief.", "Cline", "1 file of rules: `.clinerules`"),
+        (".kiro/agents/a.json", "{}", "Kiro", "1 agent: `.kiro/agents/a.json`"),
+        (
+            "requirements.txt",
+            "OpenAI_Agents[viz]>=1\n",
+            "OpenAI Agents SDK",
+            "`requirements.txt` requires `openai-agents`",
+        ),
+        (
+            "pyproject.toml",
+            '[dependency-groups]\nmain = ["smolagents>=1"]\n',
+            "smolagents",
+            "`pyproject.toml` requires `smolagents`",
+        ),
+        (
+            "web/package.json",
+            '{"dependencies": {"@mastra/core": "1"}}',
+            "Mastra",
+            "`web/package.json` requires `@mastra/core`",
+        ),
+    ],
+)
+def test_it_is_named_with_what_was_seen(
+    tmp_path: Path, path: str, text: str, product: str, what: str
+) -> None:
+    write(tmp_path, path, text)
+    assert sightings(tmp_path) == [(product, what)]
+    with pytest.raises(LlmdoError, match="nothing that llmdo reads") as error:
+        foreign.read("auto", tmp_path)
+    assert error.value.hint == f"not supported: {product} ({what})"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("config/agents.yaml", "agents:\n  root:\n    model: a\n"),
+        ("config/agents.yaml", "[[[["),
+        ("langgraph.json", '{"graphs": []}'),
+        (".roomodes", "\x00"),
+        ("pyproject.toml", '[project]\nname = "crewai"\nkeywords = ["smolagents"]\n'),
+        ("pyproject.toml", "crewai = ["),
+        ("package.json", '["crewai"]'),
+        ("requirements.txt", "crewai-tools\n# smolagents\n"),
+    ],
+)
+def test_what_is_none_is_not_named(tmp_path: Path, path: str, text: str) -> None:
+    write(tmp_path, path, text)
+    assert sightings(tmp_path) == []
+
+
+def test_a_tool_is_named_once_by_its_files_first(tmp_path: Path) -> None:
+    write(tmp_path, "config/agents.yaml", CREW)
+    write(tmp_path, "more/config/agents.yaml", CREW)
+    write(tmp_path, "pyproject.toml", '[project]\ndependencies = ["crewai"]\n')
+    assert sightings(tmp_path) == [("CrewAI", "4 agents in `config/agents.yaml` and 1 more")]
+
+
+def test_one_file_of_such_a_tool_is_named_as_well(tmp_path: Path) -> None:
+    write(tmp_path, "config/agents.yaml", CREW)
+    with pytest.raises(LlmdoError) as error:
+        foreign.read("auto", tmp_path / "config/agents.yaml")
+    assert error.value.hint == "not supported: CrewAI (2 agents in `config/agents.yaml`)"
+
+
+def test_another_format_than_the_one_asked_for_is_named(tmp_path: Path) -> None:
+    write(tmp_path, ".claude/agents/helper.md", AGENT)
+    with pytest.raises(LlmdoError, match="nothing of opencode") as error:
+        foreign.read("opencode", tmp_path)
+    assert error.value.hint == "there is something of claude: --from claude"
