@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-MAX_LOOKED_INTO = 50  # files of a kind: one of them is enough to say what it is
+MAX_LOOKED_INTO = 50  # files of one product: one of them is enough to say what it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _Evidence:
     """Files by which a tool is known."""
 
     product: str
@@ -74,32 +74,33 @@ def _with_roles(document: Document) -> int:
 
 
 _IN_PYTHON = "their tools are in Python"
-KINDS = (
-    _Kind("CrewAI", ("**/config/agents.yaml", "**/config/agents.yml"), "agent", _IN_PYTHON, _with_roles),
-    _Kind("LangGraph", ("langgraph.json", "*/langgraph.json"), "graph", "they are code", _in_table("graphs")),
-    _Kind("Google ADK", ("**/root_agent.yaml",), "agent", _IN_PYTHON),
-    _Kind("Roo Code", (".roomodes",), "mode", count=_in_list("customModes")),
-    _Kind("Kilo Code", (".kilocodemodes",), "mode", count=_in_list("customModes")),
-    _Kind("Kiro", (".kiro/agents/*.json", ".kiro/agents/*.md"), "agent"),
-    _Kind("Amazon Q Developer", (".amazonq/cli-agents/*.json",), "agent"),
-    _Kind("Qwen Code", (".qwen/agents/*.md",), "agent"),
-    _Kind("Factory", (".factory/droids/*.md",), "droid"),
-    _Kind("Augment", (".augment/agents/*.md",), "agent"),
-    _Kind("Continue", (".continue/agents/*.yaml", ".continue/agents/*.md", ".continue/config.yaml"), "configuration"),
-    _Kind("OpenHands", (".openhands/microagents/*.md", ".openhands/agents/*.md"), "microagent"),
-    _Kind("Crush", ("crush.json", ".crush.json"), "configuration"),
-    _Kind("Amp", (".amp/settings.json",), "configuration"),
-    _Kind("Aider", (".aider.conf.yml",), "configuration"),
-    _Kind("Qwen Code", (".qwen/settings.json",), "configuration"),
-    _Kind("Cline", (".clinerules", ".clinerules/*.md"), "file of rules"),
-    _Kind("Roo Code", (".roorules", ".roo/rules/*.md"), "file of rules"),
-    _Kind("Windsurf", (".windsurfrules", ".windsurf/rules/*.md", ".windsurf/workflows/*.md"), "file of rules"),
-    _Kind("Kiro", (".kiro/steering/*.md",), "file of rules"),
-    _Kind("Amazon Q Developer", (".amazonq/rules/*.md",), "file of rules"),
-    _Kind("Junie", (".junie/guidelines.md",), "file of rules"),
-    _Kind("Goose", (".goosehints",), "file of rules"),
+EVIDENCE = (
+    _Evidence("CrewAI", ("**/config/agents.yaml", "**/config/agents.yml"), "agent", _IN_PYTHON, _with_roles),
+    _Evidence("LangGraph", ("langgraph.json", "*/langgraph.json"), "graph", "they are code", _in_table("graphs")),
+    _Evidence("Google ADK", ("**/root_agent.yaml",), "agent", _IN_PYTHON),
+    _Evidence("Roo Code", (".roomodes",), "mode", count=_in_list("customModes")),
+    _Evidence("Kilo Code", (".kilocodemodes",), "mode", count=_in_list("customModes")),
+    _Evidence("Kiro", (".kiro/agents/*.json", ".kiro/agents/*.md"), "agent"),
+    _Evidence("Amazon Q Developer", (".amazonq/cli-agents/*.json",), "agent"),
+    _Evidence("Qwen Code", (".qwen/agents/*.md",), "agent"),
+    _Evidence("Factory", (".factory/droids/*.md",), "droid"),
+    _Evidence("Augment", (".augment/agents/*.md",), "agent"),
+    _Evidence("Continue", (".continue/agents/*.yaml", ".continue/agents/*.md"), "agent"),
+    _Evidence("Continue", (".continue/config.yaml",), "configuration"),
+    _Evidence("OpenHands", (".openhands/microagents/*.md", ".openhands/agents/*.md"), "microagent"),
+    _Evidence("Crush", ("crush.json", ".crush.json"), "configuration"),
+    _Evidence("Amp", (".amp/settings.json",), "configuration"),
+    _Evidence("Aider", (".aider.conf.yml",), "configuration"),
+    _Evidence("Qwen Code", (".qwen/settings.json",), "configuration"),
+    _Evidence("Cline", (".clinerules", ".clinerules/*.md"), "file of rules"),
+    _Evidence("Roo Code", (".roorules", ".roo/rules/*.md"), "file of rules"),
+    _Evidence("Windsurf", (".windsurfrules", ".windsurf/rules/*.md", ".windsurf/workflows/*.md"), "file of rules"),
+    _Evidence("Kiro", (".kiro/steering/*.md",), "file of rules"),
+    _Evidence("Amazon Q Developer", (".amazonq/rules/*.md",), "file of rules"),
+    _Evidence("Junie", (".junie/guidelines.md",), "file of rules"),
+    _Evidence("Goose", (".goosehints",), "file of rules"),
 )  # fmt: skip
-"""The kinds of files; of a tool with several, the first that is there counts."""
+"""Files by which tools are known; of a tool with several, the first that is there counts."""
 
 REQUIRING = (
     "pyproject.toml",
@@ -120,7 +121,7 @@ PACKAGES: Mapping[str, str] = {
 }  # fmt: skip
 """Packages with which agents are written as code, and the tools whose they are."""
 
-PATTERNS = (*(pattern for kind in KINDS for pattern in kind.patterns), *REQUIRING)
+PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUIRING)
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
@@ -128,9 +129,9 @@ _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 def seen(tree: Tree) -> tuple[Sighting, ...]:
     """What of tools that are not supported is in a project, each tool once."""
     sightings: dict[str, Sighting] = {}
-    for kind in KINDS:
-        if kind.product not in sightings and (sighting := _of_kind(tree, kind)):
-            sightings[kind.product] = sighting
+    for each in EVIDENCE:
+        if each.product not in sightings and (sighting := _by_evidence(tree, each)):
+            sightings[each.product] = sighting
     for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]:
         for package in _required(tree, path):
             if product := PACKAGES.get(package):
@@ -145,22 +146,24 @@ def summary(sightings: Iterable[Sighting]) -> str | None:
     return f"not supported: {listed}" if listed else None
 
 
-def _of_kind(tree: Tree, kind: _Kind) -> Sighting | None:
-    paths, _ = tree.find(kind.patterns)
-    if kind.count is None:
+def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:
+    paths, _ = tree.find(evidence.patterns)
+    if evidence.count is None:
         if not paths:
             return None
-        noun = kind.noun if len(paths) == 1 else _plural(kind.noun)
+        noun = evidence.noun if len(paths) == 1 else _plural(evidence.noun)
         more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-        return Sighting(kind.product, paths[0], f"{len(paths):,} {noun}: `{paths[0]}`{more}", kind.why)
-    counts = {path: _count(tree, path, kind.count) for path in paths[:MAX_LOOKED_INTO]}
+        return Sighting(
+            evidence.product, paths[0], f"{len(paths):,} {noun}: `{paths[0]}`{more}", evidence.why
+        )
+    counts = {path: _count(tree, path, evidence.count) for path in paths[:MAX_LOOKED_INTO]}
     counts = {path: count for path, count in counts.items() if count}
     if not counts:
         return None
     total, first = sum(counts.values()), next(iter(counts))
-    noun = kind.noun if total == 1 else _plural(kind.noun)
+    noun = evidence.noun if total == 1 else _plural(evidence.noun)
     more = f" and {len(counts) - 1:,} more" if len(counts) > 1 else ""
-    return Sighting(kind.product, first, f"{total:,} {noun} in `{first}`{more}", kind.why)
+    return Sighting(evidence.product, first, f"{total:,} {noun} in `{first}`{more}", evidence.why)
 
 
 def _plural(noun: str) -> str:

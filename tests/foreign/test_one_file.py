@@ -67,7 +67,7 @@ def test_an_extension_given_alone_is_read_with_its_servers(tmp_path: Path) -> No
     path = tmp_path / "gemini-extension.json"
     path.write_text('{"name": "notes", "mcpServers": {"notes": {"command": "notes"}}}')
     read = foreign.read("auto", path)
-    assert [agent.name for agent in read.team.agents] == ["gemini with notes"]
+    assert [agent.name for agent in read.team.agents] == ["main-session with notes"]
 
 
 def test_the_settings_of_its_project_govern_a_file(tmp_path: Path) -> None:

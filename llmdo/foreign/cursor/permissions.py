@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
     from llmdo.graph.toolset import Server
+    from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
 
 LINES = {line.tool: line for line in TABLE if line.tool.isalpha()}
@@ -34,6 +35,8 @@ OF_A_PERSON = frozenset({
 EDITOR_KEYS = frozenset({"autoRun", "mcpAllowlist", "terminalAllowlist"})
 _NAMED = ("Mcp", "Read", "Shell", "WebFetch", "Write")
 """The tools that a permission can name."""
+UNASKED = frozenset({"Edit", "Read", "Search", "Write"})
+"""Tools that no run mode asks about."""
 _TOKEN = re.compile(r"(?P<tool>[A-Za-z_]\w*)(?:\((?P<what>.*)\))?", re.DOTALL)
 _GROUPS = {"Delete": "Write", "Edit": "Write", "Search": "Read"}
 """Tools that the permission of another one is about."""
@@ -74,6 +77,8 @@ class CursorPermissions:
 
     allow: tuple[Permission, ...] = ()
     deny: tuple[Permission, ...] = ()
+    asks: bool = False
+    """Whether what `allow` does not name asks: so it does on the command line."""
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """What is decided about one tool: about all of it, and about parts of it that are milder."""
@@ -86,8 +91,8 @@ class CursorPermissions:
             toolset=toolset or line.tool,
             tool=line.tool,
             capabilities=capabilities,
-            decision="allowed" if whole else line.decision,
-            origin=_origin(whole),
+            decision="allowed" if whole or line.tool in UNASKED else self._otherwise,
+            origin=self._origin(whole),
             at=at,
             rule_at=whole.at if whole else None,
             is_open=line.assurance == "open",
@@ -97,7 +102,9 @@ class CursorPermissions:
             return
         for each in allowing:
             part = tuple(_part(capability, each.what) for capability in capabilities)
-            yield replace(grant, capabilities=part, decision="allowed", origin=_origin(each), rule_at=each.at)
+            yield replace(
+                grant, capabilities=part, decision="allowed", origin=self._origin(each), rule_at=each.at
+            )
 
     def server(self, name: str, server: Server, at: Place) -> Iterator[Grant]:
         """What is decided about the tools of a server: one that goes unasked is enough for all."""
@@ -105,8 +112,17 @@ class CursorPermissions:
         if any(each.is_whole_server for each in denied):
             return
         rule = next((each for each in self.allow if each.tool == "Mcp" and each.names_server(name)), None)
-        made = servers.grant(name, server, at, "allowed" if rule else "needs_approval", _origin(rule))
+        made = servers.grant(name, server, at, "allowed" if rule else self._otherwise, self._origin(rule))
         yield replace(made, rule_at=rule.at if rule else None)
+
+    @property
+    def _otherwise(self) -> Decision:
+        return "needs_approval" if self.asks else "allowed"
+
+    def _origin(self, rule: Permission | None) -> str:
+        if rule:
+            return rule.at.document.source.path
+        return "Cursor's command line" if self.asks else "Cursor, in the run mode Auto-review"
 
 
 def permissions_of(files: Files, command_line: Document | None, editor: Document | None) -> CursorPermissions:
@@ -130,9 +146,9 @@ def permissions_of(files: Files, command_line: Document | None, editor: Document
         allow += [Permission("Mcp", text, at) for text, at in files.texts(document, "mcpAllowlist")]
     for each in allow:
         if each.tool == "Shell" and each.is_whole:
-            message = f"nothing asks before a command, because `{each.what}` allows every one"
+            message = "nothing asks before a command, because this allows every one"
             files.note("LDO554", each.at, message, "allow the commands that ask too often by name")
-    return CursorPermissions(allow=tuple(allow), deny=tuple(deny))
+    return CursorPermissions(allow=tuple(allow), deny=tuple(deny), asks=command_line is not None)
 
 
 def _permission(files: Files, text: str, at: Place) -> Iterator[Permission]:
@@ -154,7 +170,3 @@ def _part(capability: Capability, what: str) -> Capability:
         return UNLISTED if "*" in program else commands(words, is_prefix=not arguments)
     scope = scope_of(what) if capability.name.startswith("fs.") else None
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
-
-
-def _origin(rule: Permission | None) -> str:
-    return rule.at.document.source.path if rule else "Cursor, in a run mode that asks"

@@ -37,13 +37,12 @@ _FOR_TOOLS = frozenset({
     "allowed-tools", "allowedTools", "disallowedTools", "mcpServers", "permissionMode", "permissions", "tools",
 })  # fmt: skip
 """Keys with which the agents of other tools have fewer tools."""
-SESSION = "cursor"
+SESSION = "main-session"
 """What the session of a project is called here."""
 EVERY_TOOL = "every tool"
 NARROWER = "Cursor has no list of an agent's tools; `readonly: true` leaves those that read"
-NARROWER_SESSION = "`permissions.deny` in `.cursor/cli.json` takes tools away from the command line"
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
-_READING = ("Read", "Search", "WebFetch", "WebSearch")
+_READING = ("Read", "Search")
 _READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a read-only agent")
 
 
@@ -85,7 +84,7 @@ class _Home:
             yield from self.permissions.server(name, server, declared)
 
     def reading(self, at: Place) -> Iterator[Grant]:
-        """The tools of an agent that may not write: it has no servers either."""
+        """The tools of an agent that may not write: it has no server and no web either."""
         for name in _READING:
             yield from self.permissions.grants(LINES[name], at)
         shell = LINES["Shell"]
@@ -99,14 +98,13 @@ class _Home:
             yield Agent(
                 name=SESSION,
                 at=at,
-                path=document.source.path,
+                path="",
                 prompt="",
                 header=document.data,
                 description="The session of Cursor.",
                 grants=tuple(self.everything(at)),
                 everyone=at,
                 inherits=True,
-                narrower=NARROWER_SESSION,
                 is_callable=False,
             )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-SESSION = "gemini"
+SESSION = "main-session"
 """What the session of a project is called here."""
 BROWSER = "browser_agent"
 _BROWSER_LINE = next(line for line in TABLE if line.tool == BROWSER)
@@ -126,14 +126,13 @@ def _session(name: str, document: Document, home: Home, agents: Iterable[Agent])
     return Agent(
         name=name,
         at=at,
-        path=document.source.path,
+        path="",
         prompt="",
         header=document.data,
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
         calls=tuple(AgentCall(name=agent.name, at=agent.at) for agent in agents),
         inherits=home.rules.core is None,
-        narrower="name the tools that it needs in `tools.core`",
         but=home.rules.without,
     )
 
