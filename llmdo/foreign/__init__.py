@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FORMATS = {
     "claude": "claude",
+    "codex": "codex",
     "copilot": "copilot",
     "cursor": "cursor",
     "docker-agent": "docker_agent",

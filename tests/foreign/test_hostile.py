@@ -26,11 +26,12 @@ from tests.laws import examples
 
 FILES = {
     "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),
+    "codex": (".codex/config.toml", ".codex/agents/a.toml", ".codex/rules/a.rules", ".codex/b.config.toml"),
     "copilot": (
         ".github/agents/a.agent.md",
         ".github/agents/b.md",
         ".github/prompts/c.prompt.md",
-        ".vscode/mcp.json",
+        ".mcp.json",
     ),
     "cursor": (".cursor/agents/a.md", ".cursor/cli.json", ".cursor/mcp.json", ".cursor/permissions.json"),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
@@ -54,6 +55,9 @@ WORDS = (
     "agent_card_url", "general", "defaultApprovalMode", "auto_edit", "mcp_servers", "mcp_s_*", "run_shell_command(git)",
     "run_shell_command", "overrides", "enabled", "browser_agent", "discoveryCommand", "experimental", "enableAgents",
     "s", "excludeTools", "allowedTools", "confirmationRequired",
+    "sandbox_mode", "read-only", "danger-full-access", "approval_policy", "never", "untrusted", "granular", "config_file",
+    "enabled_tools", "default_tools_approval_mode", "profiles", "default_permissions", "extends", "features", "approve",
+    "developer_instructions", "multi_agent", "live", "sandbox_workspace_write", "network_access", "approvals_reviewer",
     "target", "vscode", "user-invocable", "infer", "runCommands", "search/codebase", "s/*", "servers",
     "readonly", "Shell(git)", "Mcp(s:t)", "Write(**)", "terminalAllowlist", "mcpAllowlist",
 )  # fmt: skip
@@ -90,6 +94,20 @@ def write(root: Path, path: str, content: bytes) -> None:
     (root / path).write_bytes(content)
 
 
+def toml_of(value: Any) -> str:
+    """The same in TOML, on one line each; what is nothing is left out."""
+
+    def inline(each: Any) -> str:
+        if isinstance(each, dict):
+            pairs = (f"{json.dumps(key)} = {inline(part)}" for key, part in each.items() if part is not None)
+            return f"{{{', '.join(pairs)}}}"
+        if isinstance(each, list):
+            return f"[{', '.join(inline(part) for part in each if part is not None)}]"
+        return json.dumps(each)
+
+    return "".join(f"{json.dumps(key)} = {inline(each)}\n" for key, each in value.items() if each is not None)
+
+
 @pytest.mark.parametrize("form", FILES)
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -97,8 +115,9 @@ def test_any_values_under_the_known_keys_are_answered(form: str, data: st.DataOb
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for path in FILES[form]:
-            text = json.dumps(data.draw(st.dictionaries(st.sampled_from(WORDS), values, max_size=6)))
-            fenced = not path.endswith((".json", ".yaml", ".yml"))
+            drawn = data.draw(st.dictionaries(st.sampled_from(WORDS), values, max_size=6))
+            text = toml_of(drawn) if path.endswith(".toml") else json.dumps(drawn)
+            fenced = not path.endswith((".json", ".rules", ".toml", ".yaml", ".yml"))
             write(root, path, (f"---\n{text}\n---\nWork.\n" if fenced else text).encode())
         answered(form, root)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
 FILES = {
     "claude": (".claude/agents/helper.md", MARKDOWN),
+    "codex": (".codex/config.toml", 'sandbox_mode = "read-only"\n'),
     "copilot": (".github/agents/helper.agent.md", MARKDOWN),
     "cursor": (".cursor/agents/helper.md", MARKDOWN),
     "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
@@ -121,6 +122,18 @@ def test_the_servers_of_its_project_are_read_with_an_agent_of_copilot(tmp_path: 
         row for row in read.analysis.of(read.graph.entries["helper"]) if row.capability.name == "mcp.call"
     ]
     assert [row.decision for row in calls] == ["needs_approval"]
+
+
+def test_the_settings_of_its_project_govern_an_agent_of_codex(tmp_path: Path) -> None:
+    file = tmp_path / ".codex/agents/helper.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('name = "helper"\ndeveloper_instructions = "Help."\n')
+    (tmp_path / ".codex/config.toml").write_text('approval_policy = "never"\nsandbox_mode = "read-only"\n')
+    read = foreign.read("auto", file)
+    assert [agent.name for agent in read.team.agents] == ["codex", "helper"]
+    reached = {(row.capability.name, row.decision) for row in read.analysis.of(read.graph.entries["codex"])}
+    assert ("fs.write", "blocked") in reached
+    assert ("fs.write", "allowed") not in reached
 
 
 def test_a_hidden_file_that_git_ignores_is_read_where_its_tool_reads_it(tmp_path: Path) -> None:
