@@ -55,7 +55,9 @@ def pages() -> dict[str, str]:
         + reference("manifest", "["),
         "worker.md": MADE
         + "# A worker file\n\nA YAML header between two lines of `---`, then the prompt. `toolsets` is a mapping from "
-        + "name to configuration or, with nothing to configure, a list of names.\n"
+        + "name to configuration or, with nothing to configure, a list of names.\nA class of the workspace may go by "
+        + "its path, `tools/calc.py:Calculator` or `tools.calc.Calculator`, without a line in the manifest "
+        + "([runtime.md](runtime.md)).\n"
         + reference("worker", ""),
         "policy.md": MADE
         + "# `policy.toml`\n\nA person's own file, which tightens every run on their machine: "

@@ -197,3 +197,46 @@ def test_a_worker_in_python_names_one_as_well(tmp_path: Path) -> None:
     assert [use.name for use in graph.workers["helper"].uses] == ["Calculator"]
     assert "Calculator" in graph.toolsets
     assert llmdo(locked(root), "check", "--locked").returncode == 0
+
+
+def test_a_dotted_path_means_the_file_that_check_read_whatever_is_installed(tmp_path: Path) -> None:
+    root = workspace(tmp_path, "toolsets: [json.decoder.Calculator]", main=[DIVIDES, "{results}"])
+    (root / "json").mkdir()
+    (root / "json/decoder.py").write_text(CALCULATOR, encoding="utf-8")
+    assert project.read(root).graph.toolsets["Calculator"].python == "json/decoder.py:Calculator"
+    done = llmdo(locked(root), "run", "main", "Go.", "--approve-all", "--locked")
+    assert done.stdout == "[success: 0.33]\n"
+
+
+def test_a_run_does_not_go_on_with_another_class(tmp_path: Path) -> None:
+    header = f"toolsets:\n  {FORMS[0]}: {{ precision: 4 }}"
+    root = locked(workspace(tmp_path, header, main=[DIVIDES, "{results}"]))
+    llmdo(root, "run", "main", "Go.", "--approvals", "later")
+    run = next((root / ".llmdo/runs").glob("*.sqlite")).stem
+    text = (root / "tools/calc.py").read_text(encoding="utf-8")
+    (root / "tools/calc.py").write_text(text + "\n\nX = 1\n", encoding="utf-8")
+    done = llmdo(root, "resume", run, "--approve-all")
+    assert (done.returncode, "toolset `Calculator`: its source changed" in done.stderr) == (2, True), done
+    (root / "tools/calc.py").write_text(text, encoding="utf-8")
+    done = llmdo(root, "resume", run, "--approve-all")
+    assert done.stdout == "[success: 0.3333]\n", done
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "toolsets: [tools.calc.Calculator.x.y, a..b, .a.b, 'a.b.', 'tools/calc.py:', ':Calculator', 'a:b:c']",
+        "toolsets: ['tools.calc._Calculator', 'tools/calc.py:Cälc', 'tools\\\\calc.py:C', 'tools.calc.C\\n']",
+        f"toolsets: ['{'a.' * 5000}C', 'tools/calc.py:{'C' * 65}']",
+        "toolsets: {? [a.b] : {}}",
+        "toolsets: {tools.calc.Calculator: 3}",
+        "toolsets: {tools.calc.Calculator: null, tools: {}}",
+        "toolsets: [con.calc.C, 'tools/../tools/calc.py:Calculator', 'tools//calc.py:Calculator', '~/a.py:C']",
+    ],
+)
+def test_odd_paths_are_findings(tmp_path: Path, header: str) -> None:
+    root = workspace(tmp_path, header)
+    done = llmdo(root, "check", "--format", "concise")
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert llmdo(root, "run", "main", "Go.").returncode == 1

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from llmdo.base.source import Source
 from llmdo.syntax import module, toml
 from llmdo.workspace.modules import Module
-from llmdo.workspace.reading import Workspace
 from llmdo.workspace.resolve import resolve
+from llmdo.workspace.workspace import Workspace
 from tests.laws import tried
 from tests.work import calls_made
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.project import Project
-    from llmdo.workspace.reading import Workspace
+    from llmdo.workspace.workspace import Workspace
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u3164\u115f\u1160\uffa0\u2800\u034f")  # letters and marks that draw nothing

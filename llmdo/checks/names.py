@@ -12,7 +12,7 @@ from llmdo.graph import builtin, inventory, models, servers
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.syntax.document import Place
-from llmdo.workspace.references import class_paths, located, python_file
+from llmdo.workspace.references import located, python_file
 from llmdo.workspace.toolset_names import toolset_references
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
     for toolset in graph.toolsets.values():
         if toolset.python:
             yield toolset.python, Place(toolset.at.document, (*toolset.at.route, "python"))
-    for _, python, place in class_paths(project.workspace.workers):
+    for _, python, place in project.workspace.class_paths:
         yield located(python, project.workspace.modules), place
     for entry in graph.entries.values():
         if entry.function:

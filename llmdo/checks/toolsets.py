@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, did_you_mean, finding
 from llmdo.graph.code_calls import uses_named
-from llmdo.workspace.references import class_path, class_paths, located, module_files, python_file
+from llmdo.workspace.references import class_path, located, module_files, python_file
 from llmdo.workspace.toolset_names import names_of_paths, toolset_references
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def unreadable_paths(project: Project) -> set[str]:
     workspace = project.workspace
     return {
         written
-        for written, reference, _ in class_paths(workspace.workers)
+        for written, reference, _ in workspace.class_paths
         if not workspace.unread.isdisjoint(module_files(reference))
     }
 

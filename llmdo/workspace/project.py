@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
-    from llmdo.workspace.reading import Workspace
+    from llmdo.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ from llmdo.workspace.references import (
 )
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
+from llmdo.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -46,46 +47,11 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
+    from llmdo.workspace.references import ClassPath
 
 COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
-    """Everything that the files of a workspace say, each place known, nothing resolved yet."""
-
-    root: Path
-    document: Document
-    """`llmdo.toml` as parsed."""
-    manifest: Mapping[str, Json] | None
-    """The valid part of it, a `formats.documents.ManifestFile`; None where nothing can be made of it."""
-    workers: tuple[WorkerFile, ...]
-    """Those of worker files, sorted by path, then those of Python modules, then adopted agents."""
-    toolset_modules: tuple[str, ...]
-    """The Python files whose toolsets belong to this workspace, sorted."""
-    modules: Mapping[str, Module]
-    """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
-    recordings: Mapping[str, str] = field(default_factory=dict)
-    """Path to the digest of each recording that a model plays."""
-    has_lock: bool
-    """Whether it can have a lock; one made of a few files alone cannot."""
-    lock: Source | None
-    """`llmdo.lock`, until it was compared with the rest; None where there is none."""
-    problems: tuple[Diagnostic, ...]
-    unread: frozenset[str] = frozenset()
-    """Paths of those files of which nothing could be used."""
-    lacks: frozenset[Lack] = frozenset()
-    """What the files may say besides, where something of them could not be used."""
-
-    def table(self, *route: str) -> Mapping[str, Json]:
-        """What the manifest says in the table at `route`; nothing where it has none."""
-        return parts.table(self.manifest, *route)
-
-    def tables(self, *route: str) -> Mapping[str, Mapping[str, Json]]:
-        """The tables in the table at `route` of the manifest, by their names."""
-        return parts.tables(self.manifest, *route)
 
 
 def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = None) -> Workspace:
@@ -122,21 +88,14 @@ def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = 
     workers = tuple(worker for path in paths if (worker := reader.worker(path, taken)))
     if reader.is_vouching:
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
-    packages = reader.packages(manifest)
     workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
-    references = [*manifest_references(document, manifest), *reader.references(workers)]
-    sources = reader.sources(manifest, ignored)
-    outlines = reader.modules([*modules, *packages, *chained(*sources.values())], references)
-    in_python = tuple(reader.python_workers(modules, outlines))
-    outlines = reader.modules((), reader.references(in_python), outlines)
-    workers = (*workers, *in_python)
-    outlines = reader.with_sources(sources, manifest, (modules, workers), outlines)
+    workers, named, outlines = reader.code(manifest, workers, modules, ignored)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, manifest, seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
-    return reader.workspace(manifest, workers, listed, outlines, recordings)
+    return replace(reader.workspace(manifest, workers, listed, outlines, recordings), class_paths=named)
 
 
 def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -274,6 +233,26 @@ class _WorkspaceReader:
             self.lacks.add("contents")
         return WorkerFile(document=judged.document, header=header)
 
+    def code(
+        self,
+        manifest: Mapping[str, Json],
+        workers: tuple[WorkerFile, ...],
+        listed: list[str],
+        ignored: Callable[[str], bool],
+    ) -> tuple[tuple[WorkerFile, ...], tuple[ClassPath, ...], Mapping[str, Module]]:
+        """`workers` with those in Python, what all of them name by the path of a class, and all modules."""
+        named = tuple(class_paths(workers))
+        sources = self.sources(manifest, ignored)
+        first = [*listed, *self.packages(manifest), *chained(*sources.values())]
+        references = [*manifest_references(self.document, manifest), *references_of(workers)]
+        modules = self.modules(first, [*references, *self.modules_of_paths(named)])
+        in_python = tuple(self.python_workers(listed, modules))
+        also_named = tuple(class_paths(in_python))
+        references = [*references_of(in_python), *self.modules_of_paths(also_named)]
+        modules = self.modules((), references, modules)
+        named = (*named, *also_named)
+        return (*workers, *in_python), named, self.with_sources(sources, manifest, (listed, named), modules)
+
     def python_workers(self, paths: Iterable[str], modules: Mapping[str, Module]) -> Iterator[WorkerFile]:
         """The workers that the modules at `paths` show, as far as their headers can be used."""
         for path in paths:
@@ -360,11 +339,13 @@ class _WorkspaceReader:
                     if discovery.exists(self.root, path, self.seen) is None:
                         yield path
 
-    def references(self, workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
-        """The Python files that `workers` name, and where; a dotted path names one where that lies in the workspace."""
-        yield from references_of(workers)
-        for _, reference, place in class_paths(workers):
-            for path in () if python_file(reference) else package_files(reference):
+    def modules_of_paths(self, named: Iterable[ClassPath]) -> Iterator[tuple[str, Place]]:
+        """The Python files of those classes, and where they are named; a dotted path may name none."""
+        for _, reference, place in named:
+            if path := python_file(reference):
+                yield path, place
+                continue
+            for path in package_files(reference):
                 refused = discovery.exists(self.root, path, self.seen)
                 if refused is None or refused.code != "LDO106":
                     yield path, place
@@ -383,12 +364,12 @@ class _WorkspaceReader:
         self,
         sources: Mapping[str, list[str]],
         manifest: Mapping[str, Json],
-        naming: tuple[Iterable[str], Iterable[WorkerFile]],
+        naming: tuple[Iterable[str], Iterable[ClassPath]],
         modules: Mapping[str, Module],
     ) -> Mapping[str, Module]:
         """`modules`, those of toolsets with the `sources` that their tables name.
 
-        `naming` are the listed modules and the workers, which may name a toolset by the path of its class.
+        `naming` are the listed modules, and the toolsets that headers name by the path of a class.
         """
         tables = parts.tables(manifest, "toolsets")
         extended = dict(modules)
@@ -428,10 +409,10 @@ class _WorkspaceReader:
 
 
 def _modules_of(
-    name: str, listed: Iterable[str], workers: Iterable[WorkerFile], modules: Mapping[str, Module]
+    name: str, listed: Iterable[str], named: Iterable[ClassPath], modules: Mapping[str, Module]
 ) -> Iterator[str]:
     """References to the modules that show the toolset `name`, or in which a header names it by a path."""
     yield from (f"{path}:" for path in listed if name in modules[path].outline.toolsets)
-    for _, reference, _ in class_paths(workers):
+    for _, reference, _ in named:
         if reference.rpartition(":")[2] == name:
             yield located(reference, modules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import finding
 from llmdo.base.parts import table, tables, text, texts
@@ -55,21 +55,30 @@ def class_path(name: str) -> str | None:
     return f"{module}:{attribute}" if dot else None
 
 
-def class_paths(workers: Iterable[WorkerFile]) -> Iterator[tuple[str, str, Place]]:
-    """The names in headers that are paths of classes: as written, as a reference, and where."""
+class ClassPath(NamedTuple):
+    """A line of a header that names a toolset by the path of its class."""
+
+    written: str
+    reference: str
+    """The path as FILE.py:NAME or package.module:NAME."""
+    at: Place
+
+
+def class_paths(workers: Iterable[WorkerFile]) -> Iterator[ClassPath]:
+    """Those lines of the headers of `workers`; hardly any worker has one, so the others cost little."""
     for worker in workers:
-        for name, place in worker.toolsets:
-            if reference := class_path(name):
-                yield name, reference, place
+        listed = worker.header.get("toolsets")
+        names = "\n".join(texts(listed) or table(listed))
+        if "." in names or ":" in names:
+            for name, place in worker.toolsets:
+                if reference := class_path(name):
+                    yield ClassPath(name, reference, place)
 
 
 def references_of(workers: tuple[WorkerFile, ...]) -> Iterator[tuple[str, Place]]:
     """The Python files that `workers` name, and where."""
     for worker in workers:
         yield from worker.references
-    for _, reference, place in class_paths(workers):
-        if path := python_file(reference):
-            yield path, place
     for model, place in models_of(workers):
         yield from _model_file(model, place)
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from llmdo.graph.facts import Facts
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
-    from llmdo.workspace.reading import Workspace
     from llmdo.workspace.worker_file import WorkerFile
+    from llmdo.workspace.workspace import Workspace
 
 
 def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:

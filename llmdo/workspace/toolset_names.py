@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import text
 from llmdo.graph.worker import own_toolset
 from llmdo.syntax.document import Place
-from llmdo.workspace.references import class_paths, located, python_file
+from llmdo.workspace.references import located, python_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from llmdo.workspace.reading import Workspace
+    from llmdo.workspace.workspace import Workspace
 
 
 def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]:
@@ -35,7 +35,7 @@ def toolset_references(workspace: Workspace) -> Iterator[tuple[str, str, Place]]
             if (python := f"{path}:{attribute}") not in named:
                 named.add(python)
                 yield attribute, python, workspace.modules[path].place(attribute)
-    for _, reference, place in class_paths(workspace.workers):
+    for _, reference, place in workspace.class_paths:
         python = located(reference, workspace.modules)
         if python not in named and python_file(python):
             named.add(python)
@@ -47,7 +47,7 @@ def names_of_paths(workspace: Workspace) -> Mapping[str, str]:
 
     A path that no toolset has, or more than one, is left out.
     """
-    paths = {written: reference for written, reference, _ in class_paths(workspace.workers)}
+    paths = {written: reference for written, reference, _ in workspace.class_paths}
     if not paths:
         return {}
     names: dict[str, set[str]] = {}

@@ -1,0 +1,59 @@
+"""What reading the files of a workspace gives, before any name is resolved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base import parts
+from llmdo.base.values import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
+    from llmdo.base.values import Json
+    from llmdo.syntax.document import Document
+    from llmdo.workspace.gaps import Lack
+    from llmdo.workspace.modules import Module
+    from llmdo.workspace.references import ClassPath
+    from llmdo.workspace.worker_file import WorkerFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Everything that the files of a workspace say, each place known, nothing resolved yet."""
+
+    root: Path
+    document: Document
+    """`llmdo.toml` as parsed."""
+    manifest: Mapping[str, Json] | None
+    """The valid part of it, a `formats.documents.ManifestFile`; None where nothing can be made of it."""
+    workers: tuple[WorkerFile, ...]
+    """Those of worker files, sorted by path, then those of Python modules, then adopted agents."""
+    toolset_modules: tuple[str, ...]
+    """The Python files whose toolsets belong to this workspace, sorted."""
+    modules: Mapping[str, Module]
+    """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
+    class_paths: tuple[ClassPath, ...] = ()
+    """The lines of headers that name a toolset by the path of its class, in the order of the workers."""
+    recordings: Mapping[str, str] = field(default_factory=dict)
+    """Path to the digest of each recording that a model plays."""
+    has_lock: bool
+    """Whether it can have a lock; one made of a few files alone cannot."""
+    lock: Source | None
+    """`llmdo.lock`, until it was compared with the rest; None where there is none."""
+    problems: tuple[Diagnostic, ...]
+    unread: frozenset[str] = frozenset()
+    """Paths of those files of which nothing could be used."""
+    lacks: frozenset[Lack] = frozenset()
+    """What the files may say besides, where something of them could not be used."""
+
+    def table(self, *route: str) -> Mapping[str, Json]:
+        """What the manifest says in the table at `route`; nothing where it has none."""
+        return parts.table(self.manifest, *route)
+
+    def tables(self, *route: str) -> Mapping[str, Mapping[str, Json]]:
+        """The tables in the table at `route` of the manifest, by their names."""
+        return parts.tables(self.manifest, *route)
