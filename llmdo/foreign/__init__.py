@@ -34,6 +34,7 @@ FORMATS = {
     "docker-agent": "docker_agent",
     "gemini": "gemini",
     "gh-aw": "gh_aw",
+    "github-actions": "github_actions",
     "llm-do": "llm_do",
     "mcp": "mcp",
     "opencode": "opencode",

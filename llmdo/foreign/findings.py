@@ -8,6 +8,7 @@ from llmdo.base import topology
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.values import replace
 from llmdo.foreign.building import named
+from llmdo.foreign.lines import PUSHES
 from llmdo.policy.authority import gravity
 from llmdo.reach.risks import edges, gains, leaks, path_text
 
@@ -202,10 +203,11 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
+            by_whom = _by_whom(project, agent, name)
             yield finding(
                 "LDO551",
                 agent.at.location,
-                f"`{name}` has every tool{but}{others}, because its file does not name its tools",
+                f"`{name}` has every tool{but}{others}, because its file does not name its tools{by_whom}",
                 hint=agent.narrower,
                 subject=name,
                 gated=_is_asked(agent),
@@ -231,12 +233,13 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     for entry in project.graph.entries.values():
         if agents[entry.name].inherits or (leak := leak_of(entry)) is None:
             continue
-        asked = ", the last after a question" if leak.is_gated else ""
+        asked = f", the last after {agents[entry.name].asks}" if leak.is_gated else ""
         way_out = leak.way_out(quote="`")
+        by_whom = _by_whom(project, agents[entry.name], entry.name)
         yield finding(
             "LDO552",
             entry.at.location,
-            f"`{entry.name}` reaches private data, untrusted input and a way out{asked}: {way_out}",
+            f"`{entry.name}` reaches private data, untrusted input and a way out{asked}: {way_out}{by_whom}",
             related=leak.related(quote="`"),
             subject=entry.name,
             gated=leak.is_gated,
@@ -265,7 +268,8 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
     """A file of the project switches the questions off.
 
-    Whoever clones the project runs it so. Move the line to a person's own settings, or remove it.
+    Whoever clones the project runs it so. Move the line to a person's own settings, or remove it. In a workflow, where
+    nobody could answer, it is what would be refused that is allowed: name the tools that the agent needs in its place.
     """
     yield from _with_code(project, "LDO554")
 
@@ -296,6 +300,15 @@ def check(project: Foreign) -> tuple[Diagnostic, ...]:
     for each in ALL:
         findings.update(_few(each(project)))
     return tuple(sorted(findings, key=lambda diagnostic: diagnostic.order))
+
+
+def _by_whom(project: Foreign, agent: Agent, name: str) -> str:
+    """Which strangers can start an agent, and whether it can push: nothing is graver together."""
+    if agent.started_by is None:
+        return ""
+    rows = project.analysis.of(project.graph.entries[name])
+    pushes = any(row.decision == "allowed" and row.capability.name == PUSHES for row in rows)
+    return f"; {agent.started_by}{', and it can push' if pushes else ''}"
 
 
 def _with_code(project: Foreign, code: str) -> Iterator[Diagnostic]:

@@ -31,3 +31,5 @@ FETCHES = ("data.untrusted", "net.connect")
 SEARCHES = ("data.untrusted", "net.search")
 SERVES = ("data.untrusted", "mcp.call")
 RUNS_OWN = ("proc.exec",)
+PUSHES = "x.github.contents-write"
+"""Changes the files, branches and releases of a repository on GitHub."""

@@ -121,6 +121,10 @@ class Agent:
     """Whether it has every tool because its file names none."""
     narrower: str = "name the tools that it needs"
     """How it would have fewer, as a hint says it."""
+    asks: str = "a question"
+    """What comes before a call about which it is not decided for good."""
+    started_by: str | None = None
+    """Who outside the project can start it and by what, in words; None where nobody is known to."""
     format: str = ""
     """What it was read from, where it stands beside agents of other formats."""
     but: tuple[str, ...] = ()

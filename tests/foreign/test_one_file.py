@@ -21,6 +21,10 @@ FILES = {
     "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
     "gemini": (".gemini/agents/helper.md", MARKDOWN),
     "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
+    "github-actions": (
+        ".github/workflows/helper.yml",
+        "on: issues\njobs:\n  helper:\n    steps:\n      - uses: anthropics/claude-code-action@v1\n",
+    ),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),
     "mcp": (".mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}'),
     "opencode": ("opencode.json", '{"agent": {"helper": {"description": "Helps."}}}'),

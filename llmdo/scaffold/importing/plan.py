@@ -316,10 +316,13 @@ class _Planner:
     def _stand_in(self, called: str, capabilities: tuple[Capability, ...], at: Location) -> str:
         key = (called, capabilities)
         if key not in self.stubs:
-            own = next((part.name for part in capabilities if part.name.startswith("x.")), None)
-            name = self.names.of("tool", own.split(".")[1] if own else called, None if own else key)
-            if own:
-                self.own[own] = f"x.{name}.any"
+            # The first tool with a capability of the format's own has it as its own here; others may raise it too.
+            own = [
+                part.name for part in capabilities if part.name.startswith("x.") and part.name not in self.own
+            ]
+            name = self.names.of("tool", own[0].split(".")[1] if own else called, own[0] if own else key)
+            for each in own:
+                self.own[each] = f"x.{name}.{each.split('.', 2)[2]}"
             self.stubs[key] = StandIn(name, called, tuple(map(self._renamed, capabilities)))
             self.remarks.append(Remark(at, f"`{called}` has still to be written: `{name}` stands in for it"))
         return self.stubs[key].name

@@ -1,0 +1,113 @@
+"""Codex in a workflow: what its sandbox lets commands do."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import items
+from llmdo.base.values import dataclass, replace
+from llmdo.foreign.github_actions.scripts import EXPRESSION
+from llmdo.foreign.github_actions.table import LINES
+from llmdo.foreign.github_actions.tokens import by_shell, granted, token_of
+from llmdo.foreign.team import capability_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmdo.foreign.github_actions.walking import Site
+    from llmdo.foreign.team import Grant
+    from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Place
+
+FREE = "danger-full-access"
+
+_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
+_CONFIG = ".codex/config.toml"
+_MODE = re.compile(r"^sandbox_mode\s*=\s*[\"']([\w-]+)", re.MULTILINE)
+_NETWORK = re.compile(r"^\s*network_access\s*=\s*true", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sandbox:
+    mode: str
+    at: Place
+    """What says so."""
+    network: Place | None = None
+    """What opens the network to its commands; None where nothing does."""
+
+
+def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
+    """Codex runs commands in a sandbox that keeps them off the network, unless it is switched off."""
+    sandbox = _sandbox(site, tree)
+    if sandbox.mode == FREE:
+        yield from by_shell(site, token_of(site), "shell", sandbox.at)
+        return
+    line = LINES.get(f"codex: sandbox {sandbox.mode}")
+    if line is None:
+        yield granted("codex", "codex", [capability_of("codex")], sandbox.at, is_open=True)
+        line = LINES["codex: sandbox workspace-write"]
+    yield granted("shell", f"sandbox {sandbox.mode}", line.capabilities, sandbox.at)
+    if sandbox.network:
+        yield from by_shell(site, token_of(site), "network_access", sandbox.network)
+
+
+def codex_is_free(site: Site, tree: Tree) -> Place | None:
+    """What switches its sandbox off; None where nothing does."""
+    sandbox = _sandbox(site, tree)
+    return sandbox.at if sandbox.mode == FREE else None
+
+
+def _sandbox(site: Site, tree: Tree) -> _Sandbox:
+    """The sandbox: as a command it only reads unless it is told otherwise, as an action it writes to the checkout."""
+    at = site.at
+    source, unread = tree.read(_CONFIG) or (None, ())
+    config = source.text if source is not None and not unread else ""
+    network = at if _NETWORK.search(config) else None
+    if site.run.words:
+        named = _MODE.search(config)
+        return _told(_Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at)
+    sandbox = _Sandbox("workspace-write", at, network)
+    if given := site.given("sandbox"):
+        sandbox = replace(sandbox, mode=given[0], at=given[1])
+    if (strategy := site.given("safety-strategy")) and strategy[0] == "read-only":
+        sandbox = replace(sandbox, mode="read-only", at=strategy[1])
+    if args := site.given("codex-args", "codex_args"):
+        sandbox = _told(sandbox, _listed(args[0]), args[1])
+        if args[0].strip().startswith("${{"):
+            sandbox = replace(sandbox, mode=EXPRESSION, at=args[1])
+    return sandbox
+
+
+def _told(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbox:
+    """The sandbox as the flags of a command line change it."""
+    for number, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        value = value if equals else next(iter(words[number + 1 : number + 2]), "")
+        if flag in ("--sandbox", "-s"):
+            sandbox = replace(sandbox, mode=value, at=at)
+        elif word == "--full-auto":
+            sandbox = replace(sandbox, mode="workspace-write", at=at)
+        elif word in _BYPASSES:
+            sandbox = replace(sandbox, mode=FREE, at=at)
+        elif flag in ("-c", "--config"):
+            setting = re.sub(r"[\s\"']", "", value)
+            if setting.startswith("sandbox_mode="):
+                sandbox = replace(sandbox, mode=setting.partition("=")[2], at=at)
+            elif setting.endswith("network_access=true"):
+                sandbox = replace(sandbox, network=at)
+    return sandbox
+
+
+def _listed(args: str) -> tuple[str, ...]:
+    if args.lstrip().startswith("["):
+        try:
+            return tuple(map(str, items(json.loads(args))))
+        except (ValueError, RecursionError):
+            return ()
+    try:
+        return tuple(shlex.split(re.sub(r"\$\{\{[^\n]*?\}\}", EXPRESSION, args)))
+    except ValueError:
+        return tuple(args.split())
