@@ -173,6 +173,35 @@ def test_what_was_not_looked_at_as_a_whole_is_not_remembered(root: Path) -> None
     assert known_answer(root) is None
 
 
+@pytest.mark.parametrize("change", ["target", "root", "link"])
+def test_what_lies_in_the_root_of_tools_counts_as_well(root: Path, change: str) -> None:
+    site = root.parent / "site"
+    shutil.copytree(root / "input", site / "input")
+    manifest = root / "llmdo.toml"
+    stated = manifest.read_text(encoding="utf-8").replace('name = "w"\n', 'name = "w"\nroot = "../site"\n')
+    if change != "target":  # which would be missing as well
+        stated = stated.replace('[paths]\n"deck.md" = "input/deck.md"\n', "")
+    manifest.write_text(stated, encoding="utf-8")
+    time.sleep(AGE)
+    done = checked(root)
+    assert "LDO1" not in done[1]
+    assert known_answer(root) == done
+    if change == "target":
+        (site / "input/deck.md").unlink()
+    else:
+        site.rename(root.parent / "moved")
+    if change == "link":
+        site.symlink_to("moved")
+    assert known_answer(root) is None
+    time.sleep(AGE)
+    done = checked(root)
+    assert {"target": "LDO106", "root": "LDO113", "link": "LDO107"}[change] in done[1]
+    if change == "root":
+        assert known_answer(root) == done
+        site.mkdir()
+        assert known_answer(root) is None
+
+
 def test_no_copy_of_a_secret_is_kept(root: Path) -> None:
     manifest = root / "llmdo.toml"
     server = '[toolsets.s]\nmcp = { url = "https://example.org/", headers = { Authorization = "Bearer ghp_%s" } }\n'

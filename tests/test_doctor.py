@@ -128,6 +128,15 @@ def test_a_servers_program_and_variables_are_looked_for(root: Path, environ: dic
     )
 
 
+def test_the_root_of_tools_is_looked_for(root: Path, environ: dict[str, str]) -> None:
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(manifest.replace("[workspace]\n", '[workspace]\nroot = "../site"\n'))
+    assert "`../site` is not here" in (named(root, environ)["workspace/root"].problem or "")
+    (root.parent / "site").mkdir()
+    item = named(root, environ)["workspace/root"]
+    assert (item.state, item.problem) == (str(root.resolve().parent / "site"), None)
+
+
 def test_files_that_are_wrong_stand_in_the_way(root: Path, environ: dict[str, str]) -> None:
     (root / "main.worker").write_text("no header")
     assert "`llmdo check` shows them" in (named(root, environ)["workspace/files"].problem or "")

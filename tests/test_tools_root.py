@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from contextlib import closing
@@ -17,10 +18,13 @@ from llmdo.base.source import Source
 from llmdo.diff import diff
 from llmdo.graph.keys import Reference
 from llmdo.journal import Runs
+from llmdo.policy.shell import ShellSettings
+from llmdo.policy.shell.words import CommandRefused
 from llmdo.runtime import ApproveAll
 from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.filesystem import FilesystemToolset
+from llmdo.toolsets.machine import Grants, Machine
 from llmdo.toolsets.pathmap import PathMap
 from llmdo.toolsets.refusal import PathRefused, normalise
 from llmdo.workspace.tools_root import Folders
@@ -147,6 +151,50 @@ def test_an_isolated_command_sees_the_root_and_not_the_workspace(team: Path) -> 
     assert told.count("No such file or directory") == 2
 
 
+@pytest.mark.needs_bwrap
+def test_an_isolated_command_cannot_write_a_workspace_that_lies_in_the_root(team: Path) -> None:
+    folders = Folders(team, Reference("..", AT))
+    governing = folders.governed(frozenset({"tools/where.py"}))
+    settings = ShellSettings(isolation="require")
+    with closing(Root.of(folders)) as files:
+        environ = {"PATH": "/usr/bin:/bin", "HOME": "/home/x"}
+        machine = Machine.prepare(folders, files, settings, governing, environ)
+        for path in ("team/new.txt", "team/tools/where.py", "team/input/deck.txt", "site/made.txt"):
+            command = ("sh", "-c", f"echo harm > {path}")
+            asyncio.run(machine.run(command, Grants(write=("**",)), 5.0))
+    harmed = [path for path in team.parent.rglob("*") if path.is_file() and "harm" in path.read_text()]
+    assert harmed == [team.parent / "site/made.txt"]
+
+
+def test_programs_of_neither_folder_are_run(team: Path) -> None:
+    site, folders = team.parent / "site", Folders(team, Reference("../site", AT))
+    for folder in (team / "bin", site / "bin"):
+        folder.mkdir()
+        (folder / "own").write_text("#!/bin/sh\n", encoding="utf-8")
+        (folder / "own").chmod(0o755)
+    for folder in (team, site):
+        with closing(Root.of(folders)) as files:
+            environ = {"PATH": f"{folder}/bin:/usr/bin"}
+            machine = Machine.prepare(folders, files, ShellSettings(isolation="off"), (), environ)
+        with pytest.raises(CommandRefused):
+            machine.programs.find("own")
+
+
+def test_a_root_that_becomes_a_link_is_not_opened(team: Path) -> None:
+    site = team.parent / "site"
+
+    class Raced(Folders):
+        """What becomes a link between the look and the opening."""
+
+        def require(self) -> None:
+            super().require()
+            site.rename(site.with_name("moved"))
+            site.symlink_to("private")
+
+    with pytest.raises(PathRefused, match="link"):
+        Root.of(Raced(team, Reference("../site", AT)))
+
+
 @pytest.mark.parametrize(
     "path", ["../team/llmdo.toml", "../private/secret.txt", "/etc/passwd", "link/secret.txt"]
 )
@@ -185,6 +233,15 @@ def test_code_of_the_workspace_is_protected_in_a_root_within_it(team: Path) -> N
     written(team, root="tools", paths="")
     script(team, main=[[("write_file", {"path": "where.py", "content": "harm"})], "{results}"])
     assert "fs.write.protected" in llmdo.run(team, "go").denied[0].reasons[0]
+
+
+def test_an_alias_is_added_for_what_lies_in_the_root(team: Path) -> None:
+    script(team, main=["never"])
+    (team.parent / "site/more.txt").write_text("more", encoding="utf-8")
+    done = commands.llmdo(team, "add", "path", "more", "more.txt")
+    assert done.returncode == 0, done.stderr
+    (team / "own.txt").write_text("own", encoding="utf-8")
+    assert "`own.txt` does not exist" in commands.llmdo(team, "add", "path", "own", "own.txt").stderr
 
 
 def test_what_is_handed_over_comes_from_the_root(team: Path) -> None:
@@ -295,6 +352,33 @@ def test_a_run_is_repeated_where_its_root_is_not(team: Path) -> None:
     (team.parent / "site").rename(team.parent / "moved")
     outcome = llmdo.replay(team, "last")
     assert (outcome.status, outcome.output) == ("completed", told)
+
+
+def test_a_root_above_is_judged_by_its_name_as_well(team: Path) -> None:
+    moved = team.parent / ".github/team"
+    moved.parent.mkdir()
+    team.rename(moved)
+    script(written(moved, root="..", paths=""), main=["never"])
+    with pytest.raises(llmdo.LlmdoError, match=r"leads to `\.github`"):
+        llmdo.run(moved, "go")
+
+
+@pytest.mark.parametrize(
+    ("root", "governed"),
+    [
+        ("../TEAM", {"tools/a.py", "b.py"}),
+        ("../../OUTER", {"team/"}),
+        ("TOOLS", {"a.py"}),
+        ("../TEAM/Tools", {"a.py"}),
+        ("../tea", set()),
+        ("../team2", set()),
+    ],
+)
+def test_what_governs_is_known_by_every_spelling_of_the_root(
+    team: Path, root: str, governed: set[str]
+) -> None:
+    folders = Folders(team, Reference(root, AT))
+    assert folders.governed(frozenset({"tools/a.py", "b.py"})) == governed
 
 
 def test_without_the_key_there_is_one_folder(team: Path) -> None:

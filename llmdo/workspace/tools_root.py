@@ -134,7 +134,7 @@ def examined(workspace: Path | str, stated: str, seen: Seen | None = None) -> Re
         except OSError as error:
             _note(workspace, above, seen)
             return RefusedPath("LDO105", f"cannot be reached: {(error.strerror or 'error').lower()}")
-        if seen is not None:
+        if seen is not None and name != UP:  # what lies above changes all the time, and matters to nobody
             seen[at] = cache.packed(status)
         if stat.S_ISLNK(status.st_mode):
             return RefusedPath(

@@ -281,6 +281,26 @@ def test_an_isolated_server_writes_only_where_its_tools_declare_it(tmp_path: Pat
     assert not (tmp_path / "outside.txt").exists()
 
 
+@pytest.mark.needs_bwrap
+def test_a_server_starts_in_the_workspace_and_writes_in_the_root_that_it_is_told(tmp_path: Path) -> None:
+    server = 'isolation = "require"\ncapabilities = { write = ["fs.write:notes/**"] }'
+    root = workspace(tmp_path / "team", table=server, rules='"mcp" = "allowed"\n"fs.write" = "allowed"')
+    text = (root / "llmdo.toml").read_text().replace('name = "w"\n', 'name = "w"\nroot = "../site"\n')
+    (root / "llmdo.toml").write_text(text.replace(" }\n", ', env = ["LLMDO_ROOT"] }\n', 1))
+    site = tmp_path.resolve() / "site"
+    for folder in (root / "notes", site / "notes"):
+        folder.mkdir(parents=True)
+    locked(root)
+    seen = called(root, "environment")
+    assert f"'LLMDO_ROOT': '{site}'" in seen
+    assert f"'cwd': '{root.resolve()}'" in seen
+    assert "success" in called(root, "write", text=f"{site}/notes/a.txt")
+    assert (site / "notes/a.txt").read_text() == "written"
+    for path in (f"{site}/b.txt", f"{root.resolve()}/notes/a.txt", "server.py"):
+        assert "is dead" in called(root, "write", text=path)
+    assert not (root / "notes/a.txt").exists()
+
+
 @pytest.mark.parametrize(
     "ending",
     [

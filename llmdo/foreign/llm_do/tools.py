@@ -43,7 +43,9 @@ COUNTERPARTS = {
     _READING_SHELL: Counterpart(commands={"presets": ["read-only"]}),
     "shell_file_ops": Counterpart(commands={"rules": [_LS, _MV]}),
 }
-_IN_ROOT = "works on the current folder with llm-do, and here on the workspace"
+_IN_ROOT = (
+    "works on the current folder with llm-do, and here on the workspace, or on what `[workspace] root` names"
+)
 DIFFERENT = {
     "filesystem_cwd": (f"`filesystem_cwd` {_IN_ROOT}",),
     "filesystem_cwd_ro": (f"`filesystem_cwd_ro` {_IN_ROOT}",),
