@@ -72,8 +72,4 @@ class Commit:
 
 
 def _is_named(path: str, globs: Iterable[Glob]) -> bool:
-    return any(
-        path == glob.text
-        or (glob.matches(path) and "/." not in f"/{path.removeprefix(glob.start).lstrip('/')}")
-        for glob in globs
-    )
+    return any(path == glob.text or glob.names(path) for glob in globs)

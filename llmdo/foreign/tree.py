@@ -84,7 +84,9 @@ class DiskTree:
         ignored, problems = self._ignoring
         globs = list(filter(is_pattern, patterns))
         self._matches.update(
-            discovery.find(self.root, (each for each in globs if each not in self._matches), ignored)
+            discovery.find(
+                self.root, (each for each in globs if each not in self._matches), ignored, with_hidden=True
+            )
         )
         paths = {path for glob in globs for path in self._matches[glob].paths}
         refused = {path: why for glob in globs for path, why in self._matches[glob].refused}

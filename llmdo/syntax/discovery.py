@@ -183,12 +183,18 @@ class GlobMatches:
 
 
 def find(
-    root: Path, patterns: Iterable[str], ignored: Callable[[str], bool], seen: Seen | None = None
+    root: Path,
+    patterns: Iterable[str],
+    ignored: Callable[[str], bool],
+    seen: Seen | None = None,
+    *,
+    with_hidden: bool = False,
 ) -> dict[str, GlobMatches]:
     """What each of the globs `patterns` names below `root`.
 
     `*` and `?` stay within one folder, `**` is any number of folders. Hidden files and files for which `ignored`
-    holds are left out; a folder that is one of these, or a link, is not entered.
+    holds are left out; a folder that is one of these, or a link, is not entered. `with_hidden` says that what is
+    hidden counts where a part of a glob names it.
     """
     by_pattern = {pattern: GlobMatches([], []) for pattern in patterns}
     groups: dict[str, list[Glob]] = {}
@@ -201,11 +207,12 @@ def find(
             continue
         wanted = [(by_pattern[glob.text], glob) for glob in together]
         endings = tuple({glob.ending for glob in together})
-        for path, refused in _walk(root, start, _deepest(together), endings, ignored, seen):
+        hidden = frozenset[str]().union(*(glob.hidden for glob in together if with_hidden))
+        for path, refused in _walk(root, start, _deepest(together), endings, hidden, ignored, seen):
             if path.endswith("/"):
                 wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
                 continue
-            matching = [matches for matches, glob in wanted if glob.matches(path)]
+            matching = [matches for matches, glob in wanted if (glob.names if hidden else glob.matches)(path)]
             if not matching or ignored(path):
                 continue
             refused = refused or unfit(path)
@@ -264,12 +271,13 @@ def _walk(
     start: str,
     depth: int | None,
     endings: tuple[str, ...],
+    hidden: frozenset[str],
     ignored: Callable[[str], bool],
     seen: Seen | None,
 ) -> Iterator[tuple[str, RefusedPath | None]]:
     """Every file with one of the endings, with why it cannot be read where that is so.
 
-    Folders that cannot be listed as well, each with a slash.
+    Folders that cannot be listed as well, each with a slash. Of hidden names, only those in `hidden` are looked at.
     """
     folders = [start]
     count = 0
@@ -287,7 +295,7 @@ def _walk(
                             RefusedPath("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
                         )
                         return
-                    if entry.name.startswith("."):
+                    if entry.name.startswith(".") and entry.name not in hidden:
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         path = f"{folder}/{entry.name}" if folder else entry.name

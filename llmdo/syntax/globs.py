@@ -65,6 +65,22 @@ class Glob:
         """Whether it names `path`."""
         return self._expression.fullmatch(path) is not None
 
+    def names(self, path: str) -> bool:
+        """Whether a walk that starts at the root would name `path`: a hidden name needs a part with a dot."""
+        if not self.matches(path):
+            return False
+        state = self.before
+        for name in path.split("/") if "/." in f"/{path}" else ():
+            state = self.step(state, name)
+        return "/." not in f"/{path}" or self.is_match(state)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The hidden names that are parts of it."""
+        return frozenset(
+            name for name in self.text.split("/") if name.startswith(".") and not is_pattern(name)
+        )
+
     @cached_property
     def _expression(self) -> re.Pattern[str]:
         *folders, last = self.text.split("/")

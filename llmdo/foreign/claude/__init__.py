@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-AGENTS = (".claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md")
-"""Agents, of the project and of plugins."""
+AGENTS = ("**/.claude/agents/**/*.md", "agents/**/*.md", "plugins/*/agents/**/*.md", "*/agents/**/*.md")
+"""Agents, of the project, of projects within it, and of plugins."""
+COMMANDS = ("**/.claude/commands/**/*.md", "**/.claude/skills/**/SKILL.md")
+NESTED_SETTINGS = "**/.claude/settings.json"
 SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
-FILES = (*AGENTS, *SETTINGS)
+PLUGINS = ("**/.claude-plugin/plugin.json", "**/.claude-plugin/marketplace.json")
+FILES = (*AGENTS, *COMMANDS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.claude.built_in import TOOLS as BUILT_IN
+from llmdo.foreign.claude.built_in import any_with
+from llmdo.foreign.claude.commands import RUNNING
+from llmdo.foreign.claude.hooks import hooks_in, judge_hooks
 from llmdo.foreign.claude.lists import items_in
 from llmdo.foreign.claude.modes import MODES, Mode
 from llmdo.foreign.claude.rules import CALLING
@@ -20,8 +23,10 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.claude.files import ClaudeFiles
+    from llmdo.foreign.claude.homes import ClaudeHome
     from llmdo.foreign.claude.lists import Item
+    from llmdo.foreign.claude.rules import ClaudeRule
     from llmdo.foreign.claude.settings import ClaudeSettings
     from llmdo.foreign.team import Grant
     from llmdo.graph.toolset import Server
@@ -50,8 +55,7 @@ class Around:
 
     identities: Mapping[str, None]
     """The agents of the project, in the order of the files."""
-    settings: ClaudeSettings
-    servers: Mapping[str, tuple[Server, Place]]
+    home: ClaudeHome
     plugin: str | None
     """The plugin that the agent comes with."""
 
@@ -64,8 +68,7 @@ class AgentReader:
     path: str
     text: reading.Text
     name: str
-    problems: list[Diagnostic]
-    """Takes what is wrong with the file."""
+    files: ClaudeFiles
 
     @property
     def header(self) -> Mapping[str, object]:
@@ -78,11 +81,15 @@ class AgentReader:
         at = self._place("name" if "name" in header else "description", of_key=True)
         self._judge_keys()
         given = self._given()
-        servers = self._servers()
-        tools = SessionTools(self.around.settings, servers, self._mode(), taken=frozenset(self._taken()))
+        taken = frozenset(self._taken())
+        tools = SessionTools(
+            self._settings(), self._servers(), self._mode(), self._approved(given, taken), taken
+        )
         grants = [*(tools.inherited(at) if given is None else self._named(given, tools))]
         grants += self._remembering(given, tools)
         calls, everyone = self._called(given, tools, at)
+        if everyone and self.around.home.plugin:
+            calls.append(AgentCall(name=any_with(self.around.home.plugin), at=everyone))
         model, description = header.get("model"), header.get("description")
         return Agent(
             name=self.name,
@@ -97,18 +104,16 @@ class AgentReader:
             everyone=everyone,
             inherits=given is None,
             but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
-            is_callable=not self.around.settings.denies_call(self.name),
+            # A session that is started further up does not load it.
+            is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),
         )
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)
 
-    def _note(self, code: str, place: Place, message: str, hint: str | None = None) -> None:
-        self.problems.append(finding(code, place.location, message, hint=hint))
-
     def _unknown(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
         message = f"Claude Code does not know `{name}`, so it does nothing"
-        self._note("LDO151", place, message, hint or did_you_mean(name, known))
+        self.files.note("LDO151", place, message, hint or did_you_mean(name, known))
 
     def _judge_keys(self) -> None:
         for key in self.header:
@@ -118,13 +123,27 @@ class AgentReader:
             elif reading.misspelt(key, KEYS):
                 self._unknown(self._place(key, of_key=True), key, KEYS)
             elif self.around.plugin and key in _NOT_IN_PLUGINS:
-                self._note(
+                self.files.note(
                     "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
                 )
 
+    def _settings(self) -> ClaudeSettings:
+        """Those of the session, with the hooks that run while this agent does."""
+        settings = self.around.home.settings
+        if self.around.plugin or not self.header.get("hooks"):
+            return settings
+        own = tuple(hooks_in(self.files, [self._place("hooks")], ""))
+        judge_hooks(self.files, own if settings.asks or self._mode().name != settings.mode.name else ())
+        return settings.with_hooks(own)
+
+    def _approved(self, given: Sequence[Item] | None, taken: frozenset[str]) -> tuple[ClaudeRule, ...]:
+        """What commands and skills allow, where the agent can run them."""
+        runs = given is None or self.header.get("skills") or any(tool in RUNNING for tool, _, _ in given)
+        return self.around.home.approved if runs and not taken & RUNNING else ()
+
     def _mode(self) -> Mode:
         name = self.header.get("permissionMode")
-        settings = self.around.settings
+        settings = self.around.home.settings
         if self.around.plugin or not isinstance(name, str):
             return settings.mode
         at = self._place("permissionMode")
@@ -133,12 +152,12 @@ class AgentReader:
             return settings.mode
         if name == "bypassPermissions" and not settings.no_bypass:
             message = "mode `bypassPermissions` never asks for approval"
-            self._note("LDO554", at, message, "what asks too often can be allowed by name")
+            self.files.note("LDO554", at, message, "what asks too often can be allowed by name")
         return settings.mode_of(Mode(name, at))
 
     def _servers(self) -> Mapping[str, tuple[Server, Place]]:
         """The servers of the project, and those that the file itself declares."""
-        return {**self.around.servers, **self._own_servers()}
+        return {**self.around.home.servers, **self._own_servers()}
 
     def _own_servers(self) -> dict[str, tuple[Server, Place]]:
         """Those that the file declares or names."""
@@ -153,16 +172,19 @@ class AgentReader:
             for name, table in entry.items() if isinstance(entry, dict) else ():
                 servers[name] = (mcp.server_of(table), at)
             if isinstance(entry, str):
-                self._judge_server(entry, self.around.servers, at)
-                known = self.around.servers.get(entry)
+                self._judge_server(entry, self.around.home.servers, at)
+                known = self.around.home.servers.get(entry)
                 servers[entry] = (known[0] if known else mcp.server_of(None), at)
         return servers
 
     def _judge_server(self, server: str, servers: Iterable[str], at: Place) -> None:
         if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
             message = f"no file of this project declares the MCP server `{server}`"
-            hint = did_you_mean(server, servers) or "it may come from a person's own configuration"
-            self._note("LDO250", at, message, hint)
+            ours = (each for each in servers if each.startswith("plugin_") and each.endswith(f"_{server}"))
+            scoped = next(ours, None)
+            hint = f"in a plugin, it is called `{scoped}`" if scoped else did_you_mean(server, servers)
+            hint = hint or "it may come from a person's own configuration"
+            self.files.note("LDO250", at, message, hint)
 
     def _taken(self) -> Iterator[str]:
         """The tools that the file takes away as a whole."""
@@ -177,7 +199,7 @@ class AgentReader:
             return None
         if value is None or not isinstance(value, str | list) or value == "":
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
-            self._note("LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool")
+            self.files.note("LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool")
             return None
         return list(items_in(self.text.document, "tools"))
 
@@ -192,7 +214,7 @@ class AgentReader:
                     yield from tools.named(tool, place)
             else:
                 hint = did_you_mean(tool, LINES)
-                self._note("LDO250", place, f"Claude Code has no tool `{tool}`", hint)
+                self.files.note("LDO250", place, f"Claude Code has no tool `{tool}`", hint)
                 if hint is None:  # nor is it one of ours that is misspelt
                     yield from tools.unknown(tool, place)
         # The servers of its own file come to an agent beside those of its list.
@@ -231,8 +253,8 @@ class AgentReader:
             own = f"{self.around.plugin}:{name}"
             called = own if own in known else name
             if called in known or called in BUILT_IN:
-                if not self.around.settings.denies_call(called):
+                if not self.around.home.settings.denies_call(called):
                     yield AgentCall(name=called, at=place)
             elif name and name != "*":
                 message = f"there is no agent `{name}` in this project"
-                self._note("LDO250", place, message, did_you_mean(name, known))
+                self.files.note("LDO250", place, message, did_you_mean(name, known))

@@ -31,8 +31,18 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 """The built-in agents and their tools, by https://code.claude.com/docs/en/sub-agents."""
 
 
-def built_in_agents(agents: Iterable[Agent], tools: SessionTools) -> Iterator[Agent]:
-    """Those that some of `agents` may call; one that a project has an agent of that name for is not built in."""
+def any_with(plugin: str) -> str:
+    """What `ANY` is called in a session with a plugin, whose servers it then has."""
+    return f"{ANY} with {plugin}"
+
+
+def built_in_agents(
+    agents: Iterable[Agent], tools: SessionTools, brought: Mapping[str, SessionTools]
+) -> Iterator[Agent]:
+    """Those that some of `agents` may call; one that a project has an agent of that name for is not built in.
+
+    `brought` are the tools of sessions with a plugin, by its name.
+    """
     agents = tuple(agents)
     own = {agent.name for agent in agents}
     wanted: dict[str, Place] = {}
@@ -41,17 +51,21 @@ def built_in_agents(agents: Iterable[Agent], tools: SessionTools) -> Iterator[Ag
             wanted.setdefault(ANY, agent.everyone)
         for call in agent.calls:
             wanted.setdefault(call.name, call.at)
+    by_name = {**dict.fromkeys(TOOLS, tools), **{any_with(plugin): each for plugin, each in brought.items()}}
     for name, at in sorted(wanted.items()):
-        if name in TOOLS and name not in own and not tools.settings.denies_call(name):
+        kind = name if name in TOOLS else ANY
+        if name in by_name and name not in own and not by_name[name].settings.denies_call(kind):
+            has_all = TOOLS[kind] == INHERITED
             yield Agent(
                 name=name,
                 at=at,
                 path="",
                 prompt="",
                 description="Built into Claude Code.",
-                grants=tuple(_grants(name, tools, at)),
-                everyone=at if TOOLS[name] == INHERITED and not tools.settings.denies_call() else None,
+                grants=tuple(_grants(kind, by_name[name], at)),
+                everyone=at if has_all and not tools.settings.denies_call() else None,
                 is_entry=False,
+                is_callable=name in TOOLS,
             )
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table as table_in
 from llmdo.base.parts import texts
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
+from llmdo.foreign.claude.hooks import ASKED
 from llmdo.foreign.claude.modes import Mode, writes
 from llmdo.foreign.claude.rules import rules_in
 from llmdo.foreign.claude.table import FILING, READ_ONLY
@@ -17,6 +18,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.foreign.claude.hooks import ClaudeHook
     from llmdo.foreign.claude.rules import ClaudeRule
     from llmdo.foreign.lines import Line
     from llmdo.policy.authority import Decision
@@ -57,6 +59,27 @@ class ClaudeSettings:
     """What lets commands run without a question because a sandbox confines them."""
     refused_servers: frozenset[str] = frozenset()
     """Servers of `.mcp.json` that are never started."""
+    hooks: tuple[ClaudeHook, ...] = ()
+    """Those that may answer in place of a person."""
+    no_hooks: bool = False
+    """Whether they are switched off."""
+
+    def with_hooks(self, hooks: Iterable[ClaudeHook]) -> ClaudeSettings:
+        """The same where these hooks run as well."""
+        return self if self.no_hooks else replace(self, hooks=(*self.hooks, *hooks))
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person is ever asked in a session with these settings."""
+        return not self.mode.never_asks or any(rule.decision == "needs_approval" for rule in self.rules)
+
+    @property
+    def denies_skills(self) -> bool:
+        """Whether neither commands nor skills can be run."""
+        return any(
+            rule.decision == "blocked" and rule.names("Skill") and rule.is_whole("Skill")
+            for rule in self.rules
+        )
 
     def mode_of(self, own: Mode | None) -> Mode:
         """That of an agent whose file says `own`."""
@@ -94,7 +117,14 @@ class ClaudeSettings:
         capabilities = _of(line)
         verdict = self._of_all(line, capabilities, whole, mode)
         yield verdict
-        if verdict.decision == "allowed" or "blocked" in whole or "needs_approval" in whole:
+        if verdict.decision == "allowed" or "blocked" in whole:
+            return
+        for hook in self.hooks:
+            if hook.names(line.tool) and (hook.event == ASKED or "needs_approval" not in whole):
+                yield PermissionRuling(
+                    capabilities, "allowed", origin=f"{hook.at.document.source.path}: a hook", at=hook.at
+                )
+        if "needs_approval" in whole:
             return
         if line.tool in SHELLS:
             yield PermissionRuling(
@@ -155,6 +185,7 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
         mode=_mode(documents, no_auto, is_bypass_refused=no_bypass is not None),
         no_bypass=no_bypass is not None,
         sandbox=_sandbox(documents),
+        no_hooks=any(document.data.get("disableAllHooks") is True for document in documents),
         refused_servers=frozenset(
             name for document in documents for name in texts(document.data.get("disabledMcpjsonServers"))
         ),

@@ -11,9 +11,7 @@ _CLAUDE_MODES = (
     "https://code.claude.com/docs/en/permission-modes#auto-approve-file-edits-with-acceptedits-mode"
 )
 
-READ_ONLY = Line(
-    "Bash (only reads)", ("fs.list", "fs.read", "proc.exec.read"), "allowed", "open", _CLAUDE_RULES
-)
+READ_ONLY = Line("Bash (only reads)", ("fs.list", "fs.read"), "allowed", "open", _CLAUDE_RULES)
 """The commands that Claude Code knows to only read: they never ask."""
 FILING = Line("Bash (files)", ("fs.delete", "fs.write", "proc.exec"), "needs_approval", "open", _CLAUDE_MODES)
 """`mkdir`, `touch`, `rm`, `rmdir`, `mv`, `cp` and `sed`, which mode `acceptEdits` allows."""

@@ -1,0 +1,39 @@
+"""Commands and skills: the tools that they allow while they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.foreign.claude.lists import items_in
+from llmdo.foreign.claude.rules import ClaudeRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmdo.foreign.claude.files import ClaudeFiles
+
+KEYS = frozenset(
+    {
+        "agent", "allowed-tools", "argument-hint", "arguments", "background", "context", "description",
+        "disable-model-invocation", "disallowed-tools", "effort", "hooks", "license", "metadata", "model", "name",
+        "paths", "shell", "user-invocable", "when_to_use",
+    }
+)  # fmt: skip
+"""The keys of a command or of a skill."""
+RUNNING = frozenset({"Skill", "SlashCommand"})
+"""The tools with which an agent runs one."""
+ALLOWED = "allowed-tools"
+
+
+def approvals_in(files: ClaudeFiles, paths: Iterable[str]) -> Iterator[ClaudeRule]:
+    """What commands and skills allow without a question, by the rules that say so; one of each."""
+    seen: set[tuple[str, str | None]] = set()
+    for path in paths:
+        header = files.header(path, KEYS)
+        if header is None or ALLOWED not in header.document.data:
+            continue
+        files.problems.extend(each for each in header.document.problems if each not in files.problems)
+        for tool, what, at in items_in(header.document, ALLOWED):
+            if (tool, what) not in seen:
+                seen.add((tool, what))
+                yield ClaudeRule(tool, what, "allowed", at)

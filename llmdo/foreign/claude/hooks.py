@@ -1,0 +1,119 @@
+"""Hooks that answer in place of a person: what runs before a tool, or where a question would be asked."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import items, table, text, texts
+from llmdo.base.values import dataclass
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.foreign.claude.files import ClaudeFiles
+
+ASKED = "PermissionRequest"
+"""Where a question would be asked, be it by a rule."""
+EVENTS = ("PreToolUse", ASKED)
+"""What hooks hear of that may answer `allow`."""
+
+_ALLOWS = re.compile(r"""\\?["'](?:allow|approve)\\?["']|(?:permissionDecision|behavior)\W{1,8}allow""")
+_PLAIN = re.compile(r"[\w\s,|-]*")
+_WORD = re.compile(r"[^\s\"'`;|&<>()]+")
+_SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
+_VARIABLE = re.compile(r"\$\{?CLAUDE_(?P<which>PROJECT_DIR|PLUGIN_ROOT)\}?/?")
+_HARMLESS = frozenset(
+    {
+        "[", "[[", ":", "afplay", "awk", "cat", "cd", "cut", "date", "do", "done", "echo", "elif", "else", "esac",
+        "exit", "false", "fi", "for", "grep", "head", "if", "jq", "mkdir", "notify-send", "osascript", "printf", "read",
+        "say", "sed", "sleep", "sort", "tail", "tee", "test", "then", "touch", "tr", "true", "while",
+    }
+)  # fmt: skip
+"""Programs that answer nothing of their own."""
+_STEP = re.compile(r"[;|&\n]+|\$\(")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeHook:
+    """A hook that may answer `allow`."""
+
+    event: str
+    matcher: str
+    at: Place
+    is_certain: bool
+    """Whether its text says so; else it is not known what it answers."""
+
+    def names(self, tool: str) -> bool:
+        """Whether it is asked about a tool, or about a tool of this server."""
+        names = (tool, f"{tool}__tool") if tool.startswith("mcp__") else (tool,)
+        if self.matcher in ("", "*"):
+            return True
+        if _PLAIN.fullmatch(self.matcher):
+            listed = [name.strip() for name in re.split(r"[|,]", self.matcher)]
+            return any(name in listed for name in names) or any(
+                each.startswith(f"{tool}__") for each in listed if tool.startswith("mcp__")
+            )
+        try:
+            return any(re.search(self.matcher, name) for name in names)
+        except re.error:
+            return True
+
+
+def hooks_in(files: ClaudeFiles, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
+    """The hooks of these tables that may answer `allow`; `root` is the folder of the plugin that they come with."""
+    for place in tables:
+        for event in EVENTS:
+            for number, group in enumerate(items(table(place.data).get(event))):
+                for index, handler in enumerate(items(table(group).get("hooks"))):
+                    at = Place(place.document, (*place.route, event, number, "hooks", index))
+                    certain = _allows(files, event, table(handler), root)
+                    if certain is not None:
+                        yield ClaudeHook(event, text(table(group).get("matcher")), at, certain)
+
+
+def judge_hooks(files: ClaudeFiles, hooks: Iterable[ClaudeHook]) -> None:
+    """Notes hooks that answer, or may answer, in place of a person."""
+    for hook in hooks:
+        if hook.is_certain:
+            files.note("LDO554", hook.at, "this hook may answer `allow` in place of a person")
+        else:
+            message = "what this hook answers is not known, so it was read as one that may answer `allow`"
+            files.note("LDO150", hook.at, message)
+
+
+def _allows(files: ClaudeFiles, event: str, handler: Mapping[str, object], root: str) -> bool | None:
+    """Whether a handler says that it allows; False where that is not known, None where it does not."""
+    kind = handler.get("type", "command")
+    if handler.get("async") is True or (event == "PreToolUse" and kind in ("agent", "prompt")):
+        return None  # nobody waits for its answer, or it can only forbid
+    if kind != "command":
+        return False
+    command = "\n".join([text(handler.get("command")), *texts(handler.get("args"))])
+    scripts = list(_scripts(files, command, root))
+    if any(_ALLOWS.search(each) for each in (command, *scripts)):
+        return True
+    return None if scripts or _is_harmless(command) else False
+
+
+def _scripts(files: ClaudeFiles, command: str, root: str) -> Iterator[str]:
+    """The texts of those of the project's own scripts that a command names."""
+    here = f"{root}/" if root else ""
+    plain = _VARIABLE.sub(
+        lambda variable: here if variable["which"] == "PLUGIN_ROOT" else "", command.replace('"', "")
+    )
+    for word in _WORD.findall(plain):
+        path = posixpath.normpath(word)
+        if _SCRIPT.fullmatch(word) and not path.startswith(("/", "..", "~", "$")):
+            read = files.tree.read(path)
+            if read and not read[1]:
+                files.read[path] = read[0]
+                yield read[0].text
+
+
+def _is_harmless(command: str) -> bool:
+    steps = (_WORD.findall(step) for step in _STEP.split(command))
+    programs = (next((word for word in words if "=" not in word), ":") for words in steps)
+    return all(program in _HARMLESS or program.isdigit() for program in programs)
