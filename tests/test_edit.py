@@ -306,6 +306,15 @@ def test_a_new_name_for_a_toolset_that_workers_use_is_refused(root: Path) -> Non
     assert error.message == "`other_tools` is still named at workers/user.worker:3:12"
 
 
+@pytest.mark.parametrize("python", ["tools/calc.py:other_tools", "tools.calc:other_tools"])
+def test_a_toolset_that_workers_name_by_its_path_may_have_a_new_name(root: Path, python: str) -> None:
+    (root / "workers/user.worker").write_text(
+        "---\nname: user\ntoolsets: [tools.calc.other_tools]\n---\nUse.\n"
+    )
+    scaffold.add_toolset(root, "spare", python=python)
+    assert [use.name for use in project.read(root).graph.workers["user"].uses] == ["spare"]
+
+
 def test_an_entry_that_an_acceptance_names_is_kept(root: Path) -> None:
     assert "llmdo.toml:27:1" in refusal(scaffold.remove_entry, root, "nightly").message
     assert manifest(root) == MANIFEST

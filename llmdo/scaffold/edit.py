@@ -21,17 +21,18 @@ from llmdo.scaffold.manifest import Manifest, refusal, refuse_invalid
 from llmdo.syntax import discovery, frontmatter, module
 from llmdo.syntax.globs import Glob, is_pattern
 from llmdo.workspace import project
-from llmdo.workspace.references import python_file
+from llmdo.workspace.references import located, python_file
 from llmdo.workspace.root import MANIFEST
 from llmdo.workspace.tools_root import Folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic, LlmdoError
     from llmdo.base.source import Location
     from llmdo.graph.resolved import Graph
+    from llmdo.graph.worker import Worker
     from llmdo.workspace.project import Project
 
 WORKER_SUFFIXES = (".worker", ".worker.md")
@@ -136,9 +137,15 @@ def add_toolset(root: Path, name: str, *, python: str) -> WorkspaceEdit:
     graph = current.graph
     refuse_taken(graph, name)
     _refuse_missing_attribute(root, python)
-    rest = {other: toolset for other, toolset in graph.toolsets.items() if toolset.python != python}
-    for other in graph.toolsets.keys() - rest.keys():
-        _refuse_dangling(current, replace(graph, toolsets=rest), other)
+    meant = located(python, current.workspace.modules)
+    rest = {
+        other: toolset for other, toolset in graph.toolsets.items() if toolset.python not in (python, meant)
+    }
+    for other, toolset in graph.toolsets.items():
+        if other not in rest:
+            known = {**rest, name: replace(toolset, name=name)}
+            workers = dict(_named_by_path(current, other, name))
+            _refuse_dangling(current, replace(graph, toolsets=known, workers=workers), other)
     return _inserted(root, ("toolsets", name), {"python": python}, f"`{name}` is the toolset `{python}`")
 
 
@@ -323,6 +330,19 @@ def _refuse_unknown(name: str, known: Iterable[str], what: str) -> None:
     known = tuple(known)
     if name not in known:
         raise refusal(f"`{name}` is {what}", hint=did_you_mean(name, known))
+
+
+def _named_by_path(current: Project, before: str, after: str) -> Iterator[tuple[str, Worker]]:
+    """The workers as they are once a toolset has another name: those lines follow that name it by a path."""
+    paths = {(path.at.document.source.path, path.at.route) for path in current.workspace.class_paths}
+    for name, worker in current.graph.workers.items():
+        uses = [
+            replace(use, name=after)
+            if use.name == before and (use.at.document.source.path, use.at.route) in paths
+            else use
+            for use in worker.uses
+        ]
+        yield name, replace(worker, uses=tuple(uses))
 
 
 def _refuse_dangling(current: Project, after: Graph, name: str) -> None:
