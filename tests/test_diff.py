@@ -15,7 +15,7 @@ from llmdo.graph.inventory import tools_of
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import Acceptance, Settings
-from llmdo.graph.toolset import Tool, Toolset
+from llmdo.graph.toolset import Server, Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
 from tests.graphs import NOWHERE, graphs
@@ -220,6 +220,26 @@ def test_every_limit_that_goes_up_or_away_widens() -> None:
     ):
         assert diff(less, more).verdict == "widened"
         assert diff(more, less).verdict == "narrowed"
+
+
+def test_an_mcp_server_with_less_isolation_or_more_wanted_tools_widens() -> None:
+    def serving(isolation: str = "auto", **reached) -> Graph:
+        server = Server(command="docs", **reached)
+        toolset = Toolset(name="docs", kind="mcp", at=NOWHERE, server=server, isolation=isolation)
+        return graph_of(worker("main", "docs"), toolset=toolset)
+
+    for less, more in (
+        (serving("require"), serving("auto")),
+        (serving("auto"), serving("off")),
+        (serving(include=("read",)), serving(include=("read", "write"))),
+        (serving(include=("read",)), serving()),
+        (serving(exclude=("write",)), serving()),
+        (serving(), serving(env=("TOKEN",))),
+        (serving(args=("--key", "plain")), serving(args=("--key", "${KEY}"))),
+    ):
+        assert diff(less, more).verdict == "widened"
+    accepting = accepted("mcp.call")
+    assert diff(serving(), replace(serving(env=("TOKEN",)), acceptances=(accepting,))).is_accepted
 
 
 def test_a_ceiling_widens_where_it_admits_more_by_the_law_of_ceilings() -> None:

@@ -110,7 +110,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 UNWRITTEN = {
     Entry: {"name", "at", "declared", "may_at"},
-    Worker: {"name", "at", "may_at", "uses"},
+    Worker: {"name", "at", "may_at", "sandbox", "uses"},
     Tool: {"name", "definition", "is_open"},
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},

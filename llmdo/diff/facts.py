@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base import parts
+from llmdo.diff import effects
 from llmdo.diff.difference import Change, HandEdit
-from llmdo.diff.rows import acceptance_of
+from llmdo.diff.rows import acceptance_for_all, acceptance_of
 from llmdo.graph import code_calls, inventory, keys
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
@@ -40,19 +41,16 @@ _STATED: Mapping[str, type] = {"settings": Settings, "entry": Entry, "worker": W
 _NUMBER = re.compile(r" \(\d+\)$")
 """What sets toolsets of a foreign project apart that have one name."""
 
-ISOLATIONS = ("require", "auto", "off")
-"""From the strongest to the weakest."""
-
 
 def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     """Every fact that differs, sorted by its place in the lock; none exactly where the graphs mean the same."""
     old, new = encode(before), encode(after)
     if after.read_from:
         servers = parts.table(old, "toolset").keys() & parts.table(new, "toolset").keys()
-        old, new = _of_files(old, servers), _of_files(new, servers)
+        old, new = _of_files(before, old, servers), _of_files(after, new, servers)
     users = _users(before, after)
     judged = (
-        _judged(users.concerned(change), after.acceptances)
+        _with_servers(_judged(users.concerned(change), after.acceptances), before, after)
         for kind in {*old, *new} - _LAYOUT
         for change in _compared((kind,), old.get(kind), new.get(kind))
         if not _is_echo(change.route, old, new)
@@ -60,7 +58,22 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
     return tuple(sorted(judged, key=lambda change: change.route))
 
 
-def _of_files(lock: Mapping[str, Json], servers: AbstractSet[str]) -> dict[str, Json]:
+def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
+    """The change; that a worker has another MCP server is a gain, whatever others it had: each can do other things."""
+    if change.route[0] != "worker" or change.route[2:] != ("toolsets",) or not change.entries:
+        return change
+    old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
+    return _accepting(change, "widens", after.acceptances) if new - old else change
+
+
+def _servers(graph: Graph, worker: str) -> Iterator[object]:
+    for use in graph.workers[worker].uses:
+        toolset = graph.toolsets.get(use.name)
+        if toolset and toolset.server:
+            yield effects.identity(toolset.server)
+
+
+def _of_files(graph: Graph, lock: Mapping[str, Json], servers: AbstractSet[str]) -> dict[str, Json]:
     """What of a foreign project its files say; the rest is how we put it, and rows tell what that does.
 
     Of `servers`, those on both sides; that an agent has another server its own table says.
@@ -68,10 +81,11 @@ def _of_files(lock: Mapping[str, Json], servers: AbstractSet[str]) -> dict[str, 
     workers = {
         name: {
             **{key: value for key, value in worker.items() if key != "approvals"},
+            "sandbox": graph.workers[name].sandbox,
             "toolsets": [_NUMBER.sub("", toolset) for toolset in parts.texts(worker.get("toolsets"))],
         }
         for name, worker in parts.tables(lock, "worker").items()
-        if worker["path"]  # else it stands for all that somebody may call
+        if worker.get("config")  # else it stands for all that somebody may call
     }
     toolsets = {
         name: {"mcp": toolset["mcp"]}
@@ -127,33 +141,45 @@ def _judged(change: Change, acceptances: Iterable[Acceptance]) -> Change:
             kind, name, *_ = change.route
             return _ceiling(change, name if kind == "entry" else None, tuple(acceptances))
         case "amount":
-            return replace(change, effect=_amount(before, after))
+            return replace(change, effect=effects.amount(before, after))
         case "choice":
-            return replace(change, effect=_choice(before, after))
+            return replace(change, effect=effects.choice(before, after))
         case "elsewhere":
             return replace(change, effect="widens")
     match change.route:
-        case ("worker", _, "native-options", _, "max_uses"):
-            return replace(change, effect=_amount(before, after))
-        case ("worker", _, "native-options", _, "allowed_domains"):
-            return replace(change, effect=_choice(before, after))
-        case ("worker", _, "native-options", _, "blocked_domains"):
-            return replace(change, effect=_more(after, before))
-        case ("shell", "rules" | "env"):
-            return replace(change, effect=_more(before, after))
-        case ("shell", "isolation"):
-            weaker = _weakness(after) > _weakness(before)
-            return replace(change, effect="widens" if weaker else "narrows")
-        case ("shell", *_, str()):
-            return replace(change, effect=_amount(before, after))
+        case ("toolset", _, "mcp", key):
+            return _accepting(change, effects.server(key, before, after), acceptances)
         case ("toolset", _, "tool", _, "capabilities" | "hook") if change.entries and _says_less(change):
             return replace(change, effect="widens")
-    return change
+    return replace(change, effect=_effect_at(change.route, before, after))
 
 
-def _weakness(isolation: Json) -> int:
-    """How weak an isolation of commands is, by its place in `ISOLATIONS`; `auto` where left out."""
-    return ISOLATIONS.index(parts.text(isolation) or "auto")
+def _effect_at(route: Route, before: Json, after: Json) -> Effect:
+    """The effect of a change at a place of the lock of which no field says it."""
+    match route:
+        case ("worker", _, "native-options", _, "max_uses"):
+            return effects.amount(before, after)
+        case ("worker", _, "native-options", _, "allowed_domains"):
+            return effects.choice(before, after)
+        case ("worker", _, "native-options", _, "blocked_domains"):
+            return effects.more(after, before)
+        case ("worker", _, "sandbox"):
+            return effects.confinement(before, after)
+        case ("shell", "rules" | "env"):
+            return effects.more(before, after)
+        case ("shell", "isolation") | ("toolset", _, "isolation"):
+            return effects.isolation(before, after)
+        case ("shell", *_, str()):
+            return effects.amount(before, after)
+    return "none"
+
+
+def _accepting(change: Change, effect: Effect, acceptances: Iterable[Acceptance]) -> Change:
+    """The change of an MCP server with its effect; what widens is accepted as calls of such a server are."""
+    accepted = None
+    if effect == "widens":
+        accepted = acceptance_for_all(acceptances, Capability("mcp.call"), change.entries, gated=False)
+    return replace(change, effect=effect, accepted=accepted)
 
 
 def _stated_effect(route: Route) -> keys.Effect:
@@ -187,25 +213,6 @@ def raised_ceiling(before: Json, after: Json) -> tuple[Capability, ...] | None:
     ceiling = Ceiling(tuple(map(Capability.parse, parts.texts(before))), "before")
     capabilities = map(Capability.parse, parts.texts(after))
     return tuple(capability for capability in capabilities if not ceiling.admits(capability))
-
-
-def _amount(before: Json, after: Json) -> Effect:
-    """The effect of a limit that changed; without one there is no limit."""
-    if isinstance(before, int | float) and isinstance(after, int | float):
-        return "widens" if after > before else "narrows"
-    return "narrows" if before is None and after is not None else "widens"
-
-
-def _more(before: Json, after: Json) -> Effect:
-    """The effect of a list of what is vouched for that changed; without one nothing is."""
-    return "widens" if {*parts.texts(after)} - {*parts.texts(before)} else "narrows"
-
-
-def _choice(before: Json, after: Json) -> Effect:
-    """The effect of a list of what is admitted that changed; without one everything is."""
-    if before is None or after is None:
-        return "widens" if after is None else "narrows"
-    return "narrows" if {*parts.texts(after)} <= {*parts.texts(before)} else "widens"
 
 
 def _says_less(change: Change) -> bool:

@@ -146,6 +146,7 @@ class _Builder:
             model=Reference(agent.model, agent.at) if agent.model else None,
             uses=tuple(sorted({use.name: use for use in uses}.values(), key=lambda use: use.name)),
             approvals=self._rules(agent, grants),
+            sandbox=agent.sandbox,
             attachments=_NO_ATTACHMENTS,
         )
 
@@ -217,7 +218,7 @@ def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
 def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     """The grants, each with what no other one raises at a milder decision: a path should end in what is mildest.
 
-    Of tools that one line gives and that are alike in all of it, the first stands for them.
+    Of tools that one line gives and that are alike in all of it, the first stands for them; a server for itself alone.
     """
     mildest = _mildest(grants)
     distinct: dict[object, Grant] = {}
@@ -230,7 +231,7 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
         )
         if (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             kept = grant if key == grant.capabilities else replace(grant, capabilities=key)
-            distinct.setdefault((key, grant.decision, id(grant.at)), kept)
+            distinct.setdefault((key, grant.decision, id(grant.at), grant.server), kept)
     return tuple(distinct.values())
 
 

@@ -129,6 +129,8 @@ class Agent:
     """What it was read from, where it stands beside agents of other formats."""
     but: tuple[str, ...] = ()
     """The tools that its file takes away again."""
+    sandbox: str | None = None
+    """What confines its commands, in words of its format; None where nothing does, or nobody knows."""
     is_entry: bool = True
     """Whether a person starts it."""
     is_callable: bool = True

@@ -289,6 +289,9 @@ class Worker:
         ),
     )
 
+    sandbox: str | None = None
+    """What confines its commands in a format that llmdo does not run; None where nothing does."""
+
     @property
     def code(self) -> tuple[Reference, ...]:
         """The Python that it names: models of its input and its output, and what makes its deps."""

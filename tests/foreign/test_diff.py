@@ -138,3 +138,69 @@ def test_rules_that_another_agent_brings_about_are_no_change_of_an_agent(tmp_pat
     assert [entry.name for entry in difference.entries if entry.verdict == "widened"] == ["c"]
     assert [entry.name for entry in difference.entries if entry.verdict == "same"] == ["a", "b"]
     assert {change.route[1] for change in difference.changes} == {"c"}
+
+
+WORKFLOW = "---\non: issues\ntools:\n  bash: [ls]\n  edit:\n{more}---\nGo.\n"
+
+
+def test_a_firewall_that_is_switched_off_is_listed_and_widens(tmp_path: Path) -> None:
+    path = ".github/workflows/w.md"
+    off = {path: WORKFLOW.format(more="sandbox:\n  agent: false\n")}
+    difference = compared(tmp_path, "gh-aw", {path: WORKFLOW.format(more="")}, off).difference
+    assert {change.route: change.effect for change in difference.changes}[
+        "worker", "w", "sandbox"
+    ] == "widens"
+    assert difference.entries[0].verdict == "widened"
+    assert (
+        "+ worker `w` `sandbox`: gone, it was `firewall`"
+        in commands.llmdo(tmp_path, "diff", "--from", "gh-aw", ".").stdout
+    )
+
+
+def test_a_sandbox_of_claude_code_that_is_removed_widens_though_commands_ask_again(tmp_path: Path) -> None:
+    settings = ".claude/settings.json"
+    before = {
+        **claude("a"),
+        settings: '{"sandbox": {"enabled": true}, "permissions": {"defaultMode": "default"}}',
+    }
+    after = {**before, settings: '{"permissions": {"defaultMode": "default"}}'}
+    difference = compared(tmp_path, "claude", before, after).difference
+    assert {change.route for change in difference.changes if change.effect == "widens"} == {
+        ("worker", "a", "sandbox"),
+        ("worker", "main-session", "sandbox"),
+    }
+
+
+def servers(**reached: object) -> dict[str, str]:
+    return {".mcp.json": json.dumps({"mcpServers": reached}), **claude("a", "mcp__docs")}
+
+
+def test_another_server_or_more_variables_for_it_widen(tmp_path: Path) -> None:
+    plain = {"command": "npx", "args": ["-y", "@example/docs@1.0"], "env": {"LANG": "C"}}
+    for number, (after, verdict) in enumerate(
+        (
+            ({**plain, "args": ["-y", "@example/docs@2.0"]}, "changed"),
+            ({**plain, "args": ["-y", "@example/other"]}, "widened"),
+            ({**plain, "command": "node"}, "widened"),
+            ({**plain, "env": {"LANG": "C", "TOKEN": "${TOKEN}"}}, "widened"),
+            ({**plain, "env": {}}, "narrowed"),
+            ({"url": "https://docs.example"}, "widened"),
+            (plain, "same"),
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        difference = compared(folder, "claude", servers(docs=plain), servers(docs=after)).difference
+        assert difference.verdict == verdict, after
+
+
+def test_a_second_server_widens_although_its_capability_is_the_same(tmp_path: Path) -> None:
+    docs, other = {"command": "docs"}, {"command": "database"}
+    before, after = servers(docs=docs), servers(docs=docs, other=other)
+    agent = ".claude/agents/a.md"
+    after[agent] = after[agent].replace("mcp__docs", "mcp__docs, mcp__other")
+    difference = compared(tmp_path, "claude", before, after).difference
+    assert next(entry for entry in difference.entries if entry.name == "a").verdict == "widened"
+    assert {change.route[1] for change in difference.changes if change.effect == "widens"} == {
+        "a", "general-purpose", "main-session",
+    }  # fmt: skip

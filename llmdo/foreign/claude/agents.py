@@ -106,6 +106,7 @@ class AgentReader:
             but=tuple(tool for tool, _, _ in items_in(self.text.document, "disallowedTools")),
             # A session that is started further up does not load it.
             is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),
+            sandbox="sandbox" if self.around.home.settings.is_sandboxed else None,
         )
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:

@@ -32,4 +32,5 @@ def main_session(tools: SessionTools, at: Place, folder: str, own: Iterable[str]
         everyone=None if settings.denies_call() else at,
         inherits=True,
         is_callable=False,
+        sandbox="sandbox" if tools.settings.is_sandboxed else None,
     )

@@ -57,6 +57,8 @@ class ClaudeSettings:
     """Whether nothing may be in mode `bypassPermissions`."""
     sandbox: Place | None = None
     """What lets commands run without a question because a sandbox confines them."""
+    is_sandboxed: bool = False
+    """Whether a sandbox confines commands, asked about or not."""
     refused_servers: frozenset[str] = frozenset()
     """Servers of `.mcp.json` that are never started."""
     hooks: tuple[ClaudeHook, ...] = ()
@@ -186,6 +188,7 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
         no_bypass=no_bypass is not None,
         sandbox=_sandbox(documents),
         no_hooks=any(document.data.get("disableAllHooks") is True for document in documents),
+        is_sandboxed=bool((on := _place(documents, "enabled", "sandbox")) and on.data is True),
         refused_servers=frozenset(
             name for document in documents for name in texts(document.data.get("disabledMcpjsonServers"))
         ),

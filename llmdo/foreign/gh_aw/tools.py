@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DEFAULT = "default tools"
 """What paths call the tools that the compiler adds."""
 ORIGIN = "gh-aw runs unattended"
+FIREWALL = "firewall"
 
 SETTINGS = frozenset(
     {
@@ -129,7 +130,7 @@ def _edit(
     if tool is not None:
         if tool.value is not False:
             yield from _grants(_LINES["edit"], "edit", "edit", tool.at)
-    elif _is_sandboxed(main) or outputs.keys() & TO_BRANCHES:
+    elif is_sandboxed(main) or outputs.keys() & TO_BRANCHES:
         yield from _grants(_LINES["edit"], DEFAULT, "edit", at)
 
 
@@ -140,7 +141,7 @@ def _bash(
     tool = given.get("bash")
     has_git = bool(outputs.keys() & TO_BRANCHES)
     if tool is None:
-        if _is_sandboxed(main):
+        if is_sandboxed(main):
             yield from _grants(_LINES["bash: *"], DEFAULT, "bash", at)
         elif has_git:
             yield from _grants(_LINES["bash: COMMAND"], DEFAULT, "bash", at)
@@ -161,7 +162,7 @@ def _bash(
         yield from _grants(line, "bash", "bash", tool.at)
 
 
-def _is_sandboxed(main: Document) -> bool:
+def is_sandboxed(main: Document) -> bool:
     """Whether the agent runs behind gh-aw's firewall, which it does unless a workflow switches that off."""
     sandbox: object = main.data.get("sandbox")
     return sandbox is not False and not (isinstance(sandbox, dict) and sandbox.get("agent") is False)

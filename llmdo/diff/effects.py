@@ -1,0 +1,94 @@
+"""What a change of one value does to what entries can do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from llmdo.base import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.base.values import Json
+    from llmdo.diff.difference import Effect
+    from llmdo.graph.toolset import Server
+
+ISOLATIONS = ("require", "auto", "off")
+"""From the strongest to the weakest."""
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
+_VERSION = re.compile(r"(?<=.)@[^@/]+$")
+
+
+def amount(before: Json, after: Json) -> Effect:
+    """The effect of a limit that changed; without one there is no limit."""
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return "widens" if after > before else "narrows"
+    return "narrows" if before is None and after is not None else "widens"
+
+
+def more(before: Json, after: Json) -> Effect:
+    """The effect of a list of what is vouched for that changed; without one nothing is."""
+    return "widens" if {*parts.texts(after)} - {*parts.texts(before)} else "narrows"
+
+
+def choice(before: Json, after: Json) -> Effect:
+    """The effect of a list of what is admitted that changed; without one everything is."""
+    if before is None or after is None:
+        return "widens" if after is None else "narrows"
+    return "narrows" if {*parts.texts(after)} <= {*parts.texts(before)} else "widens"
+
+
+def isolation(before: Json, after: Json) -> Effect:
+    """The effect of an isolation that changed; `auto` where left out."""
+    weaker = [ISOLATIONS.index(parts.text(side) or "auto") for side in (before, after)]
+    return "widens" if weaker[1] > weaker[0] else "narrows"
+
+
+def confinement(before: Json, after: Json) -> Effect:
+    """The effect of a sandbox around an agent that changed; without one nothing confines it."""
+    if (before is None) == (after is None):
+        return "none"
+    return "widens" if after is None else "narrows"
+
+
+def server(key: str, before: Json, after: Json) -> Effect:
+    """The effect of a change of how an MCP server is reached: another one is as good as unknown, and so widens.
+
+    So does one that is given variables of the environment which it was not given before.
+    """
+    match key:
+        case "include":
+            return choice(before, after)
+        case "exclude":
+            return more(after, before)
+        case "command" | "url" | "args" if _identified(key, before) != _identified(key, after):
+            return "widens"
+    given = [set(_variables(key, side)) for side in (before, after)]
+    return "widens" if given[1] - given[0] else "narrows" if given[0] - given[1] else "none"
+
+
+def identity(reached: Server) -> object:
+    """What tells an MCP server from others, whatever its version and its options."""
+    return reached.command, _identified("args", list(reached.args)), _identified("url", reached.url)
+
+
+def _identified(key: str, value: Json) -> object:
+    if key == "url":
+        try:
+            address = urlsplit(parts.text(value))
+        except ValueError:
+            return value
+        return address.scheme, address.netloc
+    if key == "args":
+        return tuple(_VERSION.sub("", word) for word in parts.texts(value) if not word.startswith("-"))
+    return value
+
+
+def _variables(key: str, value: Json) -> Iterator[str]:
+    for text in (parts.text(value), *parts.texts(value)):
+        yield from _VARIABLE.findall(text)
+        if key == "env" and text:
+            yield text.partition("=")[0]
