@@ -22,6 +22,7 @@ def header(root: Path, text: str) -> None:
         ("filesystem_project", "edit_file,list_files,read_file,write_file"),
         ("filesystem_cwd", "edit_file,list_files,read_file,write_file"),
         ("filesystem_cwd_ro", "list_files,read_file"),
+        ("llm_do.toolsets.filesystem.FileSystemToolset", "edit_file,list_files,read_file,write_file"),
         ("shell_readonly", "shell"),
     ],
 )

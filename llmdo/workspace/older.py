@@ -23,9 +23,10 @@ _TOOLSETS: Mapping[str, tuple[str, Mapping[str, Json]]] = {
     "filesystem_cwd_ro": ("filesystem", _READS),
     "filesystem_project": ("filesystem", _WRITES),
     "filesystem_project_ro": ("filesystem", _READS),
+    "llm_do.toolsets.filesystem.FileSystemToolset": ("filesystem", _WRITES),
     "shell_readonly": ("shell", _COMMANDS),
 }
-"""What llm-do has built in, by its name there: our toolset, and its configuration."""
+"""What llm-do has built in, by its name or class there: our toolset, and its configuration."""
 
 VOUCHED: Mapping[str, Json] = {"shell": _COMMANDS}
 """What a manifest has to say about toolsets, so that commands count for what these headers say they are."""
