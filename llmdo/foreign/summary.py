@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.foreign import findings as checks
+from llmdo.foreign.lines import PUSHES
 from llmdo.policy.authority import STRICTNESS, Capability, gravity
 from llmdo.reach.risks import SHELL, path_text
 
@@ -166,6 +167,8 @@ def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iter
         yield "no agents are in these files"
         return
     numbers = Counter((each.code, each.gated) for each in findings)
+    if pushing := sum(agent.started_by is not None and _pushes(agent) for agent in agents):
+        yield f"{_of(pushing, every, 'can')} be started by a stranger and push to the repository"
     for gated in (False, True):
         after = ", the gravest after a question" if gated else ""
         if inheriting := numbers["LDO551", gated]:
@@ -193,6 +196,16 @@ def _mildest(agents: Iterable[Agent]) -> str:
     if not unasked:
         return "whatever these agents do by tools of their own, a person is asked first"
     return f"the gravest that an agent here does without a question is `{min(unasked, key=gravity).name}`"
+
+
+def _pushes(agent: Agent) -> bool:
+    """Whether it changes a repository on GitHub without a question."""
+    return any(
+        capability.name == PUSHES
+        for grant in agent.grants
+        if grant.decision == "allowed"
+        for capability in grant.capabilities
+    )
 
 
 def _is_free(agent: Agent) -> bool:

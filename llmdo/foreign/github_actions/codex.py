@@ -11,7 +11,8 @@ from llmdo.base.parts import items
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign.github_actions.scripts import EXPRESSION
 from llmdo.foreign.github_actions.table import LINES
-from llmdo.foreign.github_actions.tokens import by_shell, granted, token_of
+from llmdo.foreign.github_actions.tokens import by_shell, granted, token_of, writes
+from llmdo.foreign.github_actions.workflow import WRITABLE
 from llmdo.foreign.team import capability_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FREE = "danger-full-access"
 
 _BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
+_MODES = frozenset({"read-only", "workspace-write"})
 _CONFIG = ".codex/config.toml"
 _MODE = re.compile(r"^sandbox_mode\s*=\s*[\"']([\w-]+)", re.MULTILINE)
 _NETWORK = re.compile(r"^\s*network_access\s*=\s*true", re.MULTILINE)
@@ -42,16 +44,24 @@ class _Sandbox:
 def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
     """Codex runs commands in a sandbox that keeps them off the network, unless it is switched off."""
     sandbox = _sandbox(site, tree)
+    token = token_of(site)
+    yield _of("web_search, cached", site.at)
     if sandbox.mode == FREE:
-        yield from by_shell(site, token_of(site), "shell", sandbox.at)
+        yield from by_shell(site, token, "shell", sandbox.at)
         return
-    line = LINES.get(f"codex: sandbox {sandbox.mode}")
-    if line is None:
+    if sandbox.mode not in _MODES:
         yield granted("codex", "codex", [capability_of("codex")], sandbox.at, is_open=True)
-        line = LINES["codex: sandbox workspace-write"]
-    yield granted("shell", f"sandbox {sandbox.mode}", line.capabilities, sandbox.at)
+    for tool in ("shell, reading", "shell, in the sandbox"):
+        yield _of(tool, sandbox.at)
+    if sandbox.mode != "read-only":
+        yield _of("shell, in the workspace", sandbox.at)
     if sandbox.network:
-        yield from by_shell(site, token_of(site), "network_access", sandbox.network)
+        yield _of("shell, with network_access", sandbox.network)
+        yield granted("token", "token", writes(token, *WRITABLE), token.at if token else sandbox.network)
+
+
+def _of(tool: str, at: Place) -> Grant:
+    return granted(tool, tool, LINES[f"codex: {tool}"].capabilities, at)
 
 
 def codex_is_free(site: Site, tree: Tree) -> Place | None:

@@ -75,7 +75,9 @@ def _gemini_tools(
         line = LINES.get(f"gemini: {tool}")
         if tool == "run_shell_command" and not asks:
             yield from by_shell(site, token, tool, at)
-        elif line and not (asks and tool in ("replace", "run_shell_command", "web_fetch", "write_file")):
+        elif line and not (
+            asks and tool in ("replace", "run_shell_command", "save_memory", "web_fetch", "write_file")
+        ):
             yield granted(tool, tool, line.capabilities, at)
 
 

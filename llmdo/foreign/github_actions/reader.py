@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 COMPILED = ".lock.yml"
 """How the names of the workflows end that gh-aw compiles."""
 
+_NARROWER = {
+    "gemini": "`tools.core` in its settings names the tools that it has",
+    "opencode": '`"permission": {"*": "deny"}` in `opencode.json` leaves it those that are allowed by name',
+    "run-gemini-cli": "`tools.core` in `settings` names the tools that it has",
+}
 _BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
@@ -125,6 +130,7 @@ def _agent(site: Site, tree: Tree, problems: list[Diagnostic]) -> Agent:
         grants=(*_of_trigger(site), *grants),
         inherits=inherits,
         asks=SECOND_MODEL,
+        narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
         started_by=f"{strangers} can start it by {' or '.join(f'`{name}`' for name in opened)}"
         if opened
         else None,

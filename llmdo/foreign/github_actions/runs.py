@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import text
+from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass
 from llmdo.foreign.github_actions.scripts import commands
 from llmdo.foreign.github_actions.workflow import filled
@@ -28,8 +28,10 @@ OTHER = "other"
 
 _USES = re.compile(r"(?P<name>[^@\s]+)(?:@(?P<version>\S+))?")
 _LIKE_AN_AGENT = re.compile(r"claude|codex|gemini|copilot-cli|opencode|cursor-agent")
-_NO_AGENT = re.compile(r"setup|install|docs?-|/docs|usage|mirror|status|version|bump|\.lock\.ya?ml")
+_NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|validate|\.lock\.ya?ml")
 """Names of actions that are about an agent, and run none."""
+
+_KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token)", re.IGNORECASE)
 
 _PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
@@ -59,7 +61,7 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
         name, version = uses["name"], uses["version"] or ""
         if known := ACTIONS.get(name.lower()):
             yield AgentRun(known, version=version)
-        elif "docker://" not in name and _LIKE_AN_AGENT.search(name) and not _NO_AGENT.search(name):
+        elif _may_be_an_agent(name, step):
             yield AgentRun(OTHER, (name,), version)
     script = step.get("run")
     if isinstance(script, str) and _LIKE_AN_AGENT.search(script.replace("copilot", "copilot-cli")):
@@ -71,6 +73,14 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
             if _runs_an_agent(program, words[1:]) and run not in seen:
                 seen.add(run)
                 yield run
+
+
+def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
+    """Whether an action that is not known is one by its name, or has the key of a model that agents run on."""
+    called = name.rpartition("/")[2]
+    if "docker://" in name or _NO_AGENT.search(called):
+        return False
+    return bool(_LIKE_AN_AGENT.search(called)) or any(map(_KEY.fullmatch, table(step.get("with"))))
 
 
 def _runs_an_agent(program: str, words: tuple[str, ...]) -> bool:

@@ -27,7 +27,8 @@ _TIME = re.compile(r"[\d.]+[smhd]?")
 
 def commands(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """The commands, each from its program on: what stands before that, such as `timeout 600`, is left out."""
-    scanner = _ScriptScanner(_without_documents(_EXPRESSION.sub(EXPRESSION, script[:MAX_LENGTH])))
+    text = _without_documents(_EXPRESSION.sub(EXPRESSION, script[:MAX_LENGTH]))
+    scanner = _ScriptScanner(text.replace("\\\n", " "))
     scanner.script()
     for words in scanner.commands:
         yield from _from_program(words, depth)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from llmdo.foreign.claude.table import TABLE as CLAUDE
-from llmdo.foreign.lines import EDITS, FETCHES, RUNS, RUNS_OWN, SEARCHES, SERVES, Line
+from llmdo.foreign.codex.table import TABLE as CODEX
+from llmdo.foreign.gemini.table import TABLE as GEMINI
+from llmdo.foreign.lines import EDITS, FETCHES, RUNS, RUNS_OWN, SERVES, Line
 from llmdo.foreign.opencode.table import TABLE as OPENCODE
 
 _EVENTS = "https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows"
@@ -11,8 +13,6 @@ _TOKEN = "https://docs.github.com/en/actions/reference/workflows-and-actions/wor
 _INJECTION = "https://docs.github.com/en/actions/concepts/security/script-injections"
 _CLAUDE_ACTION = "https://github.com/anthropics/claude-code-action/blob/main/docs/security.md"
 _CLAUDE_TOOLS = "https://github.com/anthropics/claude-code-action/blob/main/docs/configuration.md"
-_CODEX = "https://developers.openai.com/codex/agent-approvals-security"
-_CODEX_ACTION = "https://github.com/openai/codex-action/blob/main/action.yml"
 _GEMINI = "https://github.com/google-gemini/gemini-cli/blob/main/docs/reference/configuration.md"
 _GEMINI_ACTION = "https://github.com/google-github-actions/run-gemini-cli/blob/main/action.yml"
 _COPILOT = "https://docs.github.com/en/copilot/how-tos/copilot-cli/use-copilot-cli/allowing-tools"
@@ -23,6 +23,14 @@ READS_GITHUB = ("data.untrusted", "x.github.read")
 _CLAUDE_LINES = {line.tool: line for line in CLAUDE}
 CLAUDE_TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write")
 """The tools of Claude Code that a session in a workflow has, as far as something allows them."""
+
+CODEX_TOOLS = (
+    "shell, in the sandbox", "shell, in the workspace", "shell, reading", "shell, with network_access",
+    "unsandboxed shell", "web_search, cached",
+)  # fmt: skip
+"""What of Codex there is where nobody can be asked to leave its sandbox."""
+_NOT_ALONE = frozenset({"browser_agent", "invoke_agent"})
+"""Tools of Gemini CLI that are there only where settings of their own say so."""
 
 TABLE = (
     Line("on.EVENT", ("data.untrusted",), "allowed", "declared", _EVENTS),
@@ -49,28 +57,17 @@ TABLE = (
     Line("claude: gh", ("net.connect", "x.github.SCOPE-write"), "blocked", "declared", _CLAUDE_ACTION),
     Line("claude: mcp__github__TOOL", (*SERVES, "x.github.read"), "blocked", "declared", _CLAUDE_TOOLS),
     Line("claude: mcp__SERVER__TOOL", SERVES, "blocked", "open", _CLAUDE_TOOLS),
-    Line("codex: sandbox read-only", ("fs.read", "x.codex.sandboxed"), "allowed", "declared", _CODEX_ACTION),
-    Line(
-        "codex: sandbox workspace-write",
-        ("fs.read", "fs.write", "x.codex.sandboxed"),
-        "allowed",
-        "declared",
-        _CODEX_ACTION,
+    *(
+        Line(f"codex: {line.tool}", line.capabilities, line.decision, line.assurance, line.source)
+        for line in CODEX
+        if line.tool in CODEX_TOOLS
     ),
-    Line("codex: sandbox danger-full-access", RUNS, "allowed", "open", _CODEX_ACTION),
-    Line("codex: network_access", ("net.connect",), "blocked", "declared", _CODEX),
-    Line("codex: web_search", SEARCHES, "allowed", "declared", _CODEX),
-    Line("gemini: read_file", ("fs.read",), "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: read_many_files", ("fs.read",), "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: grep_search", ("fs.list", "fs.read"), "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: glob", ("fs.list",), "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: list_directory", ("fs.list",), "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: write_file", EDITS, "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: replace", EDITS, "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: run_shell_command", RUNS, "allowed", "open", _GEMINI_ACTION),
+    *(
+        Line(f"gemini: {line.tool}", line.capabilities, "allowed", line.assurance, _GEMINI_ACTION)
+        for line in GEMINI
+        if line.capabilities and line.tool.islower() and line.tool not in _NOT_ALONE
+    ),
     Line("gemini: run_shell_command(COMMAND)", RUNS_OWN, "allowed", "open", _GEMINI),
-    Line("gemini: web_fetch", FETCHES, "allowed", "declared", _GEMINI_ACTION),
-    Line("gemini: google_web_search", SEARCHES, "allowed", "declared", _GEMINI_ACTION),
     Line("gemini: mcpServers.SERVER", SERVES, "allowed", "open", _GEMINI),
     Line("copilot: read", ("fs.list", "fs.read"), "allowed", "declared", _COPILOT),
     Line("copilot: write", EDITS, "blocked", "declared", _COPILOT),

@@ -138,7 +138,7 @@ def by_command(
 
 def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
     program = words[0].rpartition("/")[2] if words else ""
-    if program in ("gh", "gh.sh"):
+    if program == "gh":
         return _of_gh(words[1:], token)
     if words[:2] == ["git", "push"] or program == "git-push.sh":
         return ("proc.exec", *writes(token, "contents"))
