@@ -168,7 +168,9 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
     }
     entry = graph.entries[prepared.entry]
     choice = replace(request.inputs, attaches=_takes_files(graph, entry))
-    items = _placed(require_distinct(items_of(choice, sys.stdin)), root, entry.input, working.environ)
+    prepared.folders.require()
+    given = require_distinct(items_of(choice, sys.stdin))
+    items = _placed(given, prepared.folders.root, entry.input, working.environ)
     bound = _lock_of(graph, prepared.entry, references)
     batch = Batch(new_run(), prepared.entry, bound, time.time(), settings)
     with Batches(root).create(batch, items, new_run) as store:
@@ -246,7 +248,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
     batch, draining = store.batch, Draining()
     _take_back(store, prepared.root)
     with ExitStack() as stack:
-        confined = stack.enter_context(closing(Root.open(prepared.root)))
+        confined = stack.enter_context(closing(Root.of(prepared.folders)))
         rows = stack.enter_context(_rows(store, working.out or batch.settings["out"]))
         tell = stack.enter_context(host.following(store))
         basis = BatchBasis(
@@ -284,7 +286,7 @@ def _takes_files(graph: Graph, entry: Entry) -> bool:
 def _placed(
     items: Iterable[NewItem], root: Path, default: str | None, environ: Mapping[str, str]
 ) -> Iterator[NewItem]:
-    """The items, their files by the names that they have in the workspace.
+    """The items, their files by the names that they have as seen from `root`, on which tools work.
 
     Raises:
         LlmdoError: One has no input, or one that holds a secret of the environment: a batch keeps its inputs.

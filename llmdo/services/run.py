@@ -93,6 +93,11 @@ class PreparedRun:
     """None where the entry's own holds."""
     locked: bool
 
+    @property
+    def folders(self) -> Folders:
+        """The workspace, and what its tools work on."""
+        return Folders(self.root, self.graph.settings.root)
+
 
 def run(request: RunRequest, host: Host) -> EndedRun:
     """How the run of the entry ended.
@@ -108,7 +113,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     hide_from_children()
     graph, root = prepared.graph, prepared.root
     keeps = (root / MANIFEST).is_file() and request.journal
-    worked_on = Folders(root, graph.settings.root).root
+    worked_on = prepared.folders.root
     mapped = path_maps([_pair(path, "--path") for path in request.paths], worked_on)
     earlier = _earlier(prepared, request, keeps=keeps)
     options = runtime.RunOptions(

@@ -184,6 +184,22 @@ def test_files_are_handed_over_as_they_were_when_they_were_put_in(llmdo: Llmdo, 
     assert str(rows(root, "c.jsonl")[0]["output"]).endswith("name: outside")
 
 
+def test_files_are_named_and_judged_as_seen_from_the_root_of_tools(llmdo: Llmdo, root: Path) -> None:
+    (root / "main.worker").write_text("---\nname: main\nattachments: { max: 1 }\n---\nGo.\n")
+    manifest = (root / "llmdo.toml").read_text().replace('name = "w"\n', 'name = "w"\nroot = "../site"\n')
+    (root / "llmdo.toml").write_text(f'{manifest}may = ["fs.read:in/**"]\n')
+    for folder in (root / "in", root.parent / "site/in"):
+        folder.mkdir(parents=True)
+        (folder / "a.yaml").write_text(f"of {folder.parent.name}")
+    assert llmdo("lock", cwd=root).code == 0
+    words = ("batch", "main", "--input", "Read.", "--out", "out.jsonl", "--inputs")
+    assert llmdo(*words, "../site/in/a.yaml", cwd=root).code == 0
+    assert llmdo(*words, "in/a.yaml", cwd=root).code == 1  # outside of the root, which the ceiling is about
+    assert [row["output"] for row in rows(root)] == ["echo Read. File `in/a.yaml`:\nof site", None]
+    (root.parent / "site").rename(root.parent / "gone")
+    assert "`../site` is not here" in llmdo(*words, "../gone/in/a.yaml", cwd=root).err
+
+
 def test_an_input_that_holds_a_secret_is_not_kept(
     llmdo: Llmdo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
