@@ -78,6 +78,8 @@ def measured(tasks: dict[str, dict[str, object]], rounds: int) -> dict[str, list
         for number in range(rounds + 1):
             for name, task in tasks.items():
                 environ = {key: value for key, value in os.environ.items() if not key.startswith("LLMDO_")}
+                # An installed tool has its bytecode; a checkout writes it in the first round.
+                environ.pop("PYTHONDONTWRITEBYTECODE", None)
                 environ["PYTHONPATH"] = str(Path(__file__).parent.parent)
                 print(json.dumps({**task, "environ": environ}), file=child.stdin, flush=True)
                 answer = json.loads(child.stdout.readline())

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from llmdo.base import topology
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.values import replace
-from llmdo.foreign.building import named
+from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.lines import PUSHES
-from llmdo.policy.authority import gravity
-from llmdo.reach.risks import edges, gains, leaks, path_text
+from llmdo.policy.authority import Capability, gravity
+from llmdo.reach.risks import SHELL, edges, gains, leaks, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -216,9 +216,12 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
 
 def _is_asked(agent: Agent) -> bool:
     """Whether a person is asked before an agent does the gravest that its tools can do."""
-    capabilities = (each for grant in agent.grants for each in grant.capabilities)
-    gravest = min(capabilities, key=gravity, default=None)
-    return all(grant.decision != "allowed" for grant in agent.grants if gravest in grant.capabilities)
+    by_decision = [
+        (grant.decision == "allowed", {each.name for each in grant.capabilities}) for grant in agent.grants
+    ]
+    names = {name for _, names in by_decision for name in names}
+    gravest = SHELL if SHELL in names else min(map(Capability, names), key=gravity, default=STARTS).name
+    return not any(is_free and gravest in names for is_free, names in by_decision)
 
 
 def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:

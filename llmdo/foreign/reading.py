@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding, nearest
 from llmdo.base.source import Source, Span
 from llmdo.base.values import dataclass, replace
 from llmdo.syntax import frontmatter
-from llmdo.syntax.document import Document
+from llmdo.syntax.document import Document, LazyPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -98,20 +99,38 @@ def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document
     """The document, with a place for every match of `items` in the text that it has at `key`, by number."""
     if not isinstance(document.data.get(key), str):
         return document
+    return replace(document, index=_ItemPlaces(document, key, items))
 
-    def index() -> Spans:
-        spans = dict(document.index())
-        _, whole = spans.get((key,), (None, None))
-        text = document.source.marked(whole) if whole else ""
-        if whole and text:
-            for number, chunk in enumerate(items.finditer(text)):
-                item = chunk[0].strip()
-                start = whole.column + chunk.start() + chunk[0].index(item)
-                span = Span(whole.line, start, whole.line, start + len(item))
-                spans[key, number] = (span, span)
+
+@dataclass(frozen=True, slots=True)
+class _ItemPlaces(LazyPlaces):
+    """The places of a document, and those of items in a text."""
+
+    document: Document
+    key: str
+    items: re.Pattern[str]
+
+    def __call__(self) -> Spans:
+        spans = dict(self.document.index())
+        _, whole = spans.get((self.key,), (None, None))
+        spans.update({(self.key, number): (span, span) for number, span in enumerate(self._within(whole))})
         return spans
 
-    return replace(document, index=index)
+    def quickly(self, route: Route, part: int) -> Span | None:
+        """Those that the document finds quickly, and the items of such a text."""
+        if not isinstance(self.document.index, LazyPlaces):
+            return None
+        if len(route) != 2 or route[0] != self.key or not isinstance(route[1], int):
+            return self.document.index.quickly(route, part)
+        return next(islice(self._within(self.document.index.quickly(route[:1], 1)), route[1], None), None)
+
+    def _within(self, whole: Span | None) -> Iterator[Span]:
+        if whole is None:
+            return
+        for chunk in self.items.finditer(self.document.source.marked(whole)):
+            item = chunk[0].strip()
+            start = whole.column + chunk.start() + chunk[0].index(item)
+            yield Span(whole.line, start, whole.line, start + len(item))
 
 
 def _blank(comment: re.Match[str]) -> str:

@@ -239,15 +239,18 @@ def _defaults(team: Team) -> Defaults | None:
     brought = tuple(agent.name for agent in team.agents if not agent.path)
     if not given and not brought:
         return None
-    mildest: dict[Capability, Decision] = {}
+    mildest: dict[tuple[str, str | None], Decision] = {}
     for grant in (grant for grants in given for grant in grants):
         for each in grant.capabilities:
-            mildest[each] = min(mildest.get(each, "blocked"), grant.decision, key=STRICTNESS.__getitem__)
+            known = mildest.setdefault((each.name, each.scope), grant.decision)
+            if STRICTNESS[grant.decision] < STRICTNESS[known]:
+                mildest[each.name, each.scope] = grant.decision
+    decisions = [(Capability(*key), decision) for key, decision in mildest.items()]
     return Defaults(
         format=team.format,
         agents=len(given),
         brought=brought,
-        decisions=tuple(sorted(mildest.items(), key=lambda pair: gravity(pair[0]))),
+        decisions=tuple(sorted(decisions, key=lambda pair: gravity(pair[0]))),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.diagnostic import finding
-from llmdo.base.source import Location
+from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field
 from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob, is_pattern
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Source
 
     Read = tuple[Source, tuple[Diagnostic, ...]]
 
@@ -72,6 +71,7 @@ class DiskTree:
     """The one file that counts; None for all."""
     _matches: dict[str, discovery.GlobMatches] = field(default_factory=dict)
     """What was looked for so far, by its glob."""
+    _walked: set[str] = field(default_factory=set)
     _ignoring: discovery.Ignoring | None = None
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
@@ -89,6 +89,7 @@ class DiskTree:
             )
         )
         paths = {path for glob in globs for path in self._matches[glob].paths}
+        self._walked |= paths
         refused = {path: why for glob in globs for path, why in self._matches[glob].refused}
         # A file that is named in full counts although it is hidden or ignored: so it does for its own tool.
         for path in (each for each in patterns if not is_pattern(each)):
@@ -103,10 +104,12 @@ class DiskTree:
 
     def read(self, path: str) -> Read | None:
         """The file at `path`."""
-        refused = discovery.exists(self.root, path)
-        if refused and refused.code == "LDO106":
+        content = discovery.read(self.root, path, is_walked=path in self._walked)
+        if not isinstance(content, discovery.RefusedPath):
+            return discovery.decode(path, content)
+        if content.code == "LDO106":
             return None
-        return discovery.read_source(self.root, path)
+        return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
 
 
 def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:

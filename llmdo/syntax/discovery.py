@@ -64,12 +64,15 @@ _UNFIT_NAME = RefusedPath(
 )
 
 
-def read(root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None) -> bytes | RefusedPath:
+def read(
+    root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None, is_walked: bool = False
+) -> bytes | RefusedPath:
     """The bytes of the regular file at `path`, a POSIX path below `root`, reached through no link.
 
-    What is looked at on the way is noted in `seen`, as in all functions of this module.
+    What is looked at on the way is noted in `seen`, as in all functions of this module. `is_walked` says that a walk
+    has just come by the path, so that its folders are no links.
     """
-    refused = _examine(root, path, seen)
+    refused = None if is_walked else _examine(root, path, seen)
     if isinstance(refused, RefusedPath):
         return refused
     try:
@@ -205,14 +208,18 @@ def find(
             if refused.code != "LDO106":
                 by_pattern[together[0].text].refused.append((start, refused))
             continue
-        wanted = [(by_pattern[glob.text], glob) for glob in together]
-        endings = tuple({glob.ending for glob in together})
+        wanted = [(by_pattern[glob.text], glob, glob.ending) for glob in together]
+        endings = tuple({ending for _, _, ending in wanted})
         hidden = frozenset[str]().union(*(glob.hidden for glob in together if with_hidden))
         for path, refused in _walk(root, start, _deepest(together), endings, hidden, ignored, seen):
             if path.endswith("/"):
                 wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
                 continue
-            matching = [matches for matches, glob in wanted if (glob.names if hidden else glob.matches)(path)]
+            matching = [
+                matches
+                for matches, glob, ending in wanted
+                if path.endswith(ending) and (glob.names if hidden else glob.matches)(path)
+            ]
             if not matching or ignored(path):
                 continue
             refused = refused or unfit(path)
@@ -286,7 +293,7 @@ def _walk(
         try:
             if seen is not None:
                 _note(seen, str(root), folder)
-            with os.scandir(root / folder if folder else root) as entries:
+            with os.scandir(f"{root}/{folder}" if folder else root) as entries:
                 for entry in entries:
                     count += 1
                     if count > MAX_ENTRIES:
@@ -295,14 +302,15 @@ def _walk(
                             RefusedPath("LDO105", f"has more than {MAX_ENTRIES:,} files and folders"),
                         )
                         return
-                    if entry.name.startswith(".") and entry.name not in hidden:
+                    name = entry.name
+                    if name[0] == "." and name not in hidden:
                         continue
                     if entry.is_dir(follow_symlinks=False):
-                        path = f"{folder}/{entry.name}" if folder else entry.name
+                        path = f"{folder}/{name}" if folder else name
                         if (depth is None or _levels(path) < depth) and not ignored(path + "/"):
                             folders.append(path)
-                    elif entry.name.endswith(endings):  # few: what follows costs several times as much
-                        yield f"{folder}/{entry.name}" if folder else entry.name, _refusal(entry)
+                    elif name.endswith(endings):  # few: what follows costs several times as much
+                        yield f"{folder}/{name}" if folder else name, _refusal(entry)
         except FileNotFoundError:
             continue  # it was removed meanwhile
         except OSError as error:

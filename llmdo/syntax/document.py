@@ -24,6 +24,20 @@ Route = tuple[str | int, ...]
 """The keys and indexes that lead from the top of a document to a value."""
 
 
+class LazyPlaces:
+    """What finds the places of a document, and some of them without looking for all."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Mapping[Route, tuple[Span, Span]]:
+        """All places."""
+        raise NotImplementedError
+
+    def quickly(self, route: Route, part: int) -> Span | None:
+        """The place of the key (0) or of the value (1) at `route`; None where all places have to be looked for."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file's data as the format's parser read it, before anything judged it."""
@@ -44,6 +58,8 @@ class Document:
         return self._nearest(route, 1)
 
     def _nearest(self, route: Route, part: int) -> Location:
+        if isinstance(self.index, LazyPlaces) and (span := self.index.quickly(route, part)):
+            return self.source.location(span)
         index = self.index()
         for length in range(len(route), 0, -1):
             if spans := index.get(route[:length]):

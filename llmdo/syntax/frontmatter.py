@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass
 from llmdo.syntax import plain
-from llmdo.syntax.document import Document
+from llmdo.syntax.document import Document, LazyPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,7 @@ def _document(source: Source, end: int) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _Places(LazyPlaces):
     """Finds the places of a plain header. There may be thousands, and a `partial` is four times as large."""
 
     source: Source
@@ -78,6 +78,24 @@ class _Places:
         from llmdo.syntax import header as in_yaml
 
         return in_yaml.places(self.source, self.source.text[len(FENCE) + 1 : _end(self.source.text) + 1])
+
+    def quickly(self, route: Route, part: int) -> Span | None:
+        """The place of a key at the top without quotes, or of the plain text behind it: no other line begins so."""
+        if len(route) != 1 or not isinstance(name := route[0], str):
+            return None
+        text = self.source.text
+        before = text.find(f"\n{name}:", 0, _end(text))
+        if before < 0:
+            return None
+        line, behind = text.count("\n", 0, before) + 2, before + len(f"\n{name}:")
+        if part == 0:
+            return Span(line, 1, line, behind - before - 1)
+        rest = text[behind : text.index("\n", behind)]
+        words = rest.strip(" ")
+        if not words[:1].isalpha() or " #" in words:
+            return None
+        column = behind - before + rest.index(words)
+        return Span(line, column, line, column + len(words))
 
 
 def _without_header(source: Source, problem: Diagnostic) -> WorkerText:

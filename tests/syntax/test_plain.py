@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from llmdo.base.source import Source
+from llmdo.syntax import frontmatter, plain
 from llmdo.syntax import header as in_yaml
-from llmdo.syntax import plain
 from tests.laws import share, tried
 
 KEYS = [
@@ -100,9 +100,14 @@ def hold_against_yaml(header: str) -> bool:
     data = plain.read(header)
     if data is None:
         return False
-    document = in_yaml.parse(Source("main.worker", f"---\n{header}---\n"), header)
+    source = Source("main.worker", f"---\n{header}---\n")
+    document = in_yaml.parse(source, header)
     assert document.problems == ()
     assert same(data, document.data)
+    if header.endswith("\n") and "\n---\n" not in f"\n{header}":
+        plainly = frontmatter.parse(source).document
+        assert {key: plainly.key(key) for key in data} == {key: document.key(key) for key in data}
+        assert {key: plainly.value(key) for key in data} == {key: document.value(key) for key in data}
     return True
 
 
