@@ -46,6 +46,8 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 AGENT_KEYS = KEYS | {"description", "name", "nickname_candidates"}
+REQUIRED = ("name", "developer_instructions")
+"""The keys of an agent in a file that no settings name."""
 _ELSEWHERE = {
     "allowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
     "disallowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
@@ -170,22 +172,30 @@ class _CodexProject:
                     message = (
                         f"`{excerpt(file)}` is not among these files, so nothing is known of its settings"
                     )
-                    self.files.note("LDO250", layer.place("config_file"), message)
+                    # Of those who get it wrong, most write the path from the folder of the project.
+                    written = posixpath.normpath(file)
+                    hint = (
+                        f"from `{FOLDER}` it is `{written.removeprefix(FOLDER)}`"
+                        if written in documents
+                        else None
+                    )
+                    self.files.note("LDO250", layer.place("config_file"), message, hint)
                 else:
                     self._judge(ConfigLayer(document), AGENT_KEYS)
                     layer, at = ConfigLayer(document), _name_place(document) or at
             yield self._role(name, layer, at)
         for path, document in documents.items():
-            if not document.data.keys() & {"name", "developer_instructions"}:
-                message = (
-                    f"`{path}` has neither `name` nor `developer_instructions`, so it is no agent to Codex"
-                )
+            missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
+            if missing:
+                message = f"`{path}` has no `{missing[0]}`, so it is no agent to Codex"
                 self.files.problems.append(finding("LDO152", document.source.location(), message))
                 continue
             self._judge(ConfigLayer(document), AGENT_KEYS)
-            own = document.data.get("name")
-            name = own if isinstance(own, str) and own.strip() else PurePosixPath(path).stem
-            yield self._role(name, ConfigLayer(document), _name_place(document) or Place(document, ()))
+            yield self._role(
+                str(document.data["name"]),
+                ConfigLayer(document),
+                _name_place(document) or Place(document, ()),
+            )
 
     def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base

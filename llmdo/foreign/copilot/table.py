@@ -37,7 +37,10 @@ TABLE = (
         Line(f"edit/{name}", ("fs.read", "fs.write"), "allowed", "declared", _VSCODE)
         for name in ("createDirectory", "createFile", "createJupyterNotebook", "editFiles", "editNotebook", "rename")
     ),
-    Line("edit/editFiles: sensitive files", ("fs.write.protected",), "needs_approval", "declared", _SENSITIVE),
+    *(
+        Line(f"edit/{name}: sensitive files", ("fs.write.protected",), "needs_approval", "declared", _SENSITIVE)
+        for name in ("createFile", "editFiles")
+    ),
     Line("execute/createAndRunTask", RUNS, "needs_approval", "open", _APPROVAL),
     Line("execute/runInTerminal", RUNS, "needs_approval", "open", _APPROVAL),
     Line("execute/runNotebookCell", RUNS, "needs_approval", "open", _APPROVAL),

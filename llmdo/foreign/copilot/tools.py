@@ -41,7 +41,7 @@ _OTHER_NAMES = {
     "notebookread": "read",
     "powershell": "execute",
     "readcelloutput": "read/readNotebookCellOutput",
-    "runcommands": "execute",
+    "runcommands": "execute/*",
     "runnotebooks": "execute/runNotebookCell",
     "runtasks": "execute/createAndRunTask",
     "shell": "execute",
@@ -124,11 +124,14 @@ class Tools:
         if key in _BY_SET:
             return tuple(_BY_SET[key])
         of_set, slash, tool = key.partition("/")
+        if slash and tool == "*" and (of_set in _OLD_SETS or of_set in _BY_SET):
+            of_set, _, one = _OTHER_NAMES.get(of_set, of_set).partition("/")
+            # Aliases are the cloud agent's as well, and sets with a star are of VS Code alone.
+            tools = [line for line in _BY_SET[of_set] if "/" in line.tool]
+            return tuple(line for line in tools if one in ("", "*") or line.tool == f"{of_set}/{one}")
         if slash and (of_set in _OLD_SETS or of_set in _BY_SET):
-            if tool == "*":
-                return tuple(_BY_SET[_OTHER_NAMES.get(of_set, of_set).partition("/")[0]])
             return tuple(_BY_NAME.get(_OTHER_NAMES.get(tool, tool).rpartition("/")[2].casefold(), ()))
-        return () if slash else tuple(line for line in _BY_NAME.get(key, ()))
+        return () if slash else tuple(_BY_NAME.get(key, ()))
 
     def server_of(self, name: str) -> str | None:
         """The server or extension that stands before a tool's name; a server alone stands for all of its tools."""
