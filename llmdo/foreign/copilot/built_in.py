@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.foreign.copilot.tools import Tools, Where
+from llmdo.foreign.copilot.tools import IN_EDITOR, Tools, Where
 from llmdo.foreign.team import Agent
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 GENERAL = "general-purpose"
 """Has every tool; whoever may call any agent where Copilot's command line runs may call it."""
 
-_IN_EDITOR = Where(cloud=False, editor=True)
 _ANYWHERE = Where(cloud=True, editor=False)
 _READING = ("read", "search")
 
@@ -34,10 +33,10 @@ class BuiltInAgent:
 BUILT_IN: Mapping[str, BuiltInAgent] = {
     agent.name.casefold(): agent
     for agent in (
-        BuiltInAgent("agent", _IN_EDITOR, None),
-        BuiltInAgent("ask", _IN_EDITOR, (*_READING, "web")),
-        BuiltInAgent("edit", _IN_EDITOR, (*_READING, "edit")),
-        BuiltInAgent("plan", _IN_EDITOR, (*_READING, "web")),
+        BuiltInAgent("agent", IN_EDITOR, None),
+        BuiltInAgent("ask", IN_EDITOR, (*_READING, "web")),
+        BuiltInAgent("edit", IN_EDITOR, (*_READING, "edit")),
+        BuiltInAgent("plan", IN_EDITOR, (*_READING, "web")),
         BuiltInAgent("explore", _ANYWHERE, _READING),
         BuiltInAgent("code-review", _ANYWHERE, (*_READING, "execute")),
         BuiltInAgent("research", _ANYWHERE, (*_READING, "github/*")),

@@ -13,8 +13,9 @@ from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.copilot import AGENT, FILES, LOOKED_AT, MODE, PROMPT
 from llmdo.foreign.copilot.built_in import BUILT_IN, GENERAL, built_in_agents
+from llmdo.foreign.copilot.editors import in_editor
 from llmdo.foreign.copilot.handoffs import apart
-from llmdo.foreign.copilot.tools import KnownServer, Tools, Where
+from llmdo.foreign.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.foreign.copilot.unknown import UnknownNames
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.foreign.tree import few
@@ -61,15 +62,19 @@ def read(tree: Tree) -> Team:
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     reader.elsewhere(paths)
     project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts))
-    read = [
-        agent for path, text in texts if (agent := _CopilotFileReader(reader, project, path, text).agent())
-    ]
-    agents = tuple(apart(read))
+    files = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
+    for file in files:
+        file.judge()
+    read = [agent for file in files if (agent := file.agent(file.where))]
+    only = {agent.name for file in files if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
+    everywhere = [file for file in files if file.where.cloud and file.where.editor] if only else []
+    there = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
+    agents = tuple(apart(tuple(in_editor(read, there, only))))
     return Team(
         format="copilot",
         agents=(*agents, *built_in_agents(agents)),
         files=tuple(sorted(reader.files)),
-        problems=(*reader.problems, *reader.unknown.problems()),
+        problems=(*dict.fromkeys(reader.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
     )
 
@@ -179,19 +184,22 @@ class _CopilotFileReader:
     def _is_prompt(self) -> bool:
         return self.path.endswith(PROMPT)
 
-    def agent(self) -> Agent | None:
-        """The agent that the file declares, or the prompt as one; None for a prompt with the tools of its agent."""
-        header = self.header
+    def judge(self) -> None:
+        """Notes what is odd about the file."""
         self._judge_keys()
-        key = next((each for each in ("name", "description") if each in header), None)
-        at = self._place(key, of_key=True) if key else self._place(of_key=True)
-        tools = Tools(self._where(), self._servers())
-        given = self._given()
         if self._is_prompt:
             self._judge_base()
-            if given is None:
-                return None
-        self.reader.unknown.add(tools, given or ())
+        self.reader.unknown.add(Tools(self.where, self._servers()), self._given() or ())
+
+    def agent(self, where: Where) -> Agent | None:
+        """What the file declares, as it runs there; None for a prompt, which then has the tools of its agent."""
+        header = self.header
+        key = next((each for each in ("name", "description") if each in header), None)
+        at = self._place(key, of_key=True) if key else self._place(of_key=True)
+        tools = Tools(where, self._servers())
+        given = self._given()
+        if self._is_prompt and given is None:
+            return None
         calls, everyone = self._calls(tools, given, at)
         description, model = header.get("description"), header.get("model")
         return Agent(
@@ -223,9 +231,11 @@ class _CopilotFileReader:
             return not never
         return self.header.get("infer") is not False
 
-    def _where(self) -> Where:
+    @property
+    def where(self) -> Where:
+        """Where it can run."""
         if self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
-            return Where(cloud=False, editor=True)
+            return IN_EDITOR
         target = self.header.get("target")
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
 

@@ -92,6 +92,9 @@ class Where:
         return UNATTENDED if self.cloud else ASKS
 
 
+IN_EDITOR = Where(cloud=False, editor=True)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownServer:
     """An MCP server that a file declares, and where agents have it."""
@@ -125,10 +128,10 @@ class Tools:
             return tuple(_BY_SET[key])
         of_set, slash, tool = key.partition("/")
         if slash and tool == "*" and (of_set in _OLD_SETS or of_set in _BY_SET):
-            of_set, _, one = _OTHER_NAMES.get(of_set, of_set).partition("/")
+            of_set, _, single = _OTHER_NAMES.get(of_set, of_set).partition("/")
             # Aliases are the cloud agent's as well, and sets with a star are of VS Code alone.
             tools = [line for line in _BY_SET[of_set] if "/" in line.tool]
-            return tuple(line for line in tools if one in ("", "*") or line.tool == f"{of_set}/{one}")
+            return tuple(line for line in tools if single in ("", "*") or line.tool == f"{of_set}/{single}")
         if slash and (of_set in _OLD_SETS or of_set in _BY_SET):
             return tuple(_BY_NAME.get(_OTHER_NAMES.get(tool, tool).rpartition("/")[2].casefold(), ()))
         return () if slash else tuple(_BY_NAME.get(key, ()))
