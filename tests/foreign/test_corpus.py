@@ -33,6 +33,21 @@ def test_all_agents_of_a_large_collection_are_read() -> None:
 
 
 @needs_corpus
+def test_a_plugin_comes_with_its_servers_and_the_project_with_its_session() -> None:
+    read = foreign.read("claude", FOLDER / "superclaude")
+    agents = {agent.name: agent for agent in read.team.agents}
+    assert [name for name in agents if "main-session" in name] == [
+        "main-session",
+        "main-session with superclaude",
+    ]
+    own = [agent for agent in agents.values() if agent.path]
+    assert len(own) == 20
+    servers = {grant.tool for agent in own for grant in agent.grants if grant.server}
+    assert servers == {f"mcp__plugin_superclaude_{name}" for name in ("context7", "sequential-thinking")}
+    assert {one.code for one in findings.check(read)} == {"LDO551"}
+
+
+@needs_corpus
 def test_roots_that_gain_a_shell_or_files_only_through_another_agent_are_found_with_the_way() -> None:
     read = foreign.read("docker-agent", DOCKER)
     gained = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean
@@ -21,7 +22,7 @@ from llmdo.foreign.team import Agent, AgentCall
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.claude.files import ClaudeFiles
     from llmdo.foreign.claude.homes import ClaudeHome
@@ -81,6 +82,10 @@ class AgentReader:
         at = self._place("name" if "name" in header else "description", of_key=True)
         self._judge_keys()
         given = self._given()
+        named = [(server_name(tool), place) for tool, _, place in given or () if tool.startswith("mcp__")]
+        referred = list(self._referred())
+        known = self._servers().keys() - {server for server, _ in referred}
+        self._judge_servers([*referred, *named], known)
         taken = frozenset(self._taken())
         tools = SessionTools(
             self._settings(), self._servers(), self._mode(), self._approved(given, taken), taken
@@ -160,6 +165,13 @@ class AgentReader:
         """The servers of the project, and those that the file itself declares."""
         return {**self.around.home.servers, **self._own_servers()}
 
+    def _referred(self) -> Iterator[tuple[str, Place]]:
+        """The servers of `mcpServers` that are only named there."""
+        own = self.header.get("mcpServers")
+        for number, entry in enumerate(own if isinstance(own, list) and not self.around.plugin else ()):
+            if isinstance(entry, str) and entry not in self.around.home.servers:
+                yield entry, self._place("mcpServers", number)
+
     def _own_servers(self) -> dict[str, tuple[Server, Place]]:
         """Those that the file declares or names."""
         own = self.header.get("mcpServers")
@@ -173,18 +185,25 @@ class AgentReader:
             for name, table in entry.items() if isinstance(entry, dict) else ():
                 servers[name] = (mcp.server_of(table), at)
             if isinstance(entry, str):
-                self._judge_server(entry, self.around.home.servers, at)
                 known = self.around.home.servers.get(entry)
                 servers[entry] = (known[0] if known else mcp.server_of(None), at)
         return servers
 
-    def _judge_server(self, server: str, servers: Iterable[str], at: Place) -> None:
-        if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
+    def _judge_servers(self, named: Iterable[tuple[str, Place]], servers: Collection[str]) -> None:
+        """Notes the servers that nothing declares, each once."""
+        first: dict[str, Place] = {}
+        for server, at in named:
+            if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
+                first.setdefault(server, at)
+        for server, at in first.items():
+            scoped = next(
+                (each for each in servers if re.fullmatch(f"plugin_.+_{re.escape(server)}", each)), None
+            )
             message = f"no file of this project declares the MCP server `{server}`"
-            ours = (each for each in servers if each.startswith("plugin_") and each.endswith(f"_{server}"))
-            scoped = next(ours, None)
-            hint = f"in a plugin, it is called `{scoped}`" if scoped else did_you_mean(server, servers)
-            hint = hint or "it may come from a person's own configuration"
+            hint = did_you_mean(server, sorted(servers)) or "it may come from a person's own configuration"
+            if scoped:
+                message = f"no MCP server is called `{server}`: that of the plugin is called `{scoped}`"
+                hint = f"its tools are called `mcp__{scoped}__TOOL`"
             self.files.note("LDO250", at, message, hint)
 
     def _taken(self) -> Iterator[str]:
@@ -208,7 +227,6 @@ class AgentReader:
         """What the tools can do that the file names."""
         for tool, _, place in given:
             if tool.startswith("mcp__"):
-                self._judge_server(server_name(tool), tools.servers, place)
                 yield from tools.of_server(tool, place)
             elif tool in LINES:
                 if tool not in CALLING:

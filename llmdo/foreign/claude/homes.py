@@ -124,6 +124,8 @@ class _HomeReader:
         at = Place(documents[0], ("permissions",), of_key=True) if documents else None
         if at is None and commands and not folder and (first := self.files.header(commands[0], ())):
             at = Place(first.document, ("description",), of_key=True)
+        if at is None and not folder:
+            at = next((at for plugin in plugins for _, at in plugin.servers.values()), None)
         return ClaudeHome(
             folder=folder,
             settings=settings,

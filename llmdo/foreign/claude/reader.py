@@ -10,17 +10,17 @@ from llmdo.base.source import Location
 from llmdo.base.values import dataclass
 from llmdo.foreign.claude import AGENTS
 from llmdo.foreign.claude.agents import KEYS, AgentReader, Around
-from llmdo.foreign.claude.built_in import built_in_agents
+from llmdo.foreign.claude.built_in import any_with, built_in_agents
 from llmdo.foreign.claude.files import ClaudeFiles
 from llmdo.foreign.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.foreign.claude.plugins import plugins_in
-from llmdo.foreign.claude.session import main_session
+from llmdo.foreign.claude.session import MAIN, main_session
 from llmdo.foreign.team import MAX_NAME, Team
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import reading
@@ -60,16 +60,14 @@ def read(tree: Tree) -> Team:
         ).agent()
         for file in agent_files
     ]
-    sessions = list(_sessions(homes.values(), agent_files))
+    sessions = [*_sessions(homes.values(), agent_files), *_sessions_with(at_plugins)]
     brought = {name: home.tools() for name, home in at_plugins.items()}
     return Team(
         format="claude",
         agents=(*sessions, *agents, *built_in_agents([*sessions, *agents], homes[""].tools(), brought)),
         files=tuple(sorted(files.read)),
         problems=tuple(files.problems),
-        starts="allowed"
-        if any(home.servers for home in (*homes.values(), *at_plugins.values()))
-        else "needs_approval",
+        starts="allowed",  # a person's own servers are, and others where `claude -p` runs
         max_depth=MAX_DEPTH,
     )
 
@@ -83,7 +81,15 @@ def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Itera
             at = next((Place(file.text.document, ("name",), of_key=True) for file in own), None)
         if at:
             nested = [file.name for file in files if home.folder and above_own(file.path) == home.folder]
-            yield main_session(home.tools(), at, home.folder, nested)
+            yield main_session(f"{home.folder}/{MAIN}".lstrip("/"), home.tools(), at, nested)
+
+
+def _sessions_with(homes: Mapping[str, ClaudeHome]) -> Iterator[Agent]:
+    """A session with each plugin that brings servers along, which are in no other."""
+    for name, home in homes.items():
+        if home.plugin:
+            at = next(at for server, (_, at) in home.servers.items() if server.startswith("plugin_"))
+            yield main_session(f"{MAIN} with {name}", home.tools(), at, [any_with(name)])
 
 
 @dataclass(frozen=True, slots=True)

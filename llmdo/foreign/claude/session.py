@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 MAIN = "main-session"
 
 
-def main_session(tools: SessionTools, at: Place, folder: str, own: Iterable[str]) -> Agent:
-    """The agent that the session in a folder is: it has every tool and may call every agent, within its settings.
+def main_session(name: str, tools: SessionTools, at: Place, own: Iterable[str] = ()) -> Agent:
+    """The agent that a session is: it has every tool and may call every agent, within its settings.
 
-    `own` are the agents of a folder that no other session loads.
+    `own` are agents that no other session has.
     """
     settings = tools.settings
     return Agent(
-        name=f"{folder}/{MAIN}" if folder else MAIN,
+        name=name,
         at=at,
         path="",
         prompt="",
         description="What Claude Code is where a person starts it.",
         grants=tuple(tools.inherited(at)),
-        calls=tuple(AgentCall(name=name, at=at) for name in own if not settings.denies_call(name)),
+        calls=tuple(AgentCall(name=called, at=at) for called in own if not settings.denies_call(called)),
         everyone=None if settings.denies_call() else at,
         inherits=True,
         is_callable=False,
-        sandbox="sandbox" if tools.settings.is_sandboxed else None,
+        sandbox="sandbox" if settings.is_sandboxed else None,
     )
