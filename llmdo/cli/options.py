@@ -64,8 +64,8 @@ Origin = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT DIR",
-        help="A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, gemini, "
-        "gh-aw, github-actions, llm-do, mcp, opencode or auto.",
+        help="A project of another tool, read as it is: claude, codex, copilot, cursor, docker-agent, fast-agent, "
+        "gemini, gh-aw, github-actions, llm-do, mcp, opencode or auto.",
     ),
 ]
 

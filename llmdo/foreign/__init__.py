@@ -32,6 +32,7 @@ FORMATS = {
     "copilot": "copilot",
     "cursor": "cursor",
     "docker-agent": "docker_agent",
+    "fast-agent": "fast_agent",
     "gemini": "gemini",
     "gh-aw": "gh_aw",
     "github-actions": "github_actions",

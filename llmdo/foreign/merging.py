@@ -10,19 +10,21 @@ from llmdo.foreign.team import Agent, Code, Team
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmdo.base.diagnostic import Diagnostic
+
+OWN = ".claude/"
+"""Where only Claude Code looks."""
+PLUGIN = ".claude-plugin/plugin.json"
+"""What makes a folder a plugin of Claude Code."""
+CERTAIN = frozenset({"fast-agent", "gemini"})
+"""Formats that take files of `agents` for theirs only beside a manifest of their own."""
+
 
 def together(teams: Sequence[Team]) -> Team:
     """The teams as one. Where only one has agents, it is as it was; problems of the others are kept."""
-    # Files with nothing but servers are agents only where no other format reads them.
-    taken = {path for team in teams if team.format != "mcp" and team.agents for path in team.files}
-    teams = [
-        replace(team, agents=tuple(each for each in team.agents if each.path not in taken))
-        if team.format == "mcp"
-        else team
-        for team in teams
-    ]
+    teams = [_without(team, _others_agents(team, teams)) for team in teams]
     with_agents = [team for team in teams if team.agents] or teams
-    problems = tuple(dict.fromkeys(problem for team in teams for problem in team.problems))
+    problems = tuple(dict.fromkeys(problem for team in teams for problem in _misplaced(team, teams)))
     if len(with_agents) == 1:
         return replace(with_agents[0], problems=problems)
     return Team(
@@ -35,6 +37,38 @@ def together(teams: Sequence[Team]) -> Team:
         # The milder of what they say: what can happen, can.
         starts="allowed" if any(team.starts == "allowed" for team in with_agents) else "needs_approval",
         max_depth=max((team.max_depth for team in with_agents), default=1),
+    )
+
+
+def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
+    """The files that are agents of another format for certain, so that they are none of this one."""
+    others = [other for other in teams if other.format != team.format and other.agents]
+    if team.format == "mcp":  # files with nothing but servers
+        return {path for other in others for path in other.files}
+    if team.format == "claude" and not any(path.endswith(PLUGIN) for path in team.files):
+        # `agents` may be anybody's folder: beside their own manifests it is that of these.
+        theirs = (agent.path for other in others if other.format in CERTAIN for agent in other.agents)
+        return {path for path in theirs if not path.startswith(OWN)}
+    return set()
+
+
+def _without(team: Team, paths: set[str]) -> Team:
+    if not paths:
+        return team
+    agents = tuple(agent for agent in team.agents if agent.path not in paths)
+    if team.format == "mcp":
+        return replace(team, agents=agents)
+    if not any(path.startswith(OWN) for path in team.files) and not any(agent.path for agent in agents):
+        agents = ()  # what is left is built in, for those that are not there
+    problems = tuple(problem for problem in team.problems if problem.at.path not in paths)
+    return replace(team, agents=agents, problems=problems)
+
+
+def _misplaced(team: Team, teams: Sequence[Team]) -> tuple[Diagnostic, ...]:
+    """What a format has to say, but not that a file is none of its agents that is one of another format."""
+    agents = {agent.path for other in teams if other is not team for agent in other.agents}
+    return tuple(
+        problem for problem in team.problems if problem.code != "LDO152" or problem.at.path not in agents
     )
 
 

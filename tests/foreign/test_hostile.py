@@ -35,6 +35,12 @@ FILES = {
     ),
     "cursor": (".cursor/agents/a.md", ".cursor/cli.json", ".cursor/mcp.json", ".cursor/permissions.json"),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
+    "fast-agent": (
+        ".fast-agent/agent-cards/a.md",
+        ".fast-agent/tool-cards/b.yaml",
+        "fast-agent.yaml",
+        "agents/c.md",
+    ),
     "gemini": (".gemini/agents/a.md", ".gemini/settings.json", "gemini-extension.json", "agents/b.md"),
     "gh-aw": (".github/workflows/a.md", ".github/workflows/shared/b.md"),
     "github-actions": (".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/actions/a/action.yml"),
@@ -64,7 +70,8 @@ WORDS = (
     "enabled_tools", "default_tools_approval_mode", "profiles", "default_permissions", "extends", "features", "approve",
     "developer_instructions", "multi_agent", "live", "sandbox_workspace_write", "network_access", "approvals_reviewer",
     "target", "vscode", "user-invocable", "infer", "runCommands", "search/codebase", "s/*", "servers",
-    "readonly", "Shell(git)", "Mcp(s:t)", "Write(**)", "terminalAllowlist", "mcpAllowlist",
+    "function_tools", "tools.py:f", "mcp_connect", "target", "tool_only", "sequence", "chain", "skills", "harness_tools",
+    "a2a", "targets", "web_search", "readonly", "Shell(git)", "Mcp(s:t)", "Write(**)", "terminalAllowlist", "mcpAllowlist",
 )  # fmt: skip
 
 values: Any = st.recursive(

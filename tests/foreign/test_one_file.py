@@ -19,6 +19,7 @@ FILES = {
     "copilot": (".github/agents/helper.agent.md", MARKDOWN),
     "cursor": (".cursor/agents/helper.md", MARKDOWN),
     "docker-agent": ("team.yaml", "agents:\n  root:\n    model: openai/gpt-5\n    instruction: Help.\n"),
+    "fast-agent": (".fast-agent/agent-cards/helper.md", MARKDOWN),
     "gemini": (".gemini/agents/helper.md", MARKDOWN),
     "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
     "github-actions": (
