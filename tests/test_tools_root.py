@@ -265,6 +265,7 @@ def test_what_is_handed_over_comes_from_the_root(team: Path) -> None:
     ]
     done = commands.llmdo(team.parent / "private", *words)
     assert "<text/plain it 5>" in done.stdout, done.stderr
+    assert "approvals reject-all, files of `../site`" in done.stderr
     with pytest.raises(llmdo.LlmdoError, match="outside of the workspace"):
         llmdo.run(team, "go", attachments=[team / "input/deck.txt"])
 

@@ -92,11 +92,12 @@ def _of_calls(event: Event, redaction: Redaction) -> str | None:
 
 
 def beginning(event: RunStarted, approvals: str) -> str:
-    """The first line of a run: its id, the entry, the models, who answers questions, what isolates commands."""
+    """The first line of a run: its id, entry and models, who answers questions, whose files, what isolates commands."""
     models = list(dict.fromkeys(event.models.values()))
     named = ", ".join(models[:NAMED]) + (f" and {len(models) - NAMED} more" if len(models) > NAMED else "")
     which = f"model{'s' * (len(models) > 1)} {named}" if models else "no model"
     sentence = f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}"
+    sentence += f", files of `{event.files_of}`" if event.files_of else ""
     return shown(f"{sentence}, {event.isolation}" if event.isolation else sentence)
 
 

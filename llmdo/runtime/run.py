@@ -210,6 +210,7 @@ def _announce(config: RuntimeConfig, text: str) -> None:
             input=text,
             models=config.agents.references,
             isolation=str(isolation) if isolation else None,
+            files_of=config.graph.settings.files_of,
         )
     )
 

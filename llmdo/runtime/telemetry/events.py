@@ -51,6 +51,8 @@ class RunStarted(Event):
     """Worker to the model that it uses, as the files or the flags name it."""
     isolation: str | None = None
     """What isolates commands and what that does not cover; None where no worker can run any."""
+    files_of: str | None = None
+    """The folder that tools work on, as the manifest names it, where it is not the workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
