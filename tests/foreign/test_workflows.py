@@ -76,3 +76,35 @@ def test_that_a_stranger_starts_what_can_push_comes_first() -> None:
     read = foreign.read("github-actions", CASES / "LDO552" / "github-actions-stranger-can-push")
     headline = summary.check(read).headline
     assert headline[0] == "the only agent can be started by a stranger and push to the repository"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "free", "unknown"),
+    [
+        ('--allowedTools "Bash(gh api repos/${{ github.repository }}/pulls *)"', False, False),
+        ('--allowedTools "Read,${{ inputs.tools }}"', False, True),
+        ("${{ inputs.more }}", False, True),
+        ("--model ${{ vars.MODEL }}", False, False),
+        ("--allowed-tools Bash(dotnet build),Bash(dotnet test)", False, False),
+        ("--allowedTools Read Bash", True, False),
+        ("--allowedTools 'Bash(git:*)'", True, False),
+        ("--allowedTools Bash --disallowedTools Bash", False, False),
+        ("--dangerously-skip-permissions", True, False),
+        ("# --dangerously-skip-permissions", False, False),
+        ("--dangerously-skip-permissions --tools Read", False, False),
+        ("--permission-mode plan", False, False),
+    ],
+)
+def test_arguments_of_claude_are_read_as_its_action_reads_them(
+    tmp_path: Path, arguments: str, free: bool, unknown: bool
+) -> None:
+    lines = "".join(f"            {line}\n" for line in arguments.split("\n"))
+    text = (
+        "on: push\njobs:\n  a:\n    steps:\n      - uses: anthropics/claude-code-action@v1.0.200\n"
+        f"        with:\n          prompt: Go.\n          claude_args: |\n{lines}"
+    )
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(text)
+    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    raised = {str(each) for grant in agent.grants for each in grant.capabilities}
+    assert (("proc.exec.unlisted" in raised), ("x.claude.any" in raised)) == (free, unknown)

@@ -18,6 +18,7 @@ from llmdo.foreign.claude.table import TABLE
 from llmdo.foreign.github_actions.claude_options import BYPASSES, OF_V0, TOOL, claude_options, is_v0, is_v1
 from llmdo.foreign.github_actions.table import CLAUDE_TOOLS
 from llmdo.foreign.github_actions.tokens import (
+    OF_AN_APP,
     SENDS,
     by_command,
     by_github_tool,
@@ -51,8 +52,6 @@ _SERVERS = ".mcp.json"
 _LINES = {line.tool: line for line in TABLE}
 _REST = re.compile(r"(?::\*|\s*\*)$")
 """How a pattern of commands ends that lets anything follow."""
-_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
-"""What the token of Claude's own GitHub App may do, whatever the job says of its own."""
 _V0_TAG = (
     "Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read", "Bash(git add:*)", "Bash(git commit:*)",
     "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git rm:*)",
@@ -275,5 +274,5 @@ def _token(site: Site) -> TokenPermissions | None:
     return (
         token_of(site, "github_token")
         if site.given("github_token")
-        else TokenPermissions(_APP, site.place("uses"))
+        else TokenPermissions(OF_AN_APP, site.place("uses"))
     )

@@ -32,10 +32,12 @@ OF_V0 = {
 BYPASSES = "bypassPermissions"
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
+_INSERTED = re.compile(r"\$\{\{[^\n]*?\}\}")
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _HASH = re.compile(r"[0-9a-f]{40}")
+_V0_AGENT = ("Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read")
 _V0_TAG = (
-    "Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read", "Bash(git add:*)", "Bash(git commit:*)",
+    *_V0_AGENT, "Bash(git add:*)", "Bash(git commit:*)",
     "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git rm:*)",
     "mcp__github_comment__update_claude_comment",
 )  # fmt: skip
@@ -104,7 +106,8 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
             for tool in ("WebFetch", "WebSearch")
             if tool not in (site.given("allowed_tools") or ("", at))[0]
         ]
-        options.allowed += [(tool, at) for tool in _V0_TAG]
+        mode = (site.given("mode") or ("tag", at))[0]
+        options.allowed += [(tool, at) for tool in (_V0_TAG if mode != "agent" else _V0_AGENT)]
         return
     options.rest = "needs_approval" if _is_auto(site) else "blocked"
     tracks = (site.given("track_progress") or ("false", at))[0] == "true"
@@ -126,8 +129,7 @@ def _from_words(
         name = flag.replace("-", "").lower()
         values = [_resolved(value, site) for value in values]
         if name in lists:
-            for value in values:
-                _list(options, lists[name], value, at)
+            _list(options, lists[name], " ".join(values), at)
         elif name == "permissionmode" and values:
             options.mode = (values[0], site.spot(at, values[0]))
             options.rest = "needs_approval" if values[0] == "auto" else "blocked"
@@ -162,10 +164,13 @@ def _flags(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _list(options: ClaudeOptions, listed: list[tuple[str, Place]], value: str, at: Place) -> None:
-    if EXPRESSION in value or "${{" in value or value.startswith("$"):
-        options.unknown = at
-    else:
-        listed += [(tool, at) for tool in TOOL.findall(value)]
+    """Adds the tools of a list; what of it is known only when it runs is noted."""
+    for tool in TOOL.findall(_INSERTED.sub(EXPRESSION, value)):
+        name = tool.partition("(")[0]
+        if EXPRESSION in name or name.startswith("$"):
+            options.unknown = at
+        else:
+            listed.append((tool, at))
 
 
 def _resolved(value: str, site: Site) -> str:
@@ -176,7 +181,7 @@ def _resolved(value: str, site: Site) -> str:
 
 
 def _split(words: str) -> list[str]:
-    words = re.sub(r"\$\{\{[^\n]*?\}\}", EXPRESSION, words)
+    words = _INSERTED.sub(EXPRESSION, words)
     try:
         return shlex.split(words)
     except ValueError:

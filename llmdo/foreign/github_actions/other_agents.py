@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, text
 from llmdo.foreign import reading, servers
 from llmdo.foreign.github_actions.table import LINES
-from llmdo.foreign.github_actions.tokens import by_command, by_github_tool, by_shell, granted, token_of
+from llmdo.foreign.github_actions.tokens import (
+    OF_AN_APP,
+    by_command,
+    by_github_tool,
+    by_shell,
+    granted,
+    token_of,
+)
 from llmdo.foreign.github_actions.workflow import TokenPermissions
 from llmdo.foreign.team import capability_of
 
@@ -161,7 +168,9 @@ def _values(words: tuple[str, ...], flag: str) -> list[str]:
 
 def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
     """The tools of opencode, which allows whatever no `permission` of the project speaks of."""
-    at, token = site.at, token_of(site, "github_token")
+    at, token = site.at, token_of(site)
+    if site.run.key == "uses" and (site.given("use_github_token") or ("false", at))[0] != "true":
+        token = TokenPermissions(OF_AN_APP, at)
     settings: Mapping[str, object] = {}
     for path in ("opencode.json", "opencode.jsonc"):
         source, unread = tree.read(path) or (None, ())

@@ -58,6 +58,12 @@ _STRANGERS = re.compile(
     r"|event\.pull_request\.head\.(?:ref|label)\b|head_ref\b|event\.workflow_run\.head_branch\b)[^}]*\}\}"
 )
 """An expression that puts text into a script that a stranger wrote."""
+_OUTPUT = re.compile(r"\bsteps\.([\w-]+)\.outputs\b")
+_LOOKS_UP = re.compile(
+    r"\bgh (?:issue|pr) (?:list|view)\b|\bgh search\b|\bgh api\b[^\n]*(?:comments|discussions|issues|pulls)"
+    r"|\.rest\.(?:issues\.(?!\w*Label)|pulls\.(?:get|list|listReview\w+)\b|search\.)|\bgithub\.graphql\b"
+)
+"""What a script says that asks GitHub for text of issues, pull requests or comments."""
 _OF_A_PULL_REQUEST = re.compile(
     r"pull_request\.head|head_ref|refs/pull/|workflow_run\.head|head_sha|head_branch"
 )
@@ -166,6 +172,7 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
     """What a stranger's text comes in by."""
     for name, at in site.trigger.untrusted:
         yield granted(f"on.{name}", name, LINES["on.EVENT"].capabilities, at)
+    yield from _of_steps_before(site)
     if not site.trigger.untrusted_names:
         return
     script = text(site.step.get("run"))
@@ -179,6 +186,17 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
         if text(step.get("uses")).startswith("actions/checkout@") and _OF_A_PULL_REQUEST.search(ref):
             line = LINES["checkout of a pull request"]
             yield granted("checkout", "checkout", line.capabilities, site.place(site.run.key))
+
+
+def _of_steps_before(site: Site) -> Iterator[Grant]:
+    """What a step before looked up on GitHub, and hands to this one."""
+    handed = f"{site.step.get('env')} {site.step.get('with')} {site.step.get('run')}"
+    ids = set(_OUTPUT.findall(handed))
+    for step in site.before:
+        script = f"{step.get('run')} {table(step.get('with')).get('script')}"
+        if step.get("id") in ids and _LOOKS_UP.search(script):
+            name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
+            yield granted(name, name, LINES["steps.STEP"].capabilities, site.at)
 
 
 def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:

@@ -25,6 +25,9 @@ ANYTHING = "x.github.any"
 """What a token can do of which nothing is known."""
 SENDS = "net.connect"
 
+OF_AN_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
+"""What the token of the GitHub App of Claude or of opencode may do, whatever the job says of its own."""
+
 _OF_THE_JOB = re.compile(r"\$\{\{\s*(?:secrets\.GITHUB_TOKEN|github\.token|env\.GITHUB_TOKEN)\s*\}\}")
 _CARRIERS = ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_PAT", "COPILOT_GITHUB_TOKEN")
 _SECRET = re.compile(r"\bsecrets\.([\w-]+)")
