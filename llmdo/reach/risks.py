@@ -123,6 +123,8 @@ def leaks(analysis: Analysis) -> Callable[[Entry], Leak | None]:
         if not all(analysis.may_reach(entry, bound) for bound in bounds):
             return None
         rows = [row for row in analysis.of(entry) if row.decision != "blocked"]
+        if analysis.graph.read_from:
+            rows = [row for row in rows if not _is_confined(row)]
         legs = [(leg, row) for leg in LEGS if (row := _mildest(rows, leg))]
         return Leak(tuple(legs)) if len(legs) == len(LEGS) else None
 
@@ -162,6 +164,11 @@ def _brought(leg: str, row: Row) -> str:
 
 def _is_free_shell(row: Row) -> bool:
     return row.capability.name == SHELL and row.assurance == "open"
+
+
+def _is_confined(row: Row) -> bool:
+    """Whether a command of a foreign project runs where something limits it: what it can send is said by itself."""
+    return _is_of(row.capability, ("proc.exec",)) and row.assurance != "open"
 
 
 def _is_in_a_shell(capability: Capability) -> bool:

@@ -204,3 +204,13 @@ def test_a_second_server_widens_although_its_capability_is_the_same(tmp_path: Pa
     assert {change.route[1] for change in difference.changes if change.effect == "widens"} == {
         "a", "general-purpose", "main-session",
     }  # fmt: skip
+
+
+def test_a_host_that_is_allowed_is_a_gain_also_beside_safe_outputs(tmp_path: Path) -> None:
+    path = ".github/workflows/w.md"
+    text = "---\non: issues\nnetwork:\n  allowed: [defaults{more}]\nsafe-outputs:\n  add-comment:\n---\nGo.\n"
+    before, after = ({path: text.replace("{more}", more)} for more in ("", ", upload.example"))
+    difference = compared(tmp_path, "gh-aw", before, after).difference
+    assert [(row.kind, str(row.capability)) for row in difference.entries[0].rows] == [
+        ("gained", "net.connect:upload.example")
+    ]

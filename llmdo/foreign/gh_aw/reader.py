@@ -10,7 +10,8 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.gh_aw import FILES
-from llmdo.foreign.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, unknown_tools
+from llmdo.foreign.gh_aw.network import FIREWALL, is_sandboxed
+from llmdo.foreign.gh_aw.tools import grants_of, unknown_tools
 from llmdo.foreign.team import Agent, Team
 from llmdo.foreign.tree import few
 from llmdo.syntax.discovery import leaves

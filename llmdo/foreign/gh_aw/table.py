@@ -6,6 +6,8 @@ from llmdo.foreign.lines import EDITS, FETCHES, RUNS, RUNS_OWN, SEARCHES, SERVES
 
 _GH_AW = "https://github.github.com/gh-aw/reference/tools/"
 _GH_AW_OUTPUTS = "https://github.github.com/gh-aw/reference/safe-outputs/"
+_GH_AW_NETWORK = "https://github.github.com/gh-aw/reference/network/"
+_GH_AW_SANDBOX = "https://github.github.com/gh-aw/reference/sandbox/"
 
 TABLE = (
     Line("bash", ("fs.read", "proc.exec.read"), "allowed", "open", _GH_AW),
@@ -23,10 +25,17 @@ TABLE = (
     Line("serena", ("fs.read", "mcp.call"), "allowed", "open", _GH_AW),
     Line("agentic-workflows", ("data.untrusted", "mcp.call"), "allowed", "open", _GH_AW),
     Line("mcp-servers.SERVER", SERVES, "allowed", "open", _GH_AW),
-    Line("safe-outputs.OUTPUT", ("net.connect",), "allowed", "declared", _GH_AW_OUTPUTS),
+    Line("safe-outputs.OUTPUT", ("net.connect:github.com",), "allowed", "declared", _GH_AW_OUTPUTS),
+    Line("safe-outputs.jobs.JOB", ("net.connect",), "allowed", "declared", _GH_AW_OUTPUTS),
     Line(
-        "safe-outputs.assign-to-agent", ("agent.delegate", "net.connect"), "allowed", "open", _GH_AW_OUTPUTS
+        "safe-outputs.assign-to-agent",
+        ("agent.delegate", "net.connect:github.com"),
+        "allowed",
+        "open",
+        _GH_AW_OUTPUTS,
     ),
+    Line("bash, network: {allowed: [HOST]}", ("net.connect:HOST",), "allowed", "declared", _GH_AW_NETWORK),
+    Line("bash, sandbox: {agent: false}", ("net.connect",), "allowed", "open", _GH_AW_SANDBOX),
     *(
         Line(name, (), "allowed", "declared", _GH_AW)
         for name in ("cache-memory", "cli-proxy", "drive-memory", "repo-memory", "startup-timeout", "timeout")
@@ -34,5 +43,6 @@ TABLE = (
 )
 """A workflow runs unattended: whatever it has runs without a question.
 
-Without a word in its file it has `github`, which reads, and in its sandbox `edit` and `bash: *`.
+Without a word in its file it has `github`, which reads, and in its sandbox `edit` and `bash: *`. There commands send
+through a firewall: to the hosts that `network` allows. `defaults` are nobody's hosts: certificates, package mirrors.
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, finding
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.gh_aw.network import is_sandboxed, sent_to
 from llmdo.foreign.gh_aw.table import TABLE
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Grant, capability_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 DEFAULT = "default tools"
 """What paths call the tools that the compiler adds."""
 ORIGIN = "gh-aw runs unattended"
-FIREWALL = "firewall"
 
 SETTINGS = frozenset(
     {
@@ -44,6 +44,7 @@ TO_BRANCHES = frozenset({"create-pull-request", "push-to-pull-request-branch"})
 
 _LINES = {line.tool: line for line in TABLE}
 _EVERYTHING = frozenset({":*", "*"})
+RUN, READS = "proc.exec", "proc.exec.read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ def grants_of(documents: Sequence[Document], at: Place) -> Iterator[Grant]:
     given = _tools(documents)
     yield from _github(given, at)
     yield from _edit(given, documents[0], outputs, at)
-    yield from _bash(given, documents[0], outputs, at)
+    for grant in _bash(given, documents[0], outputs, at):
+        yield _confined(grant, documents)
     for name, tool in given.items():
         if name in ("github", "edit", "bash") or tool.value is False:
             continue
@@ -70,7 +72,9 @@ def grants_of(documents: Sequence[Document], at: Place) -> Iterator[Grant]:
         for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
             yield servers.grant(name, server, place, "allowed", "gh-aw")
     for name, place in outputs.items():
-        line = _LINES["safe-outputs.assign-to-agent" if name in TO_AGENTS else "safe-outputs.OUTPUT"]
+        is_own = place.route[1:2] == (JOBS,)
+        kind = "jobs.JOB" if is_own else "assign-to-agent" if name in TO_AGENTS else "OUTPUT"
+        line = _LINES[f"safe-outputs.{kind}"]
         output = f"safe-outputs.{name}"
         yield from _grants(line, output, output, place)
 
@@ -162,10 +166,18 @@ def _bash(
         yield from _grants(line, "bash", "bash", tool.at)
 
 
-def is_sandboxed(main: Document) -> bool:
-    """Whether the agent runs behind gh-aw's firewall, which it does unless a workflow switches that off."""
-    sandbox: object = main.data.get("sandbox")
-    return sandbox is not False and not (isinstance(sandbox, dict) and sandbox.get("agent") is False)
+def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
+    """The shell with the hosts that it can send to; behind the firewall it is no free one, though it reads files."""
+    if not any(RUN in capability.names and capability.name != READS for capability in grant.capabilities):
+        return grant
+    capabilities = {*grant.capabilities, *sent_to(documents)}
+    if is_sandboxed(documents[0]):
+        capabilities.add(Capability("fs.read"))
+    return replace(
+        grant,
+        capabilities=tuple(sorted(capabilities, key=str)),
+        is_open=grant.is_open and not is_sandboxed(documents[0]),
+    )
 
 
 def _grants(line: Line, toolset: str, tool: str, at: Place) -> Iterator[Grant]:
@@ -173,7 +185,7 @@ def _grants(line: Line, toolset: str, tool: str, at: Place) -> Iterator[Grant]:
         yield Grant(
             toolset=toolset,
             tool=tool,
-            capabilities=tuple(map(Capability, line.capabilities)),
+            capabilities=tuple(map(Capability.parse, line.capabilities)),
             decision=line.decision,
             origin=ORIGIN,
             at=at,

@@ -11,6 +11,7 @@ from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, Capability
 from llmdo.scaffold import files
+from llmdo.scaffold.importing.hosts import without_hosts
 from llmdo.scaffold.importing.plan import Plan, plan_of
 from llmdo.scaffold.importing.stubs import MODULE
 from llmdo.workspace import project as projects
@@ -55,6 +56,7 @@ def import_project(original: Foreign, target: Path) -> Imported:
         raise LlmdoError(f"`{target}` is not an empty folder", hint="`--to DIR` names a new one", exit_code=1)
     if not original.team.agents:
         raise LlmdoError(f"there is no agent of {original.team.format} to import", exit_code=1)
+    original = without_hosts(original)
     plan = plan_of(original)
     for path, text in sorted(plan.files.items()):
         files.write(target, path, text.encode())
