@@ -16,7 +16,7 @@ from llmdo.policy.authority import STRICTNESS, Capability, gravity
 from llmdo.reach.risks import SHELL, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
@@ -35,7 +35,8 @@ REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
 
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
-_NAMES = re.compile("`[^`]*`")
+_VARYING = re.compile(r"`[^`]*`|\d+")
+"""Names and numbers, which differ between findings of one cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,18 @@ class Cause:
         return f"{self.number:,} {what}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"
 
     @property
+    def hint(self) -> str | None:
+        """The hint, where it holds for all of them."""
+        hints = {each.hint for each in self.findings}
+        return self.first.hint if len(hints) == 1 else None
+
+    @property
     def rank(self) -> tuple[int, int, tuple[str, int, int, str, str]]:
         """A sort key by which the gravest comes first: what nobody is asked about, then what holds for most."""
         code = self.first.code
         if code in _GRAVEST:
-            group = len(_GRAVEST) * self.first.gated + _GRAVEST.index(code)
+            # Whoever has every tool has those to leak with: what holds for more agents comes first.
+            group = len(_GRAVEST) * self.first.gated + (_GRAVEST.index(code) or 1)
         else:
             group = 2 * len(_GRAVEST) + (_OTHERS.index(code) if code in _OTHERS else -1)
         return group, -self.number, self.first.order
@@ -131,27 +139,28 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
     for each in findings:
         sentence = _of_each(each, each.message)
         if each.subject is None:
-            sentence = _NAMES.sub("", sentence)
+            sentence = _VARYING.sub("", sentence)
         by_cause.setdefault((each.code, each.gated, sentence), []).append(each)
     for alike in by_cause.values():
-        ways = _ways(project, alike[0])
-        yield Cause(
-            findings=tuple(alike),
-            ways=ways if len(alike) == 1 else tuple(_of_each(alike[0], way) for way in ways),
+        yield Cause(findings=tuple(alike), ways=tuple(_ways_of_all(project, alike)))
+
+
+def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[str]:
+    """The ways of findings of one cause: those of the first, and whether others have other ways."""
+    first, *others = findings
+    if first.code == "LDO551" and (entry := project.graph.entries.get(first.subject or "")):
+        rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
+        if gravest := min(rows, key=lambda row: gravity(row.capability), default=None):
+            yield f"the gravest of `{first.subject}`: `{gravest.capability}` by `{path_text(gravest.path)}`"
+    if first.code != "LDO552":
+        return
+    for number, leg in enumerate(first.related[:-1]):  # the sentence itself has the way out
+        way = _of_each(first, leg.message) if others else leg.message
+        is_same = all(
+            [_of_each(each, other.message) for other in each.related[number : number + 1]] == [way]
+            for each in others
         )
-
-
-def _ways(project: Foreign, finding: Diagnostic) -> tuple[str, ...]:
-    if finding.code == "LDO552":
-        return tuple(
-            related.message for related in finding.related[:-1]
-        )  # the sentence itself has the way out
-    entry = project.graph.entries.get(finding.subject or "")
-    if finding.code != "LDO551" or entry is None:
-        return ()
-    rows = [row for row in project.analysis.of(entry) if row.decision != "blocked"]
-    gravest = min(rows, key=lambda row: gravity(row.capability), default=None)
-    return (f"the gravest: `{gravest.capability}` by `{path_text(gravest.path)}`",) if gravest else ()
+        yield way if is_same else f"{way}, or in another way"
 
 
 def _of_each(finding: Diagnostic, text: str) -> str:
@@ -169,19 +178,42 @@ def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iter
     numbers = Counter((each.code, each.gated) for each in findings)
     if pushing := sum(agent.started_by is not None and _pushes(agent) for agent in agents):
         yield f"{_of(pushing, every, 'can')} be started by a stranger and push to the repository"
+    is_calm = True
     for gated in (False, True):
-        after = ", the gravest after a question" if gated else ""
-        if inheriting := numbers["LDO551", gated]:
-            yield f"{_of(inheriting, every, 'name')} no tools and so {_has(inheriting)} every tool{after}"
-        if leaking := numbers["LDO552", gated]:
-            how = "after a question" if gated else "without a question"
-            who = f"{leaking:,} more can" if inheriting else _of(leaking, every, "can")
-            yield f"{who} be steered by text from outside to send private data {how}"
-        if silent := numbers["LDO554", gated]:
-            yield f"{_counted(silent, 'place')} in these files {'switches' if silent == 1 else 'switch'} questions off"
-        if not gated and (free := sum(_is_free(agent) and not agent.inherits for agent in agents)):
-            yield f"{_of(free, every, 'may')} run any command without a question"
-    yield _mildest(agents)
+        for statement in (
+            *_of_reach(numbers, every, gated=gated),
+            *_of_settings(numbers, agents, gated=gated),
+        ):
+            is_calm = False
+            yield statement
+    if is_calm:
+        yield _mildest(agents)
+
+
+def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: bool) -> list[str]:
+    """How many agents have every tool, and how many others a way out, the greater number first."""
+    inheriting, leaking = numbers["LDO551", gated], numbers["LDO552", gated]
+    after = ", the gravest after a question" if gated else ""
+    how = "after a question" if gated else "without a question"
+    statements = [
+        (inheriting, "name", f"no tools and so {'has' if inheriting == 1 else 'have'} every tool{after}"),
+        (leaking, "can", f"be steered by text from outside to send private data {how}"),
+    ]
+    there = sorted((each for each in statements if each[0]), key=lambda each: -each[0])
+    return [
+        f"{_of(number, every, verb, is_more=place > 0)} {what}"
+        for place, (number, verb, what) in enumerate(there)
+    ]
+
+
+def _of_settings(
+    numbers: Mapping[tuple[str, bool], int], agents: Sequence[Agent], *, gated: bool
+) -> Iterator[str]:
+    """What switches questions off, and who has a shell without one."""
+    if silent := numbers["LDO554", gated]:
+        yield f"{_counted(silent, 'place')} in these files {'switches' if silent == 1 else 'switch'} questions off"
+    if not gated and (free := sum(_is_free(agent) and not agent.inherits for agent in agents)):
+        yield f"{_of(free, len(agents), 'may')} run any command without a question"
 
 
 def _mildest(agents: Iterable[Agent]) -> str:
@@ -217,16 +249,14 @@ def _is_free(agent: Agent) -> bool:
     )
 
 
-def _of(number: int, every: int, verb: str) -> str:
-    """How many of all agents, and what they do."""
+def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:
+    """How many of all agents, and what they do; `is_more` where others were counted just before."""
     doing = "names" if number == 1 and verb == "name" else verb
+    if is_more:
+        return f"{number:,} more {doing}"
     if every == 1:
         return f"the only agent {doing}"
     return f"all {every:,} agents {doing}" if number == every else f"{number:,} of {every:,} agents {doing}"
-
-
-def _has(number: int) -> str:
-    return "has" if number == 1 else "have"
 
 
 def _counted(number: int, what: str) -> str:

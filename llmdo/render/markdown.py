@@ -7,7 +7,7 @@ import re
 from llmdo.base.diagnostic import shown
 
 _PLAIN = re.compile(r"(?! )[\w .:/>()*#+,-]+(?<! )", re.ASCII)
-_MARKUP = re.compile(r"[\\`*_{}\[\]<>()#+!|&~@$^=\"'-]|:(?! )|(?<=www)\.")
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>()#+!|&~@$^=\"']|^-|:(?! )|(?<=www)\.")
 
 _APART = dict.fromkeys("@#", "&#8203;")
 """What stands behind characters that mention people and issues: these are looked for in the text as it is shown."""

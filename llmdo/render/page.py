@@ -11,7 +11,7 @@ from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.render import reach
 from llmdo.render.amounts import counted
 from llmdo.render.foreign import MANY
-from llmdo.render.markdown import code, escaped, with_code
+from llmdo.render.markdown import code, with_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,9 +32,9 @@ def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> 
     """The page: the headline, the findings, what was read and what was not, what tools add, and who reaches what."""
     first, *others = summary.headline
     lines = [
-        f"## {escaped(_sentence(first))}",
+        f"## {with_code(_sentence(first))}",
         "",
-        " ".join(f"{escaped(_sentence(each))}." for each in (*others, not_enforced(project.team.format))),
+        " ".join(f"{with_code(_sentence(each))}." for each in (*others, not_enforced(project.team.format))),
         *_causes("Findings, the gravest first", summary.causes),
         *_read(project, summary),
         *_by_default(summary.defaults),
@@ -99,8 +99,8 @@ def _cause(number: int, cause: Cause) -> Iterator[str]:
         yield f"{indent}- {with_code(way)}"
     places, more = where(cause)
     yield f"{indent}- at {', '.join(map(code, places))}{_more(more)}"
-    if cause.first.hint:
-        yield f"{indent}- hint: {with_code(cause.first.hint)}"
+    if cause.hint:
+        yield f"{indent}- hint: {with_code(cause.hint)}"
 
 
 def _read(project: Foreign, summary: ProjectSummary) -> Iterator[str]:

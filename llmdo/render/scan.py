@@ -85,8 +85,8 @@ def _cause(number: int, cause: Cause, screen: Screen) -> Iterator[str]:
     more_of = f" and {more:,} more" if more else ""
     at = f"{cause.first.code}{gate}, at {', '.join(places)}{more_of}"
     yield from (screen.paint("dim", line) for line in _folded(at, screen, INDENT))
-    if cause.first.hint:
-        yield from _folded(f"hint: {cause.first.hint}", screen, INDENT)
+    if cause.hint:
+        yield from _folded(f"hint: {cause.hint}", screen, INDENT)
 
 
 def _shade(cause: Cause) -> Shade:
@@ -140,7 +140,7 @@ def _causes(causes: Iterable[Cause]) -> list[Json]:
             "gate": cause.gate,
             "message": cause.sentence,
             "ways": list(cause.ways),
-            "hint": cause.first.hint,
+            "hint": cause.hint,
             "places": [_place(finding) for finding in cause.findings],
         }
         for cause in causes
