@@ -229,6 +229,23 @@ def test_the_workspace_is_protected_in_a_root_that_holds_it(team: Path, path: st
     }
 
 
+@pytest.mark.parametrize("path", ["outer/team/new.txt", "outer/team", "outer", "."])
+def test_a_command_that_may_write_the_workspace_asks(team: Path, path: str) -> None:
+    manifest = written(team, root="../..", paths="") / "llmdo.toml"
+    rule = 'rules = [{ run = ["touch"], positional = "paths" }]\n'
+    text = manifest.read_text(encoding="utf-8").replace('"proc.exec.read"', '"proc.exec"')
+    manifest.write_text(text.replace('presets = ["read-only"]\n', rule), encoding="utf-8")
+    worker = WORKER.replace(
+        "shell: { presets: [read-only] }", 'shell: { rules: [{ run: ["touch"], positional: paths }] }'
+    )
+    (team / "workers/main.worker").write_text(worker, encoding="utf-8")
+    script(team, main=[[("shell", {"command": ["touch", path]})], "{results}"])
+    outcome = llmdo.run(team, "go")
+    assert "fs.write.protected" in " ".join(outcome.denied[0].reasons)
+    script(team, main=[[("shell", {"command": ["touch", "outer/site/new.txt"]})], "{results}"])
+    assert "success: exit code 0" in str(llmdo.run(team, "go").output)
+
+
 def test_code_of_the_workspace_is_protected_in_a_root_within_it(team: Path) -> None:
     written(team, root="tools", paths="")
     script(team, main=[[("write_file", {"path": "where.py", "content": "harm"})], "{results}"])
