@@ -18,7 +18,7 @@ from llmdo.graph.worker import Use
 from llmdo.policy.authority import Capability, Rule
 from tests.graphs import NOWHERE, graphs
 from tests.laws import tried
-from tests.test_diff import ENTRY, graph_of, worker
+from tests.test_diff import CONSOLE, ENTRY, graph_of, worker
 
 RENAMES = {f"w{number}": name for number, name in enumerate(["zeta", "w0-new", "helper", "other"])}
 chosen = st.sets(st.sampled_from(sorted(RENAMES)), min_size=1)
@@ -294,3 +294,21 @@ def test_what_a_worker_gains_counts_by_the_ways_to_it() -> None:
     for depth, is_gained in ((1, False), (2, True)):
         (helper,) = diff(project(depth=depth), project("deep", depth=depth)).workers
         assert ("proc.exec" in {row.capability.name for row in helper.rows}) is is_gained
+
+
+def test_of_many_that_gain_by_a_toolset_that_changed_one_is_shown() -> None:
+    def using(*capabilities: str) -> Graph:
+        tool = Tool(name="run", capabilities=tuple(map(Capability, capabilities)), digest="sha256:2")
+        shared = replace(CONSOLE, source=str(capabilities), tools={"run": tool})
+        other = Toolset(name="web", kind="python", at=NOWHERE, tools={"get": replace(tool, name="get")})
+        helpers = [worker(f"h{number}", "console") for number in range(9)]
+        main = worker("main", "web", *(helper.name for helper in helpers))
+        graph = team(main, *helpers, toolset=shared)
+        web = replace(other, tools={"get": Tool(name="get", capabilities=(Capability("net.connect"),))})
+        return replace(graph, toolsets={"console": shared, "web": web})
+
+    difference = diff(using("proc.exec"), using("net.connect", "proc.exec"))
+    assert [each.name for each in difference.workers] == ["h0"]
+    assert difference.verdict == "widened"
+    (changed,) = [change for change in difference.changes if change.route[-1] == "capabilities"]
+    assert len(changed.workers) == 9

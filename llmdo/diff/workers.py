@@ -25,15 +25,16 @@ def worker_differences(
 ) -> tuple[EntryDifference, ...]:
     """The workers about which a fact changed and that reach something else by it, sorted by name.
 
-    A row is left out where an entry, or a worker further down, has the same one and its way shows this one.
+    A row is left out where an entry, or a worker further down, has the same one and its way shows this one. So it is
+    where the cause is a toolset and a row that is shown ends in that: the toolset's own change names all who use it.
     """
-    concerned = _concerned(changes)
+    mine, concerned = _concerned(changes)
     old, new = comparison.before.workers, comparison.after.workers
     if comparison.after.read_from:
-        concerned |= {name for name in {*old, *new} if old.get(name) != new.get(name)}
+        mine |= {name for name in {*old, *new} if old.get(name) != new.get(name)}
     judged = {
         name: comparison.of_worker(name)
-        for name in sorted(concerned)
+        for name in sorted(mine | concerned)
         if any(name in side and (side[name].path or not comparison.after.read_from) for side in (old, new))
     }
     of_entries = [row for rows in rows_by_entry.values() for row in rows]
@@ -41,7 +42,11 @@ def worker_differences(
     every = [(name, row) for name, rows in judged.items() for row in rows]
     done: dict[str, list[RowChange]] = {name: [] for name in judged}
     for name, row in sorted(every, key=lambda pair: len(_path(pair[1]))):
-        if not _is_told(row, of_entries) and not any(
+        steps = len(_path(row)) if name in mine else 1
+        shown = (
+            of_entries if name in mine else (*of_entries, *(each for rows in kept.values() for each in rows))
+        )
+        if not _is_told(row, shown, steps) and not any(
             _is_same(row, other) for hop in _path(row)[1:] for other in done.get(hop.name, ())
         ):
             kept[name].append(row)
@@ -60,14 +65,16 @@ def worker_differences(
     )
 
 
-def _concerned(changes: Iterable[Change]) -> set[str]:
-    names: set[str] = set()
+def _concerned(changes: Iterable[Change]) -> tuple[set[str], set[str]]:
+    """The workers that a fact of their own is about, and those about whose toolsets one is."""
+    mine: set[str] = set()
+    users: set[str] = set()
     for change in changes:
         if change.route[0] != "worker":
-            names.update(change.workers)
+            users.update(change.workers)
         elif change.route[2:3] == () or change.route[2] not in _DESCRIPTIVE:
-            names.add(change.route[1])
-    return names
+            mine.add(change.route[1])
+    return mine, users
 
 
 def _path(row: RowChange) -> Sequence[Hop]:
@@ -75,12 +82,11 @@ def _path(row: RowChange) -> Sequence[Hop]:
     return shown.path if shown else ()
 
 
-def _is_told(row: RowChange, others: Iterable[RowChange]) -> bool:
-    """Whether another row says the same of a longer way that ends in this one's."""
-    names = [hop.name for hop in _path(row)]
+def _is_told(row: RowChange, others: Iterable[RowChange], steps: int) -> bool:
+    """Whether another row says the same of a way that ends in the last steps of this one's."""
+    names = [hop.name for hop in _path(row)][-steps:]
     return any(
-        _is_same(row, other) and [hop.name for hop in _path(other)][-len(names) :] == names
-        for other in others
+        _is_same(row, other) and [hop.name for hop in _path(other)][-steps:] == names for other in others
     )
 
 
