@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmdo import foreign
+from llmdo.base.source import Source
+from llmdo.foreign.claude.hooks import ClaudeHook
 from llmdo.foreign.claude.session import MAIN
+from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +51,8 @@ def decisions(read: foreign.Foreign, entry: str = "helper") -> dict[str, str]:
         ({"defaultMode": "dontAsk", "ask": ["Bash"]}, "proc.exec.unlisted", "blocked"),
         ({"defaultMode": "plan"}, "fs.write", "needs_approval"),
         ({"defaultMode": "plan", "allow": ["Edit", "Write"]}, "fs.write", "needs_approval"),
+        ({"defaultMode": "plan"}, "proc.exec.unlisted", "allowed"),  # a classifier decides
+        ({"defaultMode": "plan", "disableAutoMode": "disable"}, "proc.exec.unlisted", "needs_approval"),
         ({"defaultMode": "bypassPermissions", "ask": ["Bash"]}, "proc.exec.unlisted", "needs_approval"),
         ({"defaultMode": "bypassPermissions", "deny": ["Bash", "Monitor"]}, "proc.exec.unlisted", "blocked"),
         ({"ask": ["Bash"]}, "proc.exec.unlisted", "needs_approval"),
@@ -153,3 +158,47 @@ def test_servers_can_be_taken_from_an_agent(tmp_path: Path, taken: str) -> None:
 def test_tools_are_listed_by_commas_or_blanks_or_in_yaml(tmp_path: Path, listed: str) -> None:
     read = project(tmp_path, {}, f"tools: {listed}\n")
     assert {grant.tool for grant in read.team.agents[1].grants} == {"Read", "Bash", "Grep"}
+
+
+@pytest.mark.parametrize(
+    ("matcher", "tools"),
+    [
+        ("", {"Bash", "Edit", "NotebookEdit", "mcp__issues"}),
+        ("*", {"Bash", "Edit", "NotebookEdit", "mcp__issues"}),
+        ("Edit, Bash", {"Bash", "Edit"}),
+        ("Edit.*", {"Edit", "NotebookEdit"}),
+        ("^Edit$|^B.*", {"Bash", "Edit"}),
+        ("mcp__issues__list", {"mcp__issues"}),
+        ("mcp__issues__.*", {"mcp__issues"}),
+        ("mcp__.*__write.*", {"mcp__issues"}),
+        ("mcp__other__.*", set()),
+        ("(a+)+$", {"Bash", "Edit", "NotebookEdit", "mcp__issues"}),  # is not run
+    ],
+)
+def test_the_tools_that_a_hook_is_asked_about(matcher: str, tools: set[str]) -> None:
+    hook = ClaudeHook("PreToolUse", matcher, Place(Document(Source("a", ""), {}, dict), ()), is_certain=True)
+    assert {tool for tool in ("Bash", "Edit", "NotebookEdit", "mcp__issues") if hook.names(tool)} == tools
+
+
+def test_the_folder_of_a_person_is_read_where_it_is_the_one_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"permissions": {"defaultMode": "dontAsk"}}))
+    assert decisions(foreign.read("claude", tmp_path), MAIN)["proc.exec.unlisted"] == "blocked"
+    (tmp_path / "managed-settings.json").write_text(json.dumps({"permissions": {"deny": ["WebFetch"]}}))
+    (tmp_path / "settings.json").write_text(json.dumps({"permissions": {"allow": ["WebFetch"]}}))
+    assert decisions(foreign.read("claude", tmp_path), MAIN)["net.connect"] == "blocked"
+
+
+def test_the_settings_of_another_tool_are_not_those_of_a_person(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"permissions": "all", "files": {}}))
+    assert not foreign.read("claude", tmp_path, may_be_empty=True).team.agents
+
+
+def test_a_plugin_that_settings_enable_brings_its_servers_into_the_session(tmp_path: Path) -> None:
+    manifest = tmp_path / "tools/.claude-plugin/plugin.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(json.dumps({"name": "helpers", "mcpServers": {"notes": {"command": "notes-mcp"}}}))
+    for enabled in (True, False):
+        read = project(tmp_path, enabledPlugins={"helpers@fair": enabled})
+        tools = {grant.tool for agent in read.team.agents if agent.name == MAIN for grant in agent.grants}
+        assert ("mcp__plugin_helpers_notes" in tools) is enabled
+        assert (f"{MAIN} with helpers" in read.graph.entries) is not enabled

@@ -25,7 +25,16 @@ from llmdo.services.scan import ScanOutcome
 from tests.laws import examples
 
 FILES = {
-    "claude": (".claude/agents/a.md", ".claude/settings.json", ".mcp.json", "plugins/p/agents/b.md"),
+    "claude": (
+        ".claude/agents/a.md",
+        ".claude/settings.json",
+        ".claude/commands/c.md",
+        ".claude-plugin/marketplace.json",
+        ".mcp.json",
+        "p/.claude-plugin/plugin.json",
+        "p/hooks/hooks.json",
+        "plugins/p/agents/b.md",
+    ),
     "codex": (".codex/config.toml", ".codex/agents/a.toml", ".codex/rules/a.rules", ".codex/b.config.toml"),
     "copilot": (
         ".github/agents/a.agent.md",
@@ -69,6 +78,8 @@ WORDS = (
     "sandbox_mode", "read-only", "danger-full-access", "approval_policy", "never", "untrusted", "granular", "config_file",
     "enabled_tools", "default_tools_approval_mode", "profiles", "default_permissions", "extends", "features", "approve",
     "developer_instructions", "multi_agent", "live", "sandbox_workspace_write", "network_access", "approvals_reviewer",
+    "plugins", "source", "./p", "strict", "hooks", "PreToolUse", "PermissionRequest", "matcher", "allowed-tools", "memory",
+    "project", "plan", "sandbox", "enabledPlugins", "helper@fair", "disableAutoMode", "skills", "commands",
     "target", "vscode", "user-invocable", "infer", "runCommands", "search/codebase", "s/*", "servers",
     "function_tools", "tools.py:f", "mcp_connect", "target", "tool_only", "sequence", "chain", "skills", "harness_tools",
     "a2a", "targets", "web_search", "readonly", "Shell(git)", "Mcp(s:t)", "Write(**)", "terminalAllowlist", "mcpAllowlist",

@@ -242,7 +242,7 @@ class AgentReader:
 
     def _remembering(self, given: Sequence[Item] | None, tools: SessionTools) -> Iterator[Grant]:
         """The tools that come with a memory, where the file does not name them itself."""
-        if given is None or self.header.get("memory") not in _MEMORIES:
+        if given is None or str(self.header.get("memory")) not in _MEMORIES:
             return
         for tool in _REMEMBERING:
             if tool not in {name for name, _, _ in given}:

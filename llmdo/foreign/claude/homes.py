@@ -181,7 +181,7 @@ class _HomeReader:
         is_own = f"/{OWN}" in f"/{document.source.path}"
         if place.data == "auto" and is_own:
             self.files.note("LDO151", place, "mode `auto` is not heeded in the settings of a project")
-        elif place.data is not None and place.data not in MODES:
+        elif place.data is not None and str(place.data) not in MODES:
             self._unknown(place, str(place.data), MODES)
         place = Place(document, ("enableAllProjectMcpServers",))
         if place.data is True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
@@ -20,8 +21,12 @@ ASKED = "PermissionRequest"
 EVENTS = ("PreToolUse", ASKED)
 """What hooks hear of that may answer `allow`."""
 
+MANY = 100  # words of one command: nobody names more scripts in it
+
 _ALLOWS = re.compile(r"""\\?["'](?:allow|approve)\\?["']|(?:permissionDecision|behavior)\W{1,8}allow""")
 _PLAIN = re.compile(r"[\w\s,|-]*")
+_SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
+"""Of regular expressions, those that are names in which anything may be left out."""
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 _SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
 _VARIABLE = re.compile(r"\$\{?CLAUDE_(?P<which>PROJECT_DIR|PLUGIN_ROOT)\}?/?")
@@ -48,18 +53,30 @@ class ClaudeHook:
 
     def names(self, tool: str) -> bool:
         """Whether it is asked about a tool, or about a tool of this server."""
-        names = (tool, f"{tool}__tool") if tool.startswith("mcp__") else (tool,)
         if self.matcher in ("", "*"):
             return True
         if _PLAIN.fullmatch(self.matcher):
             listed = [name.strip() for name in re.split(r"[|,]", self.matcher)]
-            return any(name in listed for name in names) or any(
-                each.startswith(f"{tool}__") for each in listed if tool.startswith("mcp__")
+            return tool in listed or (
+                _is_server(tool) and any(each.startswith(f"{tool}__") for each in listed)
             )
-        try:
-            return any(re.search(self.matcher, name) for name in names)
-        except re.error:
-            return True
+        if not _SIMPLE.fullmatch(self.matcher):
+            return True  # an expression of somebody else is not run, as it may take for ever
+        return any(_fits(each, tool) for each in self.matcher.split("|"))
+
+
+def _is_server(tool: str) -> bool:
+    return tool.startswith("mcp__") and tool.count("__") == 1
+
+
+def _fits(expression: str, tool: str) -> bool:
+    """Whether an expression that only leaves things out is found in a tool's name, or in one of this server's."""
+    glob = expression.strip("^$").replace(".*", "*")
+    start = glob.partition("*")[0]
+    if _is_server(tool) and (start.startswith(f"{tool}__") or f"{tool}__".startswith(start or "-")):
+        return True
+    before, after = ("" if expression.startswith("^") else "*"), ("" if expression.endswith("$") else "*")
+    return fnmatchcase(tool, before + glob + after)
 
 
 def hooks_in(files: ClaudeFiles, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
@@ -104,7 +121,7 @@ def _scripts(files: ClaudeFiles, command: str, root: str) -> Iterator[str]:
     plain = _VARIABLE.sub(
         lambda variable: here if variable["which"] == "PLUGIN_ROOT" else "", command.replace('"', "")
     )
-    for word in _WORD.findall(plain):
+    for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
         path = posixpath.normpath(word)
         if _SCRIPT.fullmatch(word) and not path.startswith(("/", "..", "~", "$")):
             read = files.tree.read(path)

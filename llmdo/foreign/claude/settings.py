@@ -55,6 +55,8 @@ class ClaudeSettings:
     mode: Mode = Mode()
     no_bypass: bool = False
     """Whether nothing may be in mode `bypassPermissions`."""
+    asks_in_plan: bool = False
+    """Whether a person is asked about commands while a plan is made; else a classifier decides."""
     sandbox: Place | None = None
     """What lets commands run without a question because a sandbox confines them."""
     is_sandboxed: bool = False
@@ -162,6 +164,8 @@ class ClaudeSettings:
             decision: Decision = "blocked" if mode.name == "dontAsk" else "needs_approval"
             return PermissionRuling(capabilities, decision, whole["needs_approval"])
         by_mode = mode.decision(line)
+        if mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan:
+            by_mode = "allowed"
         if mode.name == "bypassPermissions" or (mode.name == "plan" and writes(line)):
             return PermissionRuling(capabilities, by_mode)
         if "allowed" in whole:
@@ -186,6 +190,8 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
         ),
         mode=_mode(documents, no_auto, is_bypass_refused=no_bypass is not None),
         no_bypass=no_bypass is not None,
+        asks_in_plan=bool(no_auto)
+        or any(doc.data.get("useAutoModeDuringPlan") is False for doc in documents[1:]),
         sandbox=_sandbox(documents),
         no_hooks=any(document.data.get("disableAllHooks") is True for document in documents),
         is_sandboxed=bool((on := _place(documents, "enabled", "sandbox")) and on.data is True),
