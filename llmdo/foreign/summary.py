@@ -35,6 +35,8 @@ REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
 
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
+_NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`)")
+"""What tells toolsets of one name apart, which are the same to people."""
 _VARYING = re.compile(r"`[^`]*`|\d+")
 """Names and numbers, which differ between findings of one cause."""
 
@@ -166,7 +168,8 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
 def _of_each(finding: Diagnostic, text: str) -> str:
     """A text of a finding as it is said of each agent, or of each file."""
     name = finding.at.path if finding.subject is None else finding.subject
-    return text.replace(f"`{name}`", f"`{EACH}`").replace(f"`{name} > ", f"`{EACH} > ")
+    text = text.replace(f"`{name}`", f"`{EACH}`").replace(f"`{name} > ", f"`{EACH} > ")
+    return _NUMBERED.sub("", text)
 
 
 def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iterator[str]:
