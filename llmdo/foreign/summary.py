@@ -115,7 +115,7 @@ class ProjectSummary:
     headline: tuple[str, ...]
     """What matters, in one or two sentences."""
     agents: int
-    """Those in files: what a tool brings along is not counted."""
+    """Those in files; where there are none, those that a tool brings along for people to start."""
     causes: tuple[Cause, ...]
     """The gravest first."""
     unread: tuple[Cause, ...]
@@ -126,7 +126,9 @@ class ProjectSummary:
 def summary_of(project: Foreign, findings: Sequence[Diagnostic]) -> ProjectSummary:
     """The summary of a project that has these findings."""
     causes = sorted(_causes(project, findings), key=lambda cause: cause.rank)
-    agents = [agent for agent in project.team.agents if agent.path]
+    every = project.team.agents
+    # What a tool brings along counts where there is nothing else: a session under settings alone is not nothing.
+    agents = [agent for agent in every if agent.path] or [agent for agent in every if agent.is_entry]
     return ProjectSummary(
         headline=tuple(_statements(agents, findings))[:LONGEST],
         agents=len(agents),
@@ -175,10 +177,11 @@ def _of_each(finding: Diagnostic, text: str) -> str:
 def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iterator[str]:
     """What matters, the gravest first; at least one sentence."""
     every = len(agents)
-    if not every:
-        yield "no agents are in these files"
-        return
     numbers = Counter((each.code, each.gated) for each in findings)
+    if not every:
+        unread = sum(number for (code, _), number in numbers.items() if code in UNREAD)
+        yield "no agent could be read" + f"; {_counted(unread, 'file')} may hold some" * bool(unread)
+        return
     if pushing := sum(agent.started_by is not None and _pushes(agent) for agent in agents):
         yield f"{_of(pushing, every, 'can')} be started by a stranger and push to the repository"
     is_calm = True
@@ -215,7 +218,9 @@ def _of_settings(
     """What switches questions off, and who has a shell without one."""
     if silent := numbers["LDO554", gated]:
         yield f"{_counted(silent, 'place')} in these files {'switches' if silent == 1 else 'switch'} questions off"
-    if not gated and (free := sum(_is_free(agent) and not agent.inherits for agent in agents)):
+    if not gated and (
+        free := sum(_is_free(agent) and not (agent.inherits and agent.path) for agent in agents)
+    ):
         yield f"{_of(free, len(agents), 'may')} run any command without a question"
 
 
@@ -259,7 +264,8 @@ def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:
         return f"{number:,} more {doing}"
     if every == 1:
         return f"the only agent {doing}"
-    return f"all {every:,} agents {doing}" if number == every else f"{number:,} of {every:,} agents {doing}"
+    all_of = "both" if every == 2 else f"all {every:,}"
+    return f"{all_of} agents {doing}" if number == every else f"{number:,} of {every:,} agents {doing}"
 
 
 def _counted(number: int, what: str) -> str:

@@ -68,11 +68,14 @@ def by_default(defaults: Defaults) -> str:
     return " ".join(words)
 
 
-def formats(project: Foreign) -> Iterator[str]:
-    """What was read of each format."""
-    for team in project.teams:
-        number = sum(bool(agent.path) for agent in team.agents)
-        yield f"`{team.format}`: {counted(number, 'agent')} in {counted(len(team.files), 'file')}"
+def formats(project: Foreign) -> list[str]:
+    """What was read of each format, but for those of which files only look as if they were of it."""
+    numbers = {team.format: sum(bool(agent.path) for agent in team.agents) for team in project.teams}
+    return [
+        f"`{team.format}`: {counted(numbers[team.format], 'agent')} in {counted(len(team.files), 'file')}"
+        for team in project.teams
+        if team.agents or team.files
+    ]
 
 
 def _causes(title: str, causes: Sequence[Cause]) -> Iterator[str]:
@@ -105,7 +108,7 @@ def _cause(number: int, cause: Cause) -> Iterator[str]:
 
 def _read(project: Foreign, summary: ProjectSummary) -> Iterator[str]:
     yield from ("", "### What was read", "")
-    yield from (f"- {with_code(line)}" for line in formats(project))
+    yield from (f"- {with_code(line)}" for line in formats(project) or ["nothing"])
     yield from ("", "### What was not read", "")
     for cause in summary.unread:
         places, more = where(cause)

@@ -54,7 +54,7 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
     if not summary.causes:
         yield "  none"
     yield from _title("read", screen)
-    yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project))
+    yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project) or ["nothing"])
     yield from _title("not read", screen)
     for cause in summary.unread:
         places, rest = page.where(cause)
@@ -123,6 +123,7 @@ def _data(outcome: ScanOutcome) -> dict[str, Json]:
                 "files": list(team.files),
             }
             for team in project.teams
+            if team.agents or team.files
         ],
         "findings": _causes(summary.causes),
         "unread": _causes(summary.unread),

@@ -102,3 +102,13 @@ def test_it_needs_no_command_line_library_no_git_and_no_home(project: Path) -> N
     )
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert json.loads(done.stdout)["agents"] == 2
+
+
+def test_a_session_under_settings_alone_is_not_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"defaultMode": "bypassPermissions"}}')
+    (tmp_path / "notes.yaml").write_text("a: b\n")
+    done = scan(tmp_path)
+    assert "the only agent may run any command without a question\n" in done.stdout
+    assert "claude: 0 agents in 1 file\n" in done.stdout
+    assert "docker-agent" not in done.stdout
