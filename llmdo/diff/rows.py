@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.diff.difference import Kind
-    from llmdo.graph.resolved import Graph
+    from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.settings import Acceptance
     from llmdo.policy.authority import Decision
     from llmdo.reach import Row, Walk
@@ -61,8 +61,17 @@ class _Side:
     def of_worker(self, name: str) -> Mapping[Capability, Row]:
         """What a worker reaches with all below it, in any of the trees that it is part of."""
         rows: list[Row] = []
-        for entry in self.entries.get(name, ()):
-            rows = with_rows(rows, self.analysis.through(self.walks[entry], name))
+        alike: dict[object, list[Entry]] = {}
+        for entry in map(self.graph.entries.__getitem__, self.entries.get(name, ())):
+            alike.setdefault((entry.approvals, entry.may), []).append(entry)
+        for entries in alike.values():
+            # Below an entry that starts this very worker it can do most of all that entries with such rules let it.
+            first = next((each for each in entries if each.worker and each.worker.name == name), None)
+            if first is not None:
+                rows = with_rows(rows, self.analysis.of(first))
+                continue
+            for entry in entries:
+                rows = with_rows(rows, self.analysis.through(self.walks[entry.name], name))
         return {row.capability: row for row in rows}
 
 
