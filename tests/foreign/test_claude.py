@@ -202,3 +202,15 @@ def test_a_plugin_that_settings_enable_brings_its_servers_into_the_session(tmp_p
         tools = {grant.tool for agent in read.team.agents if agent.name == MAIN for grant in agent.grants}
         assert ("mcp__plugin_helpers_notes" in tools) is enabled
         assert (f"{MAIN} with helpers" in read.graph.entries) is not enabled
+
+
+def test_a_plugin_of_skills_alone_is_read_with_the_session_that_runs_them(tmp_path: Path) -> None:
+    for path, text in {
+        "tools/.claude-plugin/plugin.json": '{"name": "helpers"}',
+        "tools/skills/push/SKILL.md": "---\nname: push\nallowed-tools: Bash(git push:*)\n---\nPush.\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert set(foreign.read("claude", tmp_path).graph.entries) == {MAIN}
+    reached = decisions(project(tmp_path, ASKS), f"{MAIN} with helpers")
+    assert (reached["proc.exec"], reached["proc.exec.unlisted"]) == ("allowed", "needs_approval")

@@ -49,7 +49,7 @@ class ClaudeHome:
     at: Place | None
     """What shows that sessions are started here; None where nothing does."""
     plugin: str | None = None
-    """The plugin that brings servers into such a session beside those of the project."""
+    """The plugin that brings more into such a session than the project has: servers, or what does not ask."""
 
     def tools(self) -> SessionTools:
         """The tools of the session itself."""
@@ -81,12 +81,15 @@ def with_plugin(files: ClaudeFiles, home: ClaudeHome, plugin: ClaudePlugin) -> C
     hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
     settings = home.settings.with_hooks(hooks)
     judge_hooks(files, hooks if settings.hooks and settings.asks else ())
+    approved = () if settings.denies_skills else tuple(approvals_in(files, plugin.commands))
+    brings = plugin.servers.keys() - home.servers.keys() or (settings.asks and (hooks or approved))
     return replace(
         home,
         settings=settings,
         servers={**home.servers, **plugin.servers},
-        approved=(*home.approved, *(() if settings.denies_skills else approvals_in(files, plugin.commands))),
-        plugin=plugin.name if plugin.servers.keys() - home.servers.keys() else None,
+        approved=(*home.approved, *approved),
+        at=plugin.at,
+        plugin=plugin.name if brings and plugin.root else None,
     )
 
 
@@ -125,7 +128,7 @@ class _HomeReader:
         if at is None and commands and not folder and (first := self.files.header(commands[0], ())):
             at = Place(first.document, ("description",), of_key=True)
         if at is None and not folder:
-            at = next((at for plugin in plugins for _, at in plugin.servers.values()), None)
+            at = next((plugin.at for plugin in plugins if not plugin.root), None)
         return ClaudeHome(
             folder=folder,
             settings=settings,

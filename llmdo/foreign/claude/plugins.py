@@ -39,6 +39,8 @@ class ClaudePlugin:
     """By the names that Claude Code gives them."""
     hooks: tuple[Place, ...]
     """The tables of hooks."""
+    at: Place
+    """What declares it."""
 
 
 def plugins_in(files: ClaudeFiles) -> tuple[ClaudePlugin, ...]:
@@ -129,6 +131,7 @@ class _PluginReader:
             commands=self._commands(),
             servers=dict(self._servers(name)),
             hooks=tuple(self._hooks()),
+            at=Place(self.declared[0].document, (*self.declared[0].route, "name"), of_key=True),
         )
         parts = (plugin.agents, plugin.commands, plugin.servers, plugin.hooks)
         if not any(parts) and self.root and not self.files.find([f"{globs.escape(self.root)}/**"]):

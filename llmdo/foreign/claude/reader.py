@@ -61,6 +61,8 @@ def read(tree: Tree) -> Team:
         for file in agent_files
     ]
     sessions = [*_sessions(homes.values(), agent_files), *_sessions_with(at_plugins)]
+    if plugins and not sessions and not agents:  # what such plugins bring along is text alone
+        sessions = [main_session(MAIN, homes[""].tools(), plugins[0].at)]
     brought = {name: home.tools() for name, home in at_plugins.items()}
     return Team(
         format="claude",
@@ -85,11 +87,10 @@ def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Itera
 
 
 def _sessions_with(homes: Mapping[str, ClaudeHome]) -> Iterator[Agent]:
-    """A session with each plugin that brings servers along, which are in no other."""
+    """A session with each plugin that brings more along than others have."""
     for name, home in homes.items():
-        if home.plugin:
-            at = next(at for server, (_, at) in home.servers.items() if server.startswith("plugin_"))
-            yield main_session(f"{MAIN} with {name}", home.tools(), at, [any_with(name)])
+        if home.plugin and home.at:
+            yield main_session(f"{MAIN} with {name}", home.tools(), home.at, [any_with(name)])
 
 
 @dataclass(frozen=True, slots=True)
