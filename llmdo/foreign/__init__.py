@@ -160,11 +160,10 @@ def _team(form: str, tree: Tree) -> Team:
 
 def _instead(form: str, tree: Tree) -> str:
     """What a folder holds in which there is nothing of the format `form`."""
-    others = [team.format for team in _teams(tree) if team.agents] if form != AUTO else []
+    others = _without_servers_alone([team.format for team in _teams(tree) if team.agents and form != AUTO])
     if others:
-        return (
-            f"there is something of {' and '.join(others)}: --from {others[0] if len(others) == 1 else AUTO}"
-        )
+        asked = others[0] if len(others) == 1 else AUTO
+        return f"there is something of {' and '.join(others)}: --from {asked}"
     return unsupported.summary(unsupported.seen(tree)) or _formats()
 
 

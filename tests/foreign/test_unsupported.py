@@ -100,7 +100,11 @@ def test_one_file_of_such_a_tool_is_named_as_well(tmp_path: Path) -> None:
 
 
 def test_another_format_than_the_one_asked_for_is_named(tmp_path: Path) -> None:
-    write(tmp_path, ".claude/agents/helper.md", AGENT)
+    write(tmp_path, ".cursor/mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}')
     with pytest.raises(LlmdoError, match="nothing of opencode") as error:
         foreign.read("opencode", tmp_path)
-    assert error.value.hint == "there is something of claude: --from claude"
+    assert error.value.hint == "there is something of cursor: --from cursor"
+    write(tmp_path, ".claude/agents/helper.md", AGENT)
+    with pytest.raises(LlmdoError) as error:
+        foreign.read("opencode", tmp_path)
+    assert error.value.hint == "there is something of claude and cursor: --from auto"
