@@ -108,7 +108,9 @@ def test_a_session_under_settings_alone_is_not_nothing(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text('{"permissions": {"defaultMode": "bypassPermissions"}}')
     (tmp_path / "notes.yaml").write_text("a: b\n")
+    (tmp_path / "Dockerfile.worker").write_text("FROM scratch\n")
     done = scan(tmp_path)
     assert "the only agent may run any command without a question\n" in done.stdout
     assert "claude: 0 agents in 1 file\n" in done.stdout
     assert "docker-agent" not in done.stdout
+    assert "llm-do" not in done.stdout

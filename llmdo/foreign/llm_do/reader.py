@@ -72,6 +72,7 @@ def read(tree: Tree) -> Team:
     modules = () if tree.only else tree.find(MODULES)[0]
     owners = {path: folder for folder, manifest in known.items() for path, _ in manifest.files(*AGENT_FILES)}
     folders: dict[str, list[tuple[str, reading.Text]]] = {folder: [] for folder in known}
+    others: list[Diagnostic] = []
     for path in paths:
         source, unread = tree.read(path) or (None, ())
         problems_so_far.extend(unread)
@@ -80,10 +81,14 @@ def read(tree: Tree) -> Team:
         text = reading.text(source, KEYS)
         if text is None:
             message = f"`{path}` has no header, so it is no agent to llm-do"
-            problems_so_far.append(finding("LDO152", source.location(), message))
+            others.append(finding("LDO152", source.location(), message))
             continue
         problems_so_far.extend(text.document.problems)
         folders.setdefault(owners.get(path, path.rpartition("/")[0]), []).append((path, text))
+    if folders or tree.only:
+        problems_so_far.extend(others)
+    else:
+        paths = ()  # a `Dockerfile.worker` among other things is nothing to remark on
     projects = [
         _LlmDoProject(tree, folder, known.get(folder), problems_so_far, tuple(modules), texts)
         for folder, texts in folders.items()
