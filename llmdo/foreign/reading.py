@@ -77,9 +77,12 @@ def misspelt(name: str, known: Collection[str]) -> str | None:
     return match
 
 
-def yaml(source: Source) -> Document:
-    """The document of a file that is YAML as a whole, read as far as it can be."""
-    return _whole(source, source.text)
+def yaml(source: Source, *, aliases: bool = False) -> Document:
+    """The document of a file that is YAML as a whole, read as far as it can be.
+
+    With `aliases`, those are read as well: not every tool does.
+    """
+    return _whole(source, source.text, aliases=aliases)
 
 
 def json_with_comments(source: Source) -> Document:
@@ -137,12 +140,12 @@ def _blank(comment: re.Match[str]) -> str:
     return comment[1] or re.sub(r"[^\n]", " ", comment[0])
 
 
-def _whole(source: Source, text: str) -> Document:
+def _whole(source: Source, text: str, *, aliases: bool = False) -> Document:
     if not text.strip():
         return Document(source, {}, dict)
     from llmdo.syntax import header
 
-    parsed = header.parse(source, text)
+    parsed = header.parse(source, text, aliases=aliases)
     problems = tuple(
         finding(
             "LDO153",
@@ -153,7 +156,9 @@ def _whole(source: Source, text: str) -> Document:
         for problem in parsed.problems
         if not problem.message.startswith(_HARMLESS)
     )
-    return Document(source, parsed.data, lambda: _moved(header.places(source, text), -1), problems)
+    return Document(
+        source, parsed.data, lambda: _moved(header.places(source, text, aliases=aliases), -1), problems
+    )
 
 
 def _of_a_file(message: str) -> str:

@@ -56,26 +56,31 @@ _MERGE_MARKER = re.compile(r"^<{7}(?= )", re.MULTILINE)
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def parse(source: Source, header: str) -> Document:
-    """The document of the header of `source`; what could be read of it where it has problems."""
+def parse(source: Source, header: str, *, aliases: bool = False) -> Document:
+    """The document of the header of `source`; what could be read of it where it has problems.
+
+    With `aliases`, what an alias stands for is the same value once more: whoever walks over it keeps count.
+    """
     if len(header) > MAX_HEADER or len(header.encode()) > MAX_HEADER:
         message = f"the header is larger than {MAX_HEADER // 1024} KiB"
         problem = finding("LDO101", source.location(Span(1, 1, 1, len(FENCE) + 1)), message)
         return Document(source, {}, dict, (problem,))
-    reader = _HeaderReader(source, lambda route: places(source, header)[route])
+    reader = _HeaderReader(
+        source, lambda route: places(source, header, aliases=aliases)[route], aliases=aliases
+    )
     reader.read(header)
     problems = tuple(reader.problems)
     # Whatever went wrong first: the conflict is the reason, and no key starts like that.
     if problems and (marker := _MERGE_MARKER.search(header)):
         problems = (_merge_conflict(source, marker),)
-    return Document(source, reader.data, partial(places, source, header), problems)
+    return Document(source, reader.data, partial(places, source, header, aliases=aliases), problems)
 
 
 @lru_cache(maxsize=16)
-def places(source: Source, header: str) -> Mapping[Route, tuple[Span, Span]]:
+def places(source: Source, header: str, *, aliases: bool = False) -> Mapping[Route, tuple[Span, Span]]:
     """The place of every key and of its value."""
     places: dict[Route, tuple[Span, Span]] = {}
-    _HeaderReader(source, places.__getitem__, places).read(header)
+    _HeaderReader(source, places.__getitem__, places, aliases=aliases).read(header)
     return places
 
 
@@ -111,12 +116,15 @@ class _HeaderReader:
         source: Source,
         first_place: Callable[[Route], tuple[Span, Span]],
         places: dict[Route, tuple[Span, Span]] | None = None,
+        *,
+        aliases: bool = False,
     ) -> None:
         self.data: dict[str, Json] = {}
         self.problems: list[Diagnostic] = []
         self._source = source
         self._first_place = first_place
         self._places = places
+        self._anchored: dict[str, Json] | None = {} if aliases else None
         self._open: list[_Open] = []
         self._documents = 0
         self._scalar_before: yaml.ScalarEvent | None = None
@@ -164,7 +172,7 @@ class _HeaderReader:
         raise _RefusedError
 
     def _refuse_properties(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
-        if event.anchor is not None:
+        if event.anchor is not None and self._anchored is None:
             self._refuse(event, "an anchor is not allowed in a header", _quote_hint("&"))
         if event.tag is not None:
             self._refuse(event, "a tag is not allowed in a header", _quote_hint("!"))
@@ -197,11 +205,19 @@ class _HeaderReader:
                 value = WORDS[text]
             elif text[0] in _NUMERIC:
                 value = self._number(event)
+        self._attach(top, value, event)
+
+    def _attach(self, top: _Open, value: Json, event: yaml.NodeEvent) -> None:
         part = _attach(top, value)
+        if self._anchored is not None and event.anchor is not None:
+            self._anchored[event.anchor] = value
         if self._places is not None:
             self._note(top, part, event)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
+        if self._can_stand_for_more(event):
+            self._attach(self._open[-1], (self._anchored or {})[event.anchor or ""], event)
+            return
         self._refuse(event, "an alias is not allowed in a header", _quote_hint("*"))
         if not self._open:
             raise _RefusedError
@@ -210,6 +226,18 @@ class _HeaderReader:
             top.key = None
         if isinstance(top.values, dict):
             top.at_key = not top.at_key
+
+    def _can_stand_for_more(self, event: yaml.AliasEvent) -> bool:
+        """Whether aliases are read here, and this one stands for a value that is whole."""
+        if (
+            not self._anchored
+            or event.anchor not in self._anchored
+            or not self._open
+            or self._open[-1].at_key
+        ):
+            return False
+        value = self._anchored[event.anchor]
+        return not any(value is each.values for each in self._open)
 
     def _start(self, event: yaml.CollectionStartEvent, values: dict[str, Json] | list[Json]) -> None:
         if event.anchor is not None or event.tag is not None:
@@ -226,6 +254,8 @@ class _HeaderReader:
                     "put text that starts with `[` or `{` in quotes",
                 )
             part = _attach(top, values)
+            if self._anchored is not None and event.anchor is not None:
+                self._anchored[event.anchor] = values
             route = None if top.route is None or part is None else (*top.route, part)
             if self._places is not None:
                 self._note(top, part, event)

@@ -152,6 +152,13 @@ NASTY = {
     "brackets": b"---\ntools: " + b"[" * 50_000 + b"\n---\n",
     "braces": b'{"agents":' * 5_000,
     "alias bomb": b"agents:\n  a: &a [x]\n" + b"".join(b"  k%d: &k%d [*a, *a]\n" % (n, n) for n in range(50)),
+    "alias bomb of jobs": b"on: issues\njobs:\n  j0: &j0\n    steps: &s0 [{uses: openai/codex-action@v1, with: &w0 {a: x}}]\n"
+    + b"".join(
+        b"  j%d: &j%d\n    needs: *s%d\n    if: *s%d\n    steps: &s%d [*j%d, {run: codex exec x, id: *s%d, with: &w%d {a: *w%d, b: *w%d}}]\n"
+        % (n, n, n - 1, n - 1, n, n - 1, n - 1, n, n - 1, n - 1)
+        for n in range(1, 30)
+    ),
+    "alias of itself": b"on: &a [*a]\njobs: &b {c: *b, steps: &c [*c, {run: claude -p x}]}\n",
     "long line": b"---\nname: " + b"a" * 900_000 + b"\n---\n",
     "many keys": b"---\n" + b"".join(b"toolz%d: x: y\n" % n for n in range(20_000)) + b"---\n",
     "too large": b"agents:\n" + b"# nothing\n" * 200_000,

@@ -108,3 +108,25 @@ def test_arguments_of_claude_are_read_as_its_action_reads_them(
     (agent,) = foreign.read("github-actions", tmp_path).team.agents
     raised = {str(each) for grant in agent.grants for each in grant.capabilities}
     assert (("proc.exec.unlisted" in raised), ("x.claude.any" in raised)) == (free, unknown)
+
+
+def test_actions_that_use_themselves_come_to_an_end(tmp_path: Path) -> None:
+    steps = "      - uses: ./.github/actions/a\n" * 20
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/actions/a").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(f"on: push\njobs:\n  a:\n    steps:\n{steps}")
+    (tmp_path / ".github/actions/a/action.yml").write_text(
+        f"runs:\n  using: composite\n  steps:\n{steps}      - run: codex exec x\n"
+    )
+    read = foreign.read("github-actions", tmp_path)
+    assert len(read.team.agents) <= 1_000
+    assert "LDO154" in {each.code for each in read.team.problems}
+
+
+def test_a_repository_whose_workflows_run_no_agent_yields_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/ci.yml").write_text(
+        "on: push\njobs:\n  a: &a\n    steps:\n      - uses: acme/setup-claude@v1\n      - run: echo codex\n  b: *nowhere\n"
+    )
+    read = foreign.read("github-actions", tmp_path, may_be_empty=True)
+    assert (read.team.agents, read.team.problems, read.team.files) == ((), (), ())

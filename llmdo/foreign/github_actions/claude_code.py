@@ -136,7 +136,7 @@ def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
     rules = [
         rule_of(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
     ]
-    return replace(read, rules=(*read.rules, *filter(None, rules)))
+    return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
 
 
 def _json(value: str, at: Place, tree: Tree) -> Document | None:

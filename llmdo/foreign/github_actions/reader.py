@@ -27,6 +27,7 @@ from llmdo.foreign.github_actions.runs import OTHER
 from llmdo.foreign.github_actions.table import LINES
 from llmdo.foreign.github_actions.tokens import granted
 from llmdo.foreign.github_actions.walking import WorkflowWalk
+from llmdo.foreign.github_actions.workflow import texts_of_step
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
@@ -190,11 +191,9 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
 
 def _of_steps_before(site: Site) -> Iterator[Grant]:
     """What a step before looked up on GitHub, and hands to this one."""
-    handed = f"{site.step.get('env')} {site.step.get('with')} {site.step.get('run')}"
-    ids = set(_OUTPUT.findall(handed))
+    ids = set(_OUTPUT.findall(texts_of_step(site.step)))
     for step in site.before:
-        script = f"{step.get('run')} {table(step.get('with')).get('script')}"
-        if step.get("id") in ids and _LOOKS_UP.search(script):
+        if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
             name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
             yield granted(name, name, LINES["steps.STEP"].capabilities, site.at)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import table, text
 from llmdo.foreign.commands import commands
 from llmdo.foreign.github_actions.table import READS_GITHUB
-from llmdo.foreign.github_actions.workflow import WRITABLE, TokenPermissions
+from llmdo.foreign.github_actions.workflow import WRITABLE, TokenPermissions, written
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -65,7 +65,7 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
         uses, options = text(step.get("uses")), table(step.get("with"))
         if (
             uses.startswith("actions/checkout@")
-            and str(options.get("persist-credentials")).lower() != "false"
+            and written(options.get("persist-credentials")).lower() != "false"
         ):
             level = site.permissions.level("contents") if not options.get("token") else "write"
             return TokenPermissions({"contents": level}, site.permissions.at)

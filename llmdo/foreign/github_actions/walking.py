@@ -21,6 +21,7 @@ from llmdo.foreign.github_actions.workflow import (
     inputs_of,
     jobs_before,
     permissions_at,
+    texts_of_step,
     trigger_of,
     variables_at,
     written,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Route
 
 MAX_SITES = 1_000  # steps: workflows that call each other could be made to have millions
+MAX_VISITS = 20_000  # jobs and steps, for the same reason
 MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
 
 SPOT = "spot"
@@ -130,12 +132,13 @@ class WorkflowWalk:
     documents: dict[str, Document | None] = field(default_factory=dict)
     _actions: dict[str, Source | None] = field(default_factory=dict)
     _left: int = MAX_SITES
+    _visits: int = MAX_VISITS
 
     def sites(self) -> Iterator[Site]:
         """Every agent that a workflow runs, once for each workflow that it is started by."""
         called = {ref for source in self.sources.values() for ref in _refs(source) if ref in self.sources}
         for path in self.sources:
-            if not self._may_run_agents(path, set()) or (document := self._document(path)) is None:
+            if not self._may_run_agents(path) or (document := self._document(path)) is None:
                 continue
             trigger = trigger_of(document)
             if path in called:
@@ -146,17 +149,19 @@ class WorkflowWalk:
                 scope = _Scope(names=(_stem(path),), trigger=trigger, permissions=permissions)
                 yield from self._workflow(document, scope)
 
-    def _may_run_agents(self, path: str, seen: set[str]) -> bool:
+    def _may_run_agents(self, path: str) -> bool:
         """Whether a file, or one that it uses, has the name of an agent in it: most of a repository's have not."""
-        if path in seen or len(seen) > MAX_SITES:
-            return False
-        seen.add(path)
-        source = self.sources.get(path) or self._action(path)
-        if source is None:
-            return _AGENT.search(path) is not None
-        if _AGENT.search(source.text):
-            return True
-        return any(self._may_run_agents(ref, seen) for ref in _refs(source))
+        waiting, seen = [path], {path}
+        while waiting:
+            name = waiting.pop()
+            source = self.sources.get(name) or self._action(name)
+            if _AGENT.search(source.text if source else name):
+                return True
+            for ref in _refs(source) if source else ():
+                if ref not in seen:
+                    seen.add(ref)
+                    waiting.append(ref)
+        return False
 
     def _action(self, path: str) -> Source | None:
         """The file of an action in the folder `path`."""
@@ -172,21 +177,24 @@ class WorkflowWalk:
     def _document(self, path: str) -> Document | None:
         if path not in self.documents:
             source = self.sources.get(path) or self._action(path)
-            self.documents[path] = reading.yaml(source) if source else None
+            self.documents[path] = reading.yaml(source, aliases=True) if source else None
         return self.documents[path]
 
     def _workflow(self, document: Document, scope: _Scope) -> Iterator[Site]:
         jobs = table(document.data, "jobs")
         variables = {each.name: each for each in variables_at(document, ())}
+        checking: dict[str, bool] = {}
         for name in jobs:
             job = table(jobs, name)
             at: Route = ("jobs", name)
+            if not self._goes_on(document, at):
+                return
             trigger = scope.trigger
             runs_always = "always()" in text(job.get("if"))
             for other in () if runs_always else jobs_before(jobs, name):
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
-                if any(_checks(step) for step in items(table(jobs, other).get("steps"))):
-                    trigger = trigger.guarded()
+                checking.setdefault(other, any(map(_checks, items(table(jobs, other).get("steps")))))
+                trigger = trigger.guarded() if checking[other] else trigger
             trigger = trigger.narrowed(job.get("if"))
             if "environment" in job:  # which may have to be approved
                 trigger = trigger.guarded()
@@ -229,6 +237,8 @@ class WorkflowWalk:
             if not isinstance(step, dict):
                 continue
             here: Route = (*at, number)
+            if not self._goes_on(document, here):
+                return
             own = {each.name: each for each in variables_at(document, here)}
             inner = replace(
                 scope,
@@ -281,6 +291,14 @@ class WorkflowWalk:
                 inputs=scope.inputs,
             )
 
+    def _goes_on(self, document: Document, at: Route) -> bool:
+        """Whether a job or a step is still looked at; where the last one was, that is a problem."""
+        self._visits -= 1
+        if self._visits == 0:
+            message = f"only the first {MAX_VISITS:,} jobs and steps are looked at"
+            self.problems.append(finding("LDO154", document.key(*at), message))
+        return self._visits > 0
+
     def _note(self, document: Document) -> None:
         path = document.source.path
         if path not in self.files:
@@ -298,9 +316,7 @@ def _stem(path: str) -> str:
 
 def _checks(step: object) -> bool:
     """Whether a step looks who started it."""
-    if not isinstance(step, dict):
-        return False
-    return _CHECKS.search(f"{step.get('run')} {step.get('uses')} {step.get('with')}") is not None
+    return isinstance(step, dict) and _CHECKS.search(texts_of_step(step)) is not None
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:

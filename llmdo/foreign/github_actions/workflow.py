@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign.github_actions.conditions import open_to_strangers, passing
 from llmdo.syntax.document import Place
@@ -88,7 +88,7 @@ def trigger_of(document: Document) -> Trigger:
     if isinstance(on, str):
         events[on] = Place(document, ("on",))
     for number, name in enumerate(items(on)):
-        events[str(name)] = Place(document, ("on", number))
+        events[text(name)] = Place(document, ("on", number))
     for name in table(on):
         events[name] = Place(document, ("on", name), of_key=True)
     names = frozenset(events)
@@ -98,7 +98,7 @@ def trigger_of(document: Document) -> Trigger:
 
 def _only_by_members(event: object) -> bool:
     types = table(event).get("types")
-    named = {types} if isinstance(types, str) else set(map(str, items(types)))
+    named = {types} if isinstance(types, str) else set(map(text, items(types)))
     return bool(named) and named <= _BY_MEMBERS
 
 
@@ -132,7 +132,7 @@ def permissions_at(document: Document, route: Route) -> TokenPermissions | None:
     if isinstance(value, str):
         level = value.partition("-")[0]
         return TokenPermissions({_ALL: level if level in _LEVELS else "write"}, place)
-    levels = {name: str(level) for name, level in table(value).items()}
+    levels = {name: text(level) for name, level in table(value).items()}
     return TokenPermissions(
         {name: level if level in _LEVELS else "write" for name, level in levels.items()}, place
     )
@@ -166,7 +166,15 @@ def inputs_of(declared: object, given: object, outer: Mapping[str, str]) -> dict
 
 def written(value: object) -> str:
     """A value as an expression has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def texts_of_step(step: Mapping[str, object]) -> str:
+    """Every text of a step, of its inputs and of its environment: of nothing deeper, for aliases may have no end."""
+    parts = (step, table(step.get("with")), table(step.get("env")))
+    return "\n".join(value for part in parts for value in part.values() if isinstance(value, str))
 
 
 def filled(words: str, inputs: Mapping[str, str]) -> str:
@@ -179,7 +187,7 @@ def jobs_before(jobs: Mapping[str, object], name: str) -> Iterable[str]:
     waiting, seen = [name], {name}
     while waiting:
         needs = table(jobs.get(waiting.pop())).get("needs")
-        for other in [needs] if isinstance(needs, str) else map(str, items(needs)):
+        for other in [needs] if isinstance(needs, str) else texts(needs):
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)
