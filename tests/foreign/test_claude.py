@@ -214,3 +214,14 @@ def test_a_plugin_of_skills_alone_is_read_with_the_session_that_runs_them(tmp_pa
     assert set(foreign.read("claude", tmp_path).graph.entries) == {MAIN}
     reached = decisions(project(tmp_path, ASKS), f"{MAIN} with helpers")
     assert (reached["proc.exec"], reached["proc.exec.unlisted"]) == ("allowed", "needs_approval")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"permissions": {"defaultMode": "ask", "deny": ["Bash"]}}', '{"permissions": {"deny": ["Bash"]']
+)
+def test_settings_that_claude_code_may_skip_block_nothing(tmp_path: Path, text: str) -> None:
+    project(tmp_path)
+    (tmp_path / ".claude/settings.json").write_text(text)
+    read = foreign.read("claude", tmp_path)
+    assert decisions(read, MAIN)["proc.exec.unlisted"] == "allowed"
+    assert {each.code for each in read.team.problems} & {"LDO151", "LDO153"}

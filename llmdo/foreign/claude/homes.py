@@ -185,7 +185,8 @@ class _HomeReader:
         if place.data == "auto" and is_own:
             self.files.note("LDO151", place, "mode `auto` is not heeded in the settings of a project")
         elif place.data is not None and str(place.data) not in MODES:
-            self._unknown(place, str(place.data), MODES)
+            message = f"Claude Code does not know mode `{place.data}`, and may skip the whole file for it"
+            self.files.note("LDO151", place, message, did_you_mean(str(place.data), MODES))
         place = Place(document, ("enableAllProjectMcpServers",))
         if place.data is True:
             message = "`enableAllProjectMcpServers` starts every server of `.mcp.json` without a question"

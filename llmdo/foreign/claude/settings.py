@@ -8,7 +8,7 @@ from llmdo.base.parts import table as table_in
 from llmdo.base.parts import texts
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign.claude.hooks import ASKED
-from llmdo.foreign.claude.modes import Mode, writes
+from llmdo.foreign.claude.modes import MODES, Mode, writes
 from llmdo.foreign.claude.rules import rules_in
 from llmdo.foreign.claude.table import FILING, READ_ONLY
 from llmdo.foreign.team import Grant
@@ -173,13 +173,19 @@ class ClaudeSettings:
         return PermissionRuling(capabilities, by_mode)
 
 
+def is_broken(document: Document) -> bool:
+    """Whether Claude Code may skip the whole file, rules that deny included: a value is wrong, or it is no JSON."""
+    mode = Place(document, ("permissions", "defaultMode")).data
+    return bool(document.problems) or (mode is not None and str(mode) not in MODES)
+
+
 def _of(line: Line) -> tuple[Capability, ...]:
     return tuple(map(Capability, line.capabilities))
 
 
 def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
     """What these files say together, the later ones over the earlier: rules add up, of the rest the last holds."""
-    documents = tuple(documents)
+    documents = tuple(document for document in documents if not is_broken(document))
     no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
     no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
     return ClaudeSettings(
