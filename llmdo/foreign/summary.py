@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.foreign import findings as checks
+from llmdo.foreign.building import named
 from llmdo.foreign.lines import PUSHES
 from llmdo.policy.authority import STRICTNESS, Capability, gravity
 from llmdo.reach.risks import SHELL, path_text
@@ -49,6 +50,8 @@ class Cause:
     """At least one, in order of place."""
     ways: tuple[str, ...] = ()
     """By which ways the agent, or each, comes to what is warned of."""
+    is_open: bool = False
+    """Whether a stranger can start one of the agents."""
 
     @property
     def first(self) -> Diagnostic:
@@ -85,15 +88,15 @@ class Cause:
         return self.first.hint if len(hints) == 1 else None
 
     @property
-    def rank(self) -> tuple[int, int, tuple[str, int, int, str, str]]:
-        """A sort key by which the gravest comes first: what nobody is asked about, then what holds for most."""
+    def rank(self) -> tuple[int, bool, int, tuple[str, int, int, str, str]]:
+        """A sort key by which the gravest comes first: what nobody is asked about, what strangers can start, most."""
         code = self.first.code
         if code in _GRAVEST:
             # Whoever has every tool has those to leak with: what holds for more agents comes first.
             group = len(_GRAVEST) * self.first.gated + (_GRAVEST.index(code) or 1)
         else:
             group = 2 * len(_GRAVEST) + (_OTHERS.index(code) if code in _OTHERS else -1)
-        return group, -self.number, self.first.order
+        return group, not self.is_open, -self.number, self.first.order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,7 @@ def summary_of(project: Foreign, findings: Sequence[Diagnostic]) -> ProjectSumma
     # What a tool brings along counts where there is nothing else: a session under settings alone is not nothing.
     agents = [agent for agent in every if agent.path] or [agent for agent in every if agent.is_entry]
     return ProjectSummary(
-        headline=tuple(_statements(agents, findings))[:LONGEST],
+        headline=tuple(_statements(agents, findings, _open(project)))[:LONGEST],
         agents=len(agents),
         causes=tuple(cause for cause in causes if cause.first.code not in UNREAD),
         unread=tuple(cause for cause in causes if cause.first.code in UNREAD),
@@ -145,8 +148,17 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
         if each.subject is None:
             sentence = _VARYING.sub("", sentence)
         by_cause.setdefault((each.code, each.gated, sentence), []).append(each)
+    names = _open(project)
     for alike in by_cause.values():
-        yield Cause(findings=tuple(alike), ways=tuple(_ways_of_all(project, alike)))
+        is_open = any(each.subject in names for each in alike)
+        yield Cause(findings=tuple(alike), ways=tuple(_ways_of_all(project, alike)), is_open=is_open)
+
+
+def _open(project: Foreign) -> frozenset[str]:
+    """The names of the agents that a stranger can start."""
+    return frozenset(
+        name for name, agent in named(project.team.agents).items() if agent.started_by is not None
+    )
 
 
 def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[str]:
@@ -174,8 +186,10 @@ def _of_each(finding: Diagnostic, text: str) -> str:
     return _NUMBERED.sub("", text)
 
 
-def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iterator[str]:
-    """What matters, the gravest first; at least one sentence."""
+def _statements(
+    agents: Sequence[Agent], findings: Sequence[Diagnostic], names: frozenset[str]
+) -> Iterator[str]:
+    """What matters, the gravest first; at least one sentence. A stranger can start the agents with these `names`."""
     every = len(agents)
     numbers = Counter((each.code, each.gated) for each in findings)
     if not every:
@@ -184,6 +198,10 @@ def _statements(agents: Sequence[Agent], findings: Iterable[Diagnostic]) -> Iter
         return
     if pushing := sum(agent.started_by is not None and _pushes(agent) for agent in agents):
         yield f"{_of(pushing, every, 'can')} be started by a stranger and push to the repository"
+    elif sending := sum(
+        each.code == "LDO552" and not each.gated and each.subject in names for each in findings
+    ):
+        yield f"{_of(sending, every, 'can')} be started by a stranger and send private data without a question"
     is_calm = True
     for gated in (False, True):
         for statement in (
