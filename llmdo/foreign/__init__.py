@@ -14,7 +14,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field, replace
 from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of
-from llmdo.foreign.merging import together
+from llmdo.foreign.merging import claimed, together
 from llmdo.foreign.tree import DiskTree, is_like, project_of
 from llmdo.reach import Analysis
 
@@ -88,7 +88,7 @@ def read(form: str, path: Path, revision: str | None = None, *, may_be_empty: bo
     elif path.is_dir():
         root = path.absolute()
         tree = _tree(root, None, revision)
-        teams = _teams(tree) if form == AUTO else [_team(form, tree)]
+        teams = claimed(_teams(tree)) if form == AUTO else [_team(form, tree)]
         team = together(teams)
         if not team.agents and not team.problems and not may_be_empty:
             raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree))
@@ -160,7 +160,7 @@ def _team(form: str, tree: Tree) -> Team:
 
 def _instead(form: str, tree: Tree) -> str:
     """What a folder holds in which there is nothing of the format `form`."""
-    others = _without_servers_alone([team.format for team in _teams(tree) if team.agents and form != AUTO])
+    others = [team.format for team in claimed(_teams(tree)) if team.agents and form != AUTO]
     if others:
         asked = others[0] if len(others) == 1 else AUTO
         return f"there is something of {' and '.join(others)}: --from {asked}"

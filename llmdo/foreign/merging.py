@@ -20,9 +20,14 @@ CERTAIN = frozenset({"fast-agent", "gemini"})
 """Formats that take files of `agents` for theirs only beside a manifest of their own."""
 
 
+def claimed(teams: Sequence[Team]) -> list[Team]:
+    """Each team with the agents that are no other format's for certain; one of which nothing is left is none."""
+    left = [_without(team, _others_agents(team, teams)) for team in teams]
+    return [team for team in left if team.format != "mcp" or team.agents or team.problems]
+
+
 def together(teams: Sequence[Team]) -> Team:
     """The teams as one. Where only one has agents, it is as it was; problems of the others are kept."""
-    teams = [_without(team, _others_agents(team, teams)) for team in teams]
     with_agents = [team for team in teams if team.agents] or teams
     problems = tuple(dict.fromkeys(problem for team in teams for problem in _misplaced(team, teams)))
     if len(with_agents) == 1:
