@@ -225,3 +225,16 @@ def test_settings_that_claude_code_may_skip_block_nothing(tmp_path: Path, text: 
     read = foreign.read("claude", tmp_path)
     assert decisions(read, MAIN)["proc.exec.unlisted"] == "allowed"
     assert {each.code for each in read.team.problems} & {"LDO151", "LDO153"}
+
+
+def test_an_agent_of_a_plugin_given_alone_has_the_servers_of_its_plugin(tmp_path: Path) -> None:
+    for path, text in {
+        "tools/.claude-plugin/plugin.json": '{"name": "helpers", "mcpServers": {"notes": {"command": "notes-mcp"}}}',
+        "tools/agents/clerk.md": "---\nname: clerk\n---\nWork.\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    agents = {
+        each.name: each for each in foreign.read("claude", tmp_path / "tools/agents/clerk.md").team.agents
+    }
+    assert "mcp__plugin_helpers_notes" in {grant.tool for grant in agents["helpers:clerk"].grants}

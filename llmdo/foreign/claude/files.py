@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
+from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +30,8 @@ class ClaudeFiles:
 
     def find(self, patterns: Iterable[str]) -> tuple[str, ...]:
         """The paths that the globs name; only one file counts where one is given alone."""
-        if self.tree.only is not None:
-            return ()
+        if (only := self.tree.only) is not None:
+            return (only,) if any(Glob(pattern).matches(only) for pattern in patterns) else ()
         paths, problems = self.tree.find(patterns)
         self.problems.extend(problem for problem in problems if problem not in self.problems)
         return paths

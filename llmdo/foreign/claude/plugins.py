@@ -47,7 +47,7 @@ def plugins_in(files: ClaudeFiles) -> tuple[ClaudePlugin, ...]:
     """The plugins of a project, in the order of their manifests; what comes from elsewhere is said."""
     tables: dict[str, list[Place]] = {}
     entries: dict[str, list[Place]] = {}
-    for path in files.find(PLUGINS):
+    for path in _manifests(files):
         document = files.json(path)
         if document is None:
             continue
@@ -58,6 +58,16 @@ def plugins_in(files: ClaudeFiles) -> tuple[ClaudePlugin, ...]:
             for root, place in _entries(files, Place(document, ()), base):
                 entries.setdefault(root, []).append(place)
     return tuple(_plugins(files, tables, entries))
+
+
+def _manifests(files: ClaudeFiles) -> tuple[str, ...]:
+    """The files that declare plugins; of one agent that is given alone, that of its plugin."""
+    paths = files.find(PLUGINS)
+    if paths or files.tree.only is None:
+        return paths
+    above = f"/{files.tree.only}".partition("/agents/")[0].removeprefix("/")
+    beside = f"{above}/{_MANIFEST}".removeprefix("/")
+    return (beside,) if files.source(beside) is not None else ()
 
 
 def _plugins(
