@@ -42,7 +42,7 @@ FILES = {
         ".github/prompts/c.prompt.md",
         ".mcp.json",
     ),
-    "cursor": (".cursor/agents/a.md", ".cursor/cli.json", ".cursor/mcp.json", ".cursor/permissions.json"),
+    "cursor": (".cursor/agents/a.md", ".cursor/cli.json", ".cursor/mcp.json", ".cursor/hooks.json"),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
     "fast-agent": (
         ".fast-agent/agent-cards/a.md",

@@ -7,4 +7,5 @@ COMMAND_LINE = ".cursor/cli.json"
 EDITOR = ".cursor/permissions.json"
 SERVERS = ".cursor/mcp.json"
 SANDBOX = ".cursor/sandbox.json"
-FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX)
+HOOKS = ".cursor/hooks.json"
+FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)

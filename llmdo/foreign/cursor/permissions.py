@@ -35,6 +35,8 @@ OF_A_PERSON = frozenset({
 EDITOR_KEYS = frozenset({"autoRun", "mcpAllowlist", "terminalAllowlist"})
 _NAMED = ("Mcp", "Read", "Shell", "WebFetch", "Write")
 """The tools that a permission can name."""
+_DECIDING = ("beforeShellExecution", "beforeMCPExecution", "preToolUse")
+"""The hooks that are asked before a call."""
 UNASKED = frozenset({"Edit", "Read", "Search", "Write"})
 """Tools that no run mode asks about."""
 _TOKEN = re.compile(r"(?P<tool>[A-Za-z_]\w*)(?:\((?P<what>.*)\))?", re.DOTALL)
@@ -79,6 +81,8 @@ class CursorPermissions:
     deny: tuple[Permission, ...] = ()
     asks: bool = False
     """Whether what `allow` does not name asks: so it does on the command line."""
+    hook: Place | None = None
+    """What may answer in place of a person, with `allow` as well."""
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """What is decided about one tool: about all of it, and about parts of it that are milder."""
@@ -117,15 +121,19 @@ class CursorPermissions:
 
     @property
     def _otherwise(self) -> Decision:
-        return "needs_approval" if self.asks else "allowed"
+        return "needs_approval" if self.asks and not self.hook else "allowed"
 
     def _origin(self, rule: Permission | None) -> str:
         if rule:
             return rule.at.document.source.path
-        return "Cursor's command line" if self.asks else "Cursor, in the run mode Auto-review"
+        if self.asks:
+            return self.hook.document.source.path if self.hook else "Cursor's command line"
+        return "Cursor, in the run mode Auto-review"
 
 
-def permissions_of(files: Files, command_line: Document | None, editor: Document | None) -> CursorPermissions:
+def permissions_of(
+    files: Files, command_line: Document | None, editor: Document | None, hooks: Document | None
+) -> CursorPermissions:
     """What `cli.json` and `permissions.json` of a project say, with what they say in vain noted."""
     allow: list[Permission] = []
     deny: list[Permission] = []
@@ -148,7 +156,19 @@ def permissions_of(files: Files, command_line: Document | None, editor: Document
         if each.tool == "Shell" and each.is_whole:
             message = "nothing asks before a command, because this allows every one"
             files.note("LDO554", each.at, message, "allow the commands that ask too often by name")
-    return CursorPermissions(allow=tuple(allow), deny=tuple(deny), asks=command_line is not None)
+    hook = _hook(files, hooks) if hooks and command_line else None
+    return CursorPermissions(allow=tuple(allow), deny=tuple(deny), asks=command_line is not None, hook=hook)
+
+
+def _hook(files: Files, document: Document) -> Place | None:
+    """The first hook that is asked before a call, noted: what it answers is in its program."""
+    for event in _DECIDING:
+        place = Place(document, ("hooks", event), of_key=True)
+        if place.data:
+            message = "what this hook answers is not known, so it was read as one that may answer `allow`"
+            files.note("LDO150", place, message)
+            return place
+    return None
 
 
 def _permission(files: Files, text: str, at: Place) -> Iterator[Permission]:

@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading
-from llmdo.foreign.cursor import AGENTS, COMMAND_LINE, EDITOR, SANDBOX, SERVERS
+from llmdo.foreign.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
 from llmdo.foreign.cursor.permissions import LINES, CursorPermissions, permissions_of
 from llmdo.foreign.cursor.table import TABLE
 from llmdo.foreign.files import Files
@@ -111,8 +111,8 @@ class _Home:
 
 def _home(files: Files) -> _Home:
     """What the JSON files of the project say, with what they say in vain noted."""
-    command_line, editor, servers, sandbox = (
-        files.json(_path(files.tree, path)) for path in (COMMAND_LINE, EDITOR, SERVERS, SANDBOX)
+    command_line, editor, servers, sandbox, hooks = (
+        files.json(_path(files.tree, path)) for path in (COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
     )
     known: dict[str, tuple[Server, Place]] = {}
     if servers:
@@ -122,8 +122,8 @@ def _home(files: Files) -> _Home:
             files.misspelt_keys(servers, SERVER_KEYS, "mcpServers", name)
     if sandbox:
         files.misspelt_keys(sandbox, SANDBOX_KEYS)
-    permissions = permissions_of(files, command_line, editor)
-    settings = tuple(document for document in (command_line, editor, servers, sandbox) if document)
+    permissions = permissions_of(files, command_line, editor, hooks)
+    settings = tuple(document for document in (command_line, editor, servers, sandbox, hooks) if document)
     return _Home(settings, permissions, known)
 
 
