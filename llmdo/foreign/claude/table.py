@@ -57,6 +57,6 @@ TABLE = (
 LINES = {line.tool: line for line in TABLE}
 
 INHERITED = (
-    "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "WebFetch", "WebSearch", "Write",
+    "Bash", "Edit", "Glob", "Grep", "Monitor", "NotebookEdit", "Read", "WebFetch", "WebSearch", "Write",
 )  # fmt: skip
 """The built-in tools with a capability that an agent has whose file names no tools."""
