@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -192,6 +191,8 @@ def _required(tree: Tree, path: str) -> Iterator[str]:
         if name == "package.json":
             yield from _of_javascript(json.loads(source.text))
         elif name == "pyproject.toml":
+            import tomllib  # slow to load, and few folders need it
+
             yield from _of_python(tomllib.loads(source.text))
         else:
             yield from _names(source.text.splitlines())

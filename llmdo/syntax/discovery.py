@@ -208,16 +208,17 @@ def find(
             if refused.code != "LDO106":
                 by_pattern[together[0].text].refused.append((start, refused))
             continue
-        wanted = [(by_pattern[glob.text], glob, glob.ending) for glob in together]
-        endings = tuple({ending for _, _, ending in wanted})
+        wanted = _by_suffix(together)
+        endings = tuple({glob.ending for glob in together})
         hidden = frozenset[str]().union(*(glob.hidden for glob in together if with_hidden))
         for path, refused in _walk(root, start, _deepest(together), endings, hidden, ignored, seen):
             if path.endswith("/"):
-                wanted[0][0].refused.append((path.rstrip("/") or ".", refused or _UNFIT_NAME))
+                refused_folder = (path.rstrip("/") or ".", refused or _UNFIT_NAME)
+                by_pattern[together[0].text].refused.append(refused_folder)
                 continue
             matching = [
-                matches
-                for matches, glob, ending in wanted
+                by_pattern[glob.text]
+                for glob, ending in wanted.get(_suffix(path), wanted[""])
                 if path.endswith(ending) and (glob.names if hidden else glob.matches)(path)
             ]
             if not matching or ignored(path):
@@ -232,6 +233,17 @@ def find(
         matches.paths.sort()
         matches.refused.sort(key=lambda pair: pair[0])
     return by_pattern
+
+
+def _by_suffix(globs: Iterable[Glob]) -> dict[str, list[tuple[Glob, str]]]:
+    """The globs that may name a file with a suffix, each with its ending; at the empty one those for all others."""
+    pairs = [(glob, glob.ending) for glob in globs]
+    suffixes = {"", *(_suffix(ending) for _, ending in pairs)}
+    return {suffix: [pair for pair in pairs if _suffix(pair[1]) in ("", suffix)] for suffix in suffixes}
+
+
+def _suffix(name: str) -> str:
+    return name[dot:] if (dot := name.rfind(".")) >= 0 else ""
 
 
 def names(root: Path, folder: str, seen: Seen | None = None) -> list[str]:
