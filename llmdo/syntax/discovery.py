@@ -16,6 +16,7 @@ from llmdo.base import cache
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.source import Location, Source, Span
 from llmdo.base.values import dataclass
+from llmdo.syntax import ignoring
 from llmdo.syntax.globs import Glob, is_pattern
 
 if TYPE_CHECKING:
@@ -358,6 +359,8 @@ def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
                 f"more than {MAX_IGNORE_LINES:,} lines, or than {MAX_STARS} `*` in one name, are not heeded"
             )
             return _nothing, (finding("LDO105", at, message),)
+    if matches := ignoring.plain(lines):
+        return matches, problems
     from pathspec import GitIgnoreSpec  # only where a pattern may match a file that is not hidden
 
     return GitIgnoreSpec.from_lines(lines).match_file, problems
