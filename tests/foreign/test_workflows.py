@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,9 @@ from llmdo import foreign
 from llmdo.foreign import summary
 from llmdo.foreign.github_actions.conditions import open_to_strangers, passing
 from llmdo.foreign.github_actions.scripts import commands
+
+if TYPE_CHECKING:
+    from llmdo.foreign.team import Agent
 
 CASES = Path(__file__).parent / "cases"
 EVENTS = frozenset({"issue_comment", "issues", "workflow_dispatch"})
@@ -50,7 +54,7 @@ def test_a_condition_about_people_lets_every_event_pass() -> None:
     [
         (
             'OUT=$(claude -p "$(cat p.txt)" --model x 2>&1 | tee o)',
-            ("claude", "-p", "__expression__", "--model", "x"),
+            ("claude", "-p", "${{}}", "--model", "x"),
         ),
         ("cat p | timeout 600 npx -y a -p", ("a", "-p")),
         ("if ! codex exec 'a; b' > out; then exit 1; fi", ("codex", "exec", "a; b")),
@@ -58,7 +62,7 @@ def test_a_condition_about_people_lets_every_event_pass() -> None:
         ("awf --x -- bash -c 'copilot -p \"a\"'", ("copilot", "-p", "a")),
         ("claude -p \\\n  x  # it's", ("claude", "-p", "x")),
         ("X=`opencode run x`", ("opencode", "run", "x")),
-        ('claude -p "${{ github.event.issue.body }}"', ("claude", "-p", "__expression__")),
+        ('claude -p "${{ github.event.issue.body }}"', ("claude", "-p", "${{}}")),
     ],
 )
 def test_a_command_is_seen_wherever_a_script_has_it(script: str, command: tuple[str, ...]) -> None:
@@ -76,6 +80,14 @@ def test_that_a_stranger_starts_what_can_push_comes_first() -> None:
     read = foreign.read("github-actions", CASES / "LDO552" / "github-actions-stranger-can-push")
     headline = summary.check(read).headline
     assert headline[0] == "the only agent can be started by a stranger and push to the repository"
+
+
+def only_agent(root: Path, head: str, step: str) -> Agent:
+    """The agent of a workflow with one step."""
+    (root / ".github/workflows").mkdir(parents=True)
+    (root / ".github/workflows/a.yml").write_text(f"{head}jobs:\n  a:\n    steps:\n{step}")
+    (agent,) = foreign.read("github-actions", root).team.agents
+    return agent
 
 
 @pytest.mark.parametrize(
@@ -99,13 +111,8 @@ def test_arguments_of_claude_are_read_as_its_action_reads_them(
     tmp_path: Path, arguments: str, free: bool, unknown: bool
 ) -> None:
     lines = "".join(f"            {line}\n" for line in arguments.split("\n"))
-    text = (
-        "on: push\njobs:\n  a:\n    steps:\n      - uses: anthropics/claude-code-action@v1.0.200\n"
-        f"        with:\n          prompt: Go.\n          claude_args: |\n{lines}"
-    )
-    (tmp_path / ".github/workflows").mkdir(parents=True)
-    (tmp_path / ".github/workflows/a.yml").write_text(text)
-    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    step = f"      - uses: anthropics/claude-code-action@v1.0.200\n        with:\n          prompt: Go.\n          claude_args: |\n{lines}"
+    agent = only_agent(tmp_path, "on: push\n", step)
     raised = {str(each) for grant in agent.grants for each in grant.capabilities}
     assert (("proc.exec.unlisted" in raised), ("x.claude.any" in raised)) == (free, unknown)
 
@@ -130,3 +137,46 @@ def test_a_repository_whose_workflows_run_no_agent_yields_nothing(tmp_path: Path
     )
     read = foreign.read("github-actions", tmp_path, may_be_empty=True)
     assert (read.team.agents, read.team.problems, read.team.files) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("token", "permissions", "raised"),
+    [
+        ("${{ github.token }}", "{contents: write}", "x.github.contents-write"),
+        ("${{ secrets.GITHUB_TOKEN }}", "{contents: read}", None),
+        ("${{ secrets.GITHUB_TOKEN }}", "write-all", "x.github.contents-write"),
+        ("${{ secrets.GITHUB_TOKEN }}", "read-all", None),
+        ("${{ secrets.ROBOT }}", "{contents: read}", "x.github.any"),
+        ("${{ steps.app.outputs.token }}", "{}", "x.github.any"),
+        ("", "{contents: write}", None),
+    ],
+)
+def test_a_push_is_as_able_as_the_token(
+    tmp_path: Path, token: str, permissions: str, raised: str | None
+) -> None:
+    step = (
+        f'      - env:\n          GH_TOKEN: "{token}"\n'
+        "        run: claude -p x --allowedTools 'Bash(git push:*)'\n"
+    )
+    agent = only_agent(tmp_path, f"on: push\npermissions: {permissions}\n", step)
+    on_github = {
+        str(each) for grant in agent.grants for each in grant.capabilities if each.name.startswith("x.")
+    }
+    assert on_github == ({raised} if raised else set())
+
+
+def test_commands_that_are_allowed_are_not_where_the_shell_is_denied(tmp_path: Path) -> None:
+    step = "      - run: claude -p x --allowedTools 'Bash(npm test)' --disallowedTools Bash\n"
+    agent = only_agent(tmp_path, "on: push\n", step)
+    assert not [grant for grant in agent.grants if grant.tool.startswith("Bash")]
+
+
+@pytest.mark.parametrize(
+    ("users", "by"), [("'*'", "anyone can start it by `issues`"), ("octocat, hubot", None), ("''", None)]
+)
+def test_named_users_are_no_strangers(tmp_path: Path, users: str, by: str | None) -> None:
+    step = (
+        "      - uses: anthropics/claude-code-action@v1\n        with:\n          prompt: Go.\n"
+        f"          github_token: ${{{{ github.token }}}}\n          allowed_non_write_users: {users}\n"
+    )
+    assert only_agent(tmp_path, "on: issues\n", step).started_by == by

@@ -31,7 +31,7 @@ _LIKE_AN_AGENT = re.compile(r"claude|codex|gemini|copilot-cli|opencode|cursor-ag
 _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|validate|\.lock\.ya?ml")
 """Names of actions that are about an agent, and run none."""
 
-_KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token)", re.IGNORECASE)
+_KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
 _PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",

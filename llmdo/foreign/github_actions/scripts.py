@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 100_000  # characters: more is no script that somebody wrote into a workflow
 MAX_NESTING = 20
-EXPRESSION = "__expression__"
+EXPRESSION = "${{}}"
 """Stands in a command for what `${{ }}` puts there."""
 
 _EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
