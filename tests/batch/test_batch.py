@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def test_questions_wait_and_the_batch_goes_on_with_their_answers(llmdo: Llmdo, r
     assert llmdo("batch", "resume", "last", cwd=root).code == 3
     assert standing(llmdo, root) == {"1": "completed", "2": "completed", "3": "waiting"}
     assert effects(root) == ["a", "b"]
+    assert [item.tries for item in Batches(root).open(Batches(root).find("last")).items()] == [2, 1, 1]
 
 
 def test_an_approval_answers_every_item(llmdo: Llmdo, root: Path) -> None:
@@ -248,6 +250,38 @@ def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, r
     assert llmdo("batch", "retry", "last", "--unsure", "give-up", cwd=root).code == 0
     assert effects(root) == ["a", "b"]
     assert standing(llmdo, root) == {"1": "completed", "2": "completed"}
+
+
+def test_a_journal_in_which_nothing_began_does_not_stand_in_the_way(llmdo: Llmdo, root: Path) -> None:
+    inputs(root, "effect a", "effect b")
+    llmdo(*START, "--limit", "1", cwd=root)
+    with Batches(root).open(Batches(root).find("last")) as store:
+        (item,) = store.items("queued")
+    Runs(root).create(item.run).close()  # as whoever was killed right after that leaves it
+    assert llmdo("batch", "resume", "last", cwd=root).code == 0
+    assert effects(root) == ["a", "b"]
+
+
+@pytest.mark.long
+def test_nothing_is_lost_or_done_twice_however_often_a_batch_is_killed(llmdo: Llmdo, root: Path) -> None:
+    inputs(root, *(f"effect {number}" for number in range(40)))
+    words, chance = list(START[1:]), random.Random(7)
+    for _ in range(12):
+        process = forking.Popen([*COMMAND, *words, "--jobs", "4"], cwd=root, stdout=-3, stderr=-3)
+        try:
+            process.wait(chance.uniform(0.2, 1.2))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.wait()
+        if Batches(root).names():
+            words = ["resume", "last"]
+    llmdo("batch", "resume", "last", cwd=root)
+    unsure = {key for key, state in standing(llmdo, root).items() if state == "unsure"}
+    assert llmdo("batch", "retry", "last", "--unsure", "give-up", cwd=root).code == 0
+    assert set(standing(llmdo, root).values()) == {"completed"}
+    happened = effects(root)
+    assert len(happened) == len(set(happened))
+    assert {str(number) for number in range(40)} - set(happened) <= {str(int(key) - 1) for key in unsure}
 
 
 def test_what_is_unsure_runs_again_where_a_person_says_so(llmdo: Llmdo, root: Path) -> None:

@@ -21,6 +21,7 @@ from llmdo.journal.chain import linked
 from llmdo.journal.questions import waiting
 from llmdo.journal.sqlite.layout import VERSION
 from llmdo.journal.sqlite.store import create_journal, digest_of, open_journal, read_journal
+from tests import forking
 
 
 def entry(path: str = "main", step: int = 1, body: bytes = b"{}") -> JournalEntry:
@@ -157,6 +158,69 @@ os.kill(os.getpid(), 9)
     assert subprocess.run([sys.executable, "-c", script]).returncode == -9
     with Runs(tmp_path).open("r") as journal:
         assert [one.step for one in journal.entries()] == list(range(20))
+
+
+DYING = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from llmdo.journal import Runs
+left = int(sys.argv[1])
+def trace(statement):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+connect = sqlite3.connect
+def traced(*arguments, **named):
+    connection = connect(*arguments, **named)
+    connection.set_trace_callback(trace)
+    return connection
+sqlite3.connect = traced
+Runs(Path.cwd()).create("r1").close()
+print("made")
+"""
+
+
+def test_whoever_is_killed_while_a_journal_is_made_leaves_a_whole_one_or_none(tmp_path: Path) -> None:
+    runs, made = Runs(tmp_path), False
+    for statement in itertools.count(1):
+        done = forking.run([sys.executable, "-c", DYING, str(statement)], cwd=tmp_path, stdout=-1, text=True)
+        for name in runs.names():
+            with runs.open(name) as journal:
+                assert list(journal.entries()) == []
+            runs.discard(name)
+        runs.create("r1").close()
+        runs.discard("r1")
+        assert [path.name for path in runs.folder.iterdir()] == []
+        if "made" in done.stdout:
+            made = statement > 5
+            break
+    assert made
+
+
+def test_what_is_left_of_a_removed_journal_is_no_part_of_a_new_one(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    with runs.create("r1") as journal:
+        journal.add(entry())
+        journal.commit()
+        kept = tmp_path / "kept"
+        shutil.copytree(runs.folder, kept)
+    runs.discard("r1")
+    for left in kept.glob("r1.sqlite-*"):  # as a process leaves it that is killed while it removes a journal
+        shutil.copy(left, runs.folder)
+    with runs.create("r1") as journal:
+        assert list(journal.entries()) == []
+    with runs.open("r1") as journal:
+        assert list(journal.entries()) == []
+
+
+def test_a_journal_is_the_first_that_goes_when_a_run_is_removed(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    runs.create("r1").close()
+    (runs.folder / "r1.stuck").mkdir()  # which cannot be removed like a file
+    with pytest.raises(JournalError):
+        runs.discard("r1")
+    assert runs.names() == []
 
 
 def test_a_run_belongs_to_one_process(tmp_path: Path) -> None:

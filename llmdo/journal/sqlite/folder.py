@@ -203,6 +203,9 @@ class Runs:
         import shutil  # loads what compresses, which lists have no use for
 
         try:
+            self.path(run).unlink(
+                missing_ok=True
+            )  # first: whoever is killed here leaves no part of a journal
             for path in self.folder.iterdir():
                 if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
                     shutil.rmtree(path)

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing, suppress
+from errno import EEXIST
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from llmdo.journal.spans import SecretSpan
 
 __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
+
+UNFINISHED = ".new"
+"""What a journal ends with until all of its layout is in it."""
 
 LONG = 500  # commits, of about four pages each: then the log is moved to the file
 
@@ -351,24 +355,40 @@ def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Call
 
 
 def create_journal(path: Path) -> Journal:
-    """A new journal at `path`, for its owner only.
+    """A new journal at `path`, for its owner only. Whoever is killed meanwhile leaves none there, not half of it.
 
     Raises:
         JournalError: It cannot be made, or there is one.
     """
+    unfinished = path.with_suffix(UNFINISHED)
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if path.exists():
+            raise FileExistsError(EEXIST, os.strerror(EEXIST))
+        for left in path.parent.glob(
+            f"{path.stem}.*"
+        ):  # a log of an earlier one would become part of this one
+            if left.suffix != ".lock":
+                left.unlink()
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with Translated(path, "written"), closing(connect(unfinished, "rw")) as connection:
+            lay_out(connection)  # before there is a log, so that it is in the file itself whatever happens
+            _keep_log(connection)
         anchor = Anchor.create(path, Heads())
+        unfinished.rename(path)
     except OSError as error:
         raise JournalError(
             f"cannot write `{path}`: {error.strerror}", hint="`--no-journal` runs without a journal"
         ) from error
     with Translated(path, "written"):
         connection = connect(path, "rw")
-        lay_out(connection)  # before there is a log, so that it is in the file itself whatever happens
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        _keep_log(connection)
     return Journal(path, connection, anchor, Heads())
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Has SQLite add what is written to a log, which it moves to the file when it is told to."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
 
 
 def open_journal(path: Path) -> Journal:
@@ -386,8 +406,7 @@ def open_journal(path: Path) -> Journal:
         raise JournalError(f"the anchor of `{path}` cannot be opened: {error.strerror}") from error
     with Translated(path, "opened"):
         connection = connect(path, "rw")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        _keep_log(connection)
     return Journal(path, connection, anchor, heads)
 
 
