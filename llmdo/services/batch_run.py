@@ -75,6 +75,8 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
         return Result(state="refused", error=error.message, hint=error.hint)
     except LlmdoError as error:
         if standing == "new" and isinstance(error, JournalError):
+            if Runs(basis.root).path(item.run).exists():
+                return None  # another process began the run meanwhile
             raise  # no journal can be written, that of the next item no more than this one
         # It cannot start: nothing was asked of a model
         return Result(state="failed", error=error.message, hint=error.hint)

@@ -198,6 +198,31 @@ def test_whoever_is_killed_while_a_journal_is_made_leaves_a_whole_one_or_none(tm
     assert made
 
 
+CLAIMING = """
+import os, time
+from pathlib import Path
+from llmdo.journal.sqlite.claim import Claim, is_claimed
+log = os.open("log", os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    is_claimed(Path("r1.lock"))
+    if claim := Claim.take(Path("r1.lock")):
+        os.write(log, b"+")
+        os.write(log, b"-")
+        claim.give_back()
+"""
+
+
+@pytest.mark.long
+def test_no_two_processes_have_a_run_however_often_it_changes_hands(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", CLAIMING]
+    processes = [forking.Popen(words, cwd=tmp_path, stderr=-1, text=True) for _ in range(4)]
+    assert [process.communicate()[1] for process in processes] == [""] * 4
+    log = (tmp_path / "log").read_text()
+    assert len(log) > 100
+    assert log == "+-" * (len(log) // 2)
+
+
 def test_what_is_left_of_a_removed_journal_is_no_part_of_a_new_one(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     with runs.create("r1") as journal:

@@ -28,23 +28,29 @@ class Claim:
         Raises:
             JournalError: The file cannot be made.
         """
+        why: Exception | None = None
         for _ in range(ATTEMPTS):
             try:
                 path.touch(mode=0o600)
+                file = _file(path)  # before SQLite opens it: afterwards another one may be at its place
                 held = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             except (OSError, sqlite3.Error) as error:
-                raise JournalError(f"cannot write `{path}`: {_why(error)}") from error
-            number = _number(path)
+                why = error
+                continue
             try:
                 held.execute("BEGIN EXCLUSIVE")
             except sqlite3.Error as error:
                 held.close()
                 if "locked" in str(error):
                     return None
-                raise JournalError(f"cannot write `{path}`: {_why(error)}") from error
-            if number is not None and number == _number(path):
+                why = error if file == _file(path) else None  # of a file that vanished meanwhile
+                continue
+            if file is not None and file == _file(path):
                 return cls(path, held)
             held.close()
+            why = None
+        if why is not None:
+            raise JournalError(f"cannot write `{path}`: {_why(why)}") from why
         return None
 
     def __enter__(self) -> Self:
@@ -64,11 +70,13 @@ def is_claimed(path: Path) -> bool:
     """Whether some process works on the run that `path` stands for."""
     if not path.exists():
         return False
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as connection:
-        try:
+    try:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)
+        ) as connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        except sqlite3.Error as error:
-            return "locked" in str(error)
+    except sqlite3.Error as error:  # also where the file vanished meanwhile
+        return "locked" in str(error)
     return False
 
 
@@ -76,9 +84,10 @@ def _why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _number(path: Path) -> int | None:
-    """What tells the file at `path` from another one that takes its place."""
+def _file(path: Path) -> tuple[int, int] | None:
+    """What tells the file at `path` from any other that takes its place, even under the same number; None of none."""
     try:
-        return path.stat().st_ino
+        status = path.stat()
     except OSError:
         return None
+    return status.st_ino, status.st_ctime_ns
