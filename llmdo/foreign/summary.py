@@ -196,13 +196,15 @@ def _statements(
         unread = sum(number for (code, _), number in numbers.items() if code in UNREAD)
         yield "no agent could be read" + f"; {_counted(unread, 'file')} may hold some" * bool(unread)
         return
-    if pushing := sum(agent.started_by is not None and _pushes(agent) for agent in agents):
+    pushing = sum(agent.started_by is not None and _pushes(agent) for agent in agents)
+    sending = sum(each.code == "LDO552" and not each.gated and each.subject in names for each in findings)
+    is_calm = not (pushing or sending)
+    if pushing:
         yield f"{_of(pushing, every, 'can')} be started by a stranger and push to the repository"
-    elif sending := sum(
-        each.code == "LDO552" and not each.gated and each.subject in names for each in findings
-    ):
+    elif sending:
         yield f"{_of(sending, every, 'can')} be started by a stranger and send private data without a question"
-    is_calm = True
+        if sending == numbers["LDO552", False]:
+            numbers["LDO552", False] = 0  # they were just spoken of
     for gated in (False, True):
         for statement in (
             *_of_reach(numbers, every, gated=gated),

@@ -219,8 +219,8 @@ def find(
                 continue
             matching = [
                 by_pattern[glob.text]
-                for glob, ending in wanted.get(_suffix(path), wanted[""])
-                if path.endswith(ending) and (glob.names if hidden else glob.matches)(path)
+                for glob, ending, core in wanted.get(_suffix(path), wanted[""])
+                if core in path and path.endswith(ending) and (glob.names if hidden else glob.matches)(path)
             ]
             if not matching or ignored(path):
                 continue
@@ -236,11 +236,11 @@ def find(
     return by_pattern
 
 
-def _by_suffix(globs: Iterable[Glob]) -> dict[str, list[tuple[Glob, str]]]:
-    """The globs that may name a file with a suffix, each with its ending; at the empty one those for all others."""
-    pairs = [(glob, glob.ending) for glob in globs]
-    suffixes = {"", *(_suffix(ending) for _, ending in pairs)}
-    return {suffix: [pair for pair in pairs if _suffix(pair[1]) in ("", suffix)] for suffix in suffixes}
+def _by_suffix(globs: Iterable[Glob]) -> dict[str, list[tuple[Glob, str, str]]]:
+    """The globs that may name a file with a suffix, each with ending and core; at the empty one those for others."""
+    known = [(glob, glob.ending, glob.core) for glob in globs]
+    suffixes = {"", *(_suffix(ending) for _, ending, _ in known)}
+    return {suffix: [each for each in known if _suffix(each[1]) in ("", suffix)] for suffix in suffixes}
 
 
 def _suffix(name: str) -> str:

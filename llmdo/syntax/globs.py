@@ -61,6 +61,13 @@ class Glob:
         last = self.text.rpartition("/")[2]
         return last[max(map(last.rfind, "*?]")) + 1 :]
 
+    @property
+    def core(self) -> str:
+        """What every path holds that it names: the longest of its folders that are no patterns."""
+        *folders, _ = self.text.split("/")
+        longest = max((name for name in folders if not is_pattern(name)), key=len, default="")
+        return f"{longest}/" if longest else ""
+
     def matches(self, path: str) -> bool:
         """Whether it names `path`."""
         return self._expression.fullmatch(path) is not None
