@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from subprocess import DEVNULL, Popen
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say
 from llmdo.cli.interruption import run_interruptibly
@@ -15,13 +18,17 @@ from llmdo.render import batch as render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from pathlib import Path
 
     from llmdo.batch.items import BatchItem, Result
-    from llmdo.batch.scheduling import Draining
+    from llmdo.batch.scheduling import BatchBounds, Draining
     from llmdo.batch.store import BatchStore
     from llmdo.graph.resolved import Graph
     from llmdo.services.batch import BatchOutcome
     from llmdo.services.host import Approving
+
+
+LONGEST = 2000  # bytes of what another process said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,8 @@ class BatchTerminal:
     """A `BatchHost`: it shows progress on stderr, and Ctrl-C has nothing more begin."""
 
     approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
+    processes: int = 1
+    """How many work on the batch, this one included."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def tell(self, line: str) -> None:
@@ -64,11 +73,48 @@ class BatchTerminal:
 
         yield tell
 
+    @contextmanager
+    def sharing(self, store: BatchStore, root: Path, bounds: BatchBounds) -> Iterator[None]:
+        """Has other processes work on the batch as well; waits for them, and says what one of them could not do."""
+        if self.processes > 1 and bounds.items is not None:
+            raise LlmdoError("`--limit` counts the items of one process", hint="leave out `--processes`")
+        words = [sys.executable, "-m", "llmdo", "batch", "resume", store.batch.id, "--project", str(root)]
+        words += [*_bound_words(bounds), *_approval_words(self.approvals)]
+        with ExitStack() as stack:
+            others = []
+            for _ in range(self.processes - 1):
+                heard = stack.enter_context(TemporaryFile())
+                process = Popen(words, stdin=DEVNULL, stdout=DEVNULL, stderr=heard)  # ourselves
+                others.append((process, heard))
+            yield
+            for process, heard in others:
+                if process.wait() not in (FINE, FINDINGS, WAITING, INTERRUPTED):
+                    heard.seek(0)
+                    ending = heard.read()[-LONGEST:].decode(errors="replace")
+                    say(f"warning: a process of the batch ended early: {ending}")
+
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
     ) -> None:
         """Returns when `work` does. The first Ctrl-C lets finish what has begun, the second ends the program."""
         run_interruptibly(work, abandon, draining.by_person)
+
+
+def _bound_words(bounds: BatchBounds) -> Iterator[str]:
+    """The options that say the same."""
+    yield from ("--jobs", str(bounds.jobs))
+    if bounds.failures is not None:
+        yield from ("--max-failures", str(bounds.failures))
+    if bounds.budget_usd is not None:
+        yield from ("--budget-usd", str(bounds.budget_usd))
+
+
+def _approval_words(approvals: ApprovalOptions) -> Iterator[str]:
+    """The options that say the same."""
+    yield from ("--approve-all",) * approvals.approve_all
+    yield from ("--reject-all",) * approvals.reject_all
+    for capability in approvals.approve:
+        yield from ("--approve", capability)
 
 
 def report(outcome: BatchOutcome, *, as_json: bool) -> int:

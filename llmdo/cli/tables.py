@@ -215,6 +215,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--input": (),
         "--project": (),
         "--jobs": (),
+        "--processes": (),
         "--out": (),
         "--budget-usd": (),
         "--max-failures": (),
@@ -233,6 +234,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "batch resume": {
         "--project": (),
         "--jobs": (),
+        "--processes": (),
         "--out": (),
         "--budget-usd": (),
         "--max-failures": (),
@@ -251,6 +253,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--failed": None,
         "--unsure": ("again", "give-up"),
         "--jobs": (),
+        "--processes": (),
         "--out": (),
         "--env-file": (),
         "--approvals": ("prompt", "later"),

@@ -57,6 +57,9 @@ class BatchHost(Protocol):
     def following(self, store: BatchStore) -> AbstractContextManager[Callable[[BatchItem, Result], None]]:
         """What is told of each item once what became of it is on record."""
 
+    def sharing(self, store: BatchStore, root: Path, bounds: BatchBounds) -> AbstractContextManager[None]:
+        """Has other processes work on the batch until none of it is left, where it wants to."""
+
     def wait_for(
         self, work: Coroutine[object, object, None], abandon: Callable[[], None], draining: Draining
     ) -> None:
@@ -174,7 +177,9 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
     bound = _lock_of(graph, prepared.entry, references)
     batch = Batch(new_run(), prepared.entry, bound, time.time(), settings)
     with Batches(root).create(batch, items, new_run) as store:
-        host.tell(f"batch {batch.id}: {sum(store.counts().values())} items for entry `{prepared.entry}`")
+        number = sum(store.counts().values())
+        counted = f"{number:,} item{'' if number == 1 else 's'}"
+        host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")
         return _work(store, prepared, working, host)
 
 
@@ -232,7 +237,7 @@ def _outcome(store: BatchStore, draining: Draining) -> BatchOutcome:
         counts=counts,
         spent=store.spent(),
         reason=draining.reason if counts.get("queued") else None,
-        interrupted=draining.interrupted,
+        interrupted=draining.interrupted and counts.get("queued", 0) > 0,
     )
 
 
@@ -250,6 +255,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
     with ExitStack() as stack:
         confined = stack.enter_context(closing(Root.of(prepared.folders)))
         rows = stack.enter_context(_rows(store, working.out or batch.settings["out"]))
+        stack.enter_context(host.sharing(store, prepared.root, working.bounds))
         tell = stack.enter_context(host.following(store))
         basis = BatchBasis(
             root=prepared.root,

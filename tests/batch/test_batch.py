@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -226,11 +227,13 @@ def test_a_row_that_was_cut_short_is_written_anew(llmdo: Llmdo, root: Path) -> N
     assert "it does not hold rows of a batch" in done.err
 
 
-def begun(root: Path, *words: str) -> subprocess.Popen[bytes]:
-    """A batch as a process, once all its items are within their effects."""
+def begun(root: Path, *words: str, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """A batch as a process, once all its items but `more` of them are within their effects."""
     (root / "hold").touch()
-    process = forking.Popen([*COMMAND, *words], cwd=root, stdout=-3, stderr=-1)
     expected = len((root / "in.jsonl").read_text().splitlines())
+    with (root / "in.jsonl").open("a") as file:
+        file.writelines(f"{json.dumps(text)}\n" for text in more)
+    process = forking.Popen([*COMMAND, *words], cwd=root, stdout=-3, stderr=-1)
     assert waited_for(lambda: len(effects(root)) == expected)
     return process
 
@@ -297,10 +300,8 @@ def test_what_is_unsure_runs_again_where_a_person_says_so(llmdo: Llmdo, root: Pa
 
 def test_the_first_ctrl_c_begins_nothing_more_and_finishes_what_has_begun(llmdo: Llmdo, root: Path) -> None:
     inputs(root, "effect a", "effect b")
-    (root / "in.jsonl").write_text((root / "in.jsonl").read_text())
-    process = begun(root, *START[1:])
-    with (root / "in.jsonl").open("a"):
-        process.send_signal(signal.SIGINT)
+    process = begun(root, *START[1:], "--jobs", "2", more=["effect c"])
+    process.send_signal(signal.SIGINT)
     assert process.stderr is not None
     for line in process.stderr:
         if b"Ctrl-C again" in line:
@@ -308,7 +309,9 @@ def test_the_first_ctrl_c_begins_nothing_more_and_finishes_what_has_begun(llmdo:
     (root / "hold").unlink()
     _, err = process.communicate()
     assert process.returncode == 130, err
-    assert standing(llmdo, root) == {"1": "completed", "2": "completed"}
+    assert standing(llmdo, root) == {"1": "completed", "2": "completed", "3": "queued"}
+    assert llmdo("batch", "resume", "last", cwd=root).code == 0
+    assert effects(root) == ["a", "b", "c"]
 
 
 def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
@@ -321,3 +324,14 @@ def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
     assert llmdo("batch", "resume", "last", cwd=root).code == 0
     assert effects(root) == sorted(map(str, range(20)))
     assert len({row["key"] for row in rows(root)}) == 20
+
+
+def test_a_batch_has_several_processes_where_it_is_asked_to(llmdo: Llmdo, root: Path) -> None:
+    inputs(root, *(f"careful {number}" for number in range(12)))
+    words = [*COMMAND, *START[1:], "--processes", "3", "--jobs", "2", "--approve", "x.effects.careful"]
+    done = forking.run(words, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert effects(root) == sorted(map(str, range(12)))
+    assert set(standing(llmdo, root).values()) == {"completed"}
+    refused = llmdo("batch", "resume", "last", "--processes", "2", "--limit", "1", cwd=root)
+    assert "`--limit` counts the items of one process" in refused.err

@@ -45,6 +45,15 @@ BatchName = Annotated[
     str, typer.Argument(metavar="BATCH", help="A batch's id, a unique start or end of one, or `last`.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, max=1000, help="How many items are worked on at a time.")]
+Processes = Annotated[
+    int,
+    typer.Option(
+        "--processes",
+        min=1,
+        max=100,
+        help="How many processes share the batch, where its work is for the processor.",
+    ),
+]
 Out = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -114,6 +123,7 @@ def start(
     input: Template = None,  # noqa: A002
     project: options.Project = None,
     jobs: Jobs = 8,
+    processes: Processes = 1,
     out: Out = None,
     budget_usd: Budget = None,
     max_failures: MaxFailures = None,
@@ -144,7 +154,7 @@ def start(
         max_depth=max_depth,
         working=service.Working(bounds=bounds, out=out, debug=debug),
     )
-    host = _host(approvals, approve, approve_all=approve_all, reject_all=reject_all)
+    host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)
     return batching.report(service.begin(request, host), as_json=format == "json")
 
 
@@ -153,6 +163,7 @@ def resume(
     name: BatchName,
     project: options.Project = None,
     jobs: Jobs = 8,
+    processes: Processes = 1,
     out: Out = None,
     budget_usd: Budget = None,
     max_failures: MaxFailures = None,
@@ -176,7 +187,7 @@ def resume(
         bounds=service.bounds(jobs, limit, max_failures, budget_usd), out=out, debug=debug
     )
     request = service.ContinuedBatch(root=root_folder(project), batch=name, rebind=rebind, working=working)
-    host = _host(approvals, approve, approve_all=approve_all, reject_all=reject_all)
+    host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)
     return batching.report(service.go_on(request, host), as_json=format == "json")
 
 
@@ -196,6 +207,7 @@ def retry(
         ),
     ] = None,
     jobs: Jobs = 8,
+    processes: Processes = 1,
     out: Out = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     approvals: options.When = options.Approvals.later,
@@ -216,7 +228,7 @@ def retry(
         unsure=None if unsure is None else unsure.value,
         working=service.Working(bounds=service.bounds(jobs), out=out, debug=debug),
     )
-    host = _host(approvals, approve, approve_all=approve_all, reject_all=reject_all)
+    host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)
     return batching.report(service.go_on(request, host), as_json=format == "json")
 
 
@@ -276,7 +288,7 @@ def cancel(
 
 
 def _host(
-    when: options.Approvals, approve: options.Texts, *, approve_all: bool, reject_all: bool
+    when: options.Approvals, approve: options.Texts, processes: int, *, approve_all: bool, reject_all: bool
 ) -> BatchTerminal:
     from llmdo.cli.batching import BatchTerminal
 
@@ -288,7 +300,7 @@ def _host(
     answers = options.answered(
         options.Approvals.prompt, approve, approve_all=approve_all, reject_all=reject_all
     )
-    return BatchTerminal(approvals=answers)
+    return BatchTerminal(approvals=answers, processes=processes)
 
 
 def add_to(app: typer.Typer) -> None:
