@@ -52,17 +52,6 @@ _SERVERS = ".mcp.json"
 _LINES = {line.tool: line for line in TABLE}
 _REST = re.compile(r"(?::\*|\s*\*)$")
 """How a pattern of commands ends that lets anything follow."""
-_V0_TAG = (
-    "Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read", "Bash(git add:*)", "Bash(git commit:*)",
-    "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git rm:*)",
-    "mcp__github_comment__update_claude_comment",
-)  # fmt: skip
-_V1_TAG = (
-    "Bash(git add:*)",
-    "Bash(git commit:*)",
-    "Bash(git rm:*)",
-    "mcp__github_comment__update_claude_comment",
-)
 
 
 def claude_grants(site: Site, tree: Tree) -> Iterator[Grant]:

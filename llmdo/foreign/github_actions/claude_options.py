@@ -24,11 +24,6 @@ OF_V0 = {
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
 }  # fmt: skip
 """Inputs that the action has no more, with what took their place."""
-OF_V0 = {
-    "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
-    "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
-}  # fmt: skip
-"""Inputs that the action has no more, with what took their place."""
 BYPASSES = "bypassPermissions"
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
@@ -41,12 +36,6 @@ _V0_TAG = (
     "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git rm:*)",
     "mcp__github_comment__update_claude_comment",
 )  # fmt: skip
-_V1_TAG = (
-    "Bash(git add:*)",
-    "Bash(git commit:*)",
-    "Bash(git rm:*)",
-    "mcp__github_comment__update_claude_comment",
-)
 _V1_TAG = (
     "Bash(git add:*)",
     "Bash(git commit:*)",
