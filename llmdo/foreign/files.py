@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
+from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
+from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -20,44 +22,74 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Files:
-    """One reading of a project: hands out files, and collects which they were and their problems."""
+    """One reading of a project: hands out each file once, and collects which they were and their problems."""
 
     tree: Tree
     product: str
     """The tool whose format this is, as a sentence names it."""
     problems: list[Diagnostic] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    _sources: dict[str, Source | None] = field(default_factory=dict)
+    """Every file that is there; None for one that cannot be read."""
+    _documents: dict[str, Document] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files so far, sorted."""
+        return tuple(sorted(self._sources))
+
+    def find(self, patterns: Iterable[str]) -> tuple[str, ...]:
+        """The paths that the globs name; what of them cannot be read is noted."""
+        paths, problems = few(*self.tree.find(patterns))
+        self.problems.extend(problems)
+        return paths
+
+    def named(self, patterns: Iterable[str]) -> tuple[str, ...]:
+        """The same; of a file that is given alone, only where the globs name it, and not any file of its kind."""
+        if (only := self.tree.only) is None:
+            return self.find(patterns)
+        return (only,) if any(Glob(pattern).matches(only) for pattern in patterns) else ()
 
     def source(self, path: str) -> Source | None:
-        """The file at `path`; None where there is none, or where it cannot be read."""
-        source, problems = self.tree.read(path) or (None, ())
-        self.problems.extend(problems)
-        if source is None:
-            return None
-        self.paths.append(path)
-        return None if problems else source
+        """The file at `path`; None where there is none, or where it cannot be read, which is noted."""
+        if path not in self._sources:
+            read = self.tree.read(path)
+            if read is None:
+                return None
+            source, problems = read
+            self.problems.extend(problems)
+            self._sources[path] = None if problems else source
+        return self._sources[path]
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, with what could be read of it; None where there is none."""
-        source = self.source(path)
-        return self._kept(reading.json_with_comments(source)) if source else None
+        return self._document(path, reading.json_with_comments)
 
     def yaml(self, path: str) -> Document | None:
         """The YAML file at `path`, with what could be read of it; None where there is none."""
+        return self._document(path, reading.yaml)
+
+    def header(self, path: str, keys: Iterable[str]) -> reading.Text | None:
+        """The file at `path` with a header of these `keys`; None where it has none. What was guessed is not noted."""
         source = self.source(path)
-        return self._kept(reading.yaml(source)) if source else None
+        return reading.text(source, keys) if source else None
 
     def text(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path` with a header of these `keys`; None where it has none, which is noted."""
+        text = self.header(path, keys)
+        if text:
+            self.problems.extend(text.document.problems)
+        elif source := self.source(path):
+            message = f"`{path}` has no header, so it is no agent to {self.product}"
+            self.problems.append(finding("LDO152", source.location(), message))
+        return text
+
+    def text_or_prompt(self, path: str, keys: Iterable[str]) -> reading.Text | None:
+        """The file at `path`; one without a header is a prompt alone. None where it cannot be read."""
         source = self.source(path)
         if source is None:
             return None
-        text = reading.text(source, keys)
-        if text is None:
-            message = f"`{path}` has no header, so it is no agent to {self.product}"
-            self.problems.append(finding("LDO152", source.location(), message))
-            return None
-        self._kept(text.document)
+        text = reading.text(source, keys) or reading.prompt_alone(source)
+        self.problems.extend(text.document.problems)
         return text
 
     def texts(self, document: Document, *route: str) -> Iterator[tuple[str, Place]]:
@@ -98,6 +130,21 @@ class Files:
         hint = did_you_mean(name, known) or "it may come from a person's own configuration"
         self.note("LDO250", place, message, hint)
 
-    def _kept(self, document: Document) -> Document:
-        self.problems.extend(document.problems)
-        return document
+    def unknown_tool(self, place: Place, name: str, known: Iterable[str]) -> None:
+        """Notes a tool that the format does not have."""
+        message = f"{self.product} has no tool `{excerpt(name)}`"
+        self.note("LDO250", place, message, did_you_mean(name, known))
+
+    def unknown_agent(self, place: Place, name: str, known: Iterable[str]) -> None:
+        """Notes an agent that is not in the project."""
+        message = f"there is no agent `{excerpt(name)}` in this project"
+        self.note("LDO250", place, message, did_you_mean(name, known))
+
+    def _document(self, path: str, parse: Callable[[Source], Document]) -> Document | None:
+        source = self.source(path)
+        if source is None:
+            return None
+        if path not in self._documents:
+            self._documents[path] = parse(source)
+            self.problems.extend(self._documents[path].problems)
+        return self._documents[path]

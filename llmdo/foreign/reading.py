@@ -66,6 +66,11 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
     return Text(_by_chunks(source, source.text[start:end], line, frozenset(keys), guesses), fenced.end())
 
 
+def prompt_alone(source: Source) -> Text:
+    """A file without a header."""
+    return Text(Document(source, {}, dict), 0)
+
+
 def misspelt(name: str, known: Collection[str]) -> str | None:
     """The known name that a name is for certain meant to be; None where it is known, or may be somebody's own.
 

@@ -24,11 +24,11 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.foreign.claude.files import ClaudeFiles
     from llmdo.foreign.claude.homes import ClaudeHome
     from llmdo.foreign.claude.lists import Item
     from llmdo.foreign.claude.rules import ClaudeRule
     from llmdo.foreign.claude.settings import ClaudeSettings
+    from llmdo.foreign.files import Files
     from llmdo.foreign.team import Grant
     from llmdo.graph.toolset import Server
 
@@ -69,7 +69,7 @@ class AgentReader:
     path: str
     text: reading.Text
     name: str
-    files: ClaudeFiles
+    files: Files
 
     @property
     def header(self) -> Mapping[str, object]:
@@ -117,17 +117,13 @@ class AgentReader:
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)
 
-    def _unknown(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
-        message = f"Claude Code does not know `{name}`, so it does nothing"
-        self.files.note("LDO151", place, message, hint or did_you_mean(name, known))
-
     def _judge_keys(self) -> None:
         for key in self.header:
             if key in _FOR_TOOLS:
                 hint = "an agent file says `tools`; without it, the agent has every tool"
-                self._unknown(self._place(key, of_key=True), key, KEYS, hint)
+                self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
             elif reading.misspelt(key, KEYS):
-                self._unknown(self._place(key, of_key=True), key, KEYS)
+                self.files.unknown_key(self._place(key, of_key=True), key, KEYS)
             elif self.around.plugin and key in _NOT_IN_PLUGINS:
                 self.files.note(
                     "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
@@ -154,7 +150,7 @@ class AgentReader:
             return settings.mode
         at = self._place("permissionMode")
         if name not in MODES:
-            self._unknown(at, name, MODES)
+            self.files.unknown_key(at, name, MODES)
             return settings.mode
         if name == "bypassPermissions" and not settings.no_bypass:
             message = "mode `bypassPermissions` never asks for approval"
@@ -232,9 +228,8 @@ class AgentReader:
                 if tool not in CALLING:
                     yield from tools.named(tool, place)
             else:
-                hint = did_you_mean(tool, LINES)
-                self.files.note("LDO250", place, f"Claude Code has no tool `{tool}`", hint)
-                if hint is None:  # nor is it one of ours that is misspelt
+                self.files.unknown_tool(place, tool, LINES)
+                if did_you_mean(tool, LINES) is None:  # nor is it one of ours that is misspelt
                     yield from tools.unknown(tool, place)
         # The servers of its own file come to an agent beside those of its list.
         for server, (_, place) in self._own_servers().items():
@@ -275,5 +270,4 @@ class AgentReader:
                 if not self.around.home.settings.denies_call(called):
                     yield AgentCall(name=called, at=place)
             elif name and name != "*":
-                message = f"there is no agent `{name}` in this project"
-                self.files.note("LDO250", place, message, did_you_mean(name, known))
+                self.files.unknown_agent(place, name, known)

@@ -10,7 +10,7 @@ from llmdo.foreign.claude.rules import ClaudeRule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmdo.foreign.claude.files import ClaudeFiles
+    from llmdo.foreign.files import Files
 
 KEYS = frozenset(
     {
@@ -25,14 +25,14 @@ RUNNING = frozenset({"Skill", "SlashCommand"})
 ALLOWED = "allowed-tools"
 
 
-def approvals_in(files: ClaudeFiles, paths: Iterable[str]) -> Iterator[ClaudeRule]:
+def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[ClaudeRule]:
     """What commands and skills allow without a question, by the rules that say so; one of each."""
     seen: set[tuple[str, str | None]] = set()
     for path in paths:
         header = files.header(path, KEYS)
         if header is None or ALLOWED not in header.document.data:
             continue
-        files.problems.extend(each for each in header.document.problems if each not in files.problems)
+        files.problems.extend(header.document.problems)
         for tool, what, at in items_in(header.document, ALLOWED):
             if (tool, what) not in seen:
                 seen.add((tool, what))

@@ -19,10 +19,10 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.foreign.claude.files import ClaudeFiles
     from llmdo.foreign.claude.plugins import ClaudePlugin
     from llmdo.foreign.claude.rules import ClaudeRule
     from llmdo.foreign.claude.settings import ClaudeSettings
+    from llmdo.foreign.files import Files
     from llmdo.graph.toolset import Server
     from llmdo.syntax.document import Document
 
@@ -62,13 +62,11 @@ def above_own(path: str) -> str:
     return above.removeprefix("/") if own else ""
 
 
-def homes_of(
-    files: ClaudeFiles, plugins: Sequence[ClaudePlugin], agents: Iterable[str]
-) -> dict[str, ClaudeHome]:
+def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str]) -> dict[str, ClaudeHome]:
     """The folders with a `.claude` of their own; the project's own is always one of them."""
-    nested = [path for path in files.find([NESTED_SETTINGS]) if above_own(path)]
+    nested = [path for path in files.named([NESTED_SETTINGS]) if above_own(path)]
     commands: dict[str, list[str]] = {}
-    for path in files.find(COMMANDS):
+    for path in files.named(COMMANDS):
         commands.setdefault(above_own(path), []).append(path)
     folders = {"", *map(above_own, [*nested, *agents]), *commands}
     folders = {folder for folder in folders if not f"{folder}/".startswith(OWN)}
@@ -76,7 +74,7 @@ def homes_of(
     return {folder: reader.home(folder, commands.get(folder, [])) for folder in sorted({*folders, ""})}
 
 
-def with_plugin(files: ClaudeFiles, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeHome:
+def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeHome:
     """What holds for the agents of a plugin: which others a person enables is up to that person."""
     hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
     settings = home.settings.with_hooks(hooks)
@@ -104,7 +102,7 @@ def _enabled(documents: Iterable[Document]) -> set[str]:
 class _HomeReader:
     """The reading of folders with a `.claude`."""
 
-    files: ClaudeFiles
+    files: Files
     plugins: Sequence[ClaudePlugin]
 
     def home(self, folder: str, commands: Sequence[str]) -> ClaudeHome:
@@ -179,7 +177,7 @@ class _HomeReader:
 
     def _judge(self, document: Document) -> None:
         for key in table_in(document.data, "permissions").keys() - KEYS:
-            self._unknown(Place(document, ("permissions", key), of_key=True), key, KEYS)
+            self.files.unknown_key(Place(document, ("permissions", key), of_key=True), key, KEYS)
         place = Place(document, ("permissions", "defaultMode"))
         is_own = f"/{OWN}" in f"/{document.source.path}"
         if place.data == "auto" and is_own:
@@ -199,7 +197,3 @@ class _HomeReader:
             message = "mode `bypassPermissions` never asks for approval"
             self.files.note("LDO554", mode.at, message, "what asks too often can be allowed by name")
         judge_hooks(self.files, settings.hooks if settings.asks else ())
-
-    def _unknown(self, place: Place, name: str, known: Iterable[str]) -> None:
-        message = f"Claude Code does not know `{name}`, so it does nothing"
-        self.files.note("LDO151", place, message, did_you_mean(name, known))

@@ -14,7 +14,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.foreign.claude.files import ClaudeFiles
+    from llmdo.foreign.files import Files
 
 ASKED = "PermissionRequest"
 """Where a question would be asked, be it by a rule."""
@@ -79,7 +79,7 @@ def _fits(expression: str, tool: str) -> bool:
     return fnmatchcase(tool, before + glob + after)
 
 
-def hooks_in(files: ClaudeFiles, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
+def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
     """The hooks of these tables that may answer `allow`; `root` is the folder of the plugin that they come with."""
     for place in tables:
         for event in EVENTS:
@@ -91,7 +91,7 @@ def hooks_in(files: ClaudeFiles, tables: Iterable[Place], root: str) -> Iterator
                         yield ClaudeHook(event, text(table(group).get("matcher")), at, certain)
 
 
-def judge_hooks(files: ClaudeFiles, hooks: Iterable[ClaudeHook]) -> None:
+def judge_hooks(files: Files, hooks: Iterable[ClaudeHook]) -> None:
     """Notes hooks that answer, or may answer, in place of a person."""
     for hook in hooks:
         if hook.is_certain:
@@ -101,7 +101,7 @@ def judge_hooks(files: ClaudeFiles, hooks: Iterable[ClaudeHook]) -> None:
             files.note("LDO150", hook.at, message)
 
 
-def _allows(files: ClaudeFiles, event: str, handler: Mapping[str, object], root: str) -> bool | None:
+def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) -> bool | None:
     """Whether a handler says that it allows; False where that is not known, None where it does not."""
     kind = handler.get("type", "command")
     if handler.get("async") is True or (event == "PreToolUse" and kind in ("agent", "prompt")):
@@ -115,7 +115,7 @@ def _allows(files: ClaudeFiles, event: str, handler: Mapping[str, object], root:
     return None if scripts or _is_harmless(command) else False
 
 
-def _scripts(files: ClaudeFiles, command: str, root: str) -> Iterator[str]:
+def _scripts(files: Files, command: str, root: str) -> Iterator[str]:
     """The texts of those of the project's own scripts that a command names."""
     here = f"{root}/" if root else ""
     plain = _VARIABLE.sub(
@@ -124,10 +124,9 @@ def _scripts(files: ClaudeFiles, command: str, root: str) -> Iterator[str]:
     for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
         path = posixpath.normpath(word)
         if _SCRIPT.fullmatch(word) and not path.startswith(("/", "..", "~", "$")):
-            read = files.tree.read(path)
-            if read and not read[1]:
-                files.read[path] = read[0]
-                yield read[0].text
+            read = files.tree.read(path)  # what of a command is no script is not noted as missing
+            if read and not read[1] and (script := files.source(path)):
+                yield script.text
 
 
 def _is_harmless(command: str) -> bool:

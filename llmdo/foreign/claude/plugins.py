@@ -16,7 +16,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.foreign.claude.files import ClaudeFiles
+    from llmdo.foreign.files import Files
     from llmdo.graph.toolset import Server
 
 _MANIFEST = ".claude-plugin/plugin.json"
@@ -43,7 +43,7 @@ class ClaudePlugin:
     """What declares it."""
 
 
-def plugins_in(files: ClaudeFiles) -> tuple[ClaudePlugin, ...]:
+def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
     """The plugins of a project, in the order of their manifests; what comes from elsewhere is said."""
     tables: dict[str, list[Place]] = {}
     entries: dict[str, list[Place]] = {}
@@ -60,9 +60,9 @@ def plugins_in(files: ClaudeFiles) -> tuple[ClaudePlugin, ...]:
     return tuple(_plugins(files, tables, entries))
 
 
-def _manifests(files: ClaudeFiles) -> tuple[str, ...]:
+def _manifests(files: Files) -> tuple[str, ...]:
     """The files that declare plugins; of one agent that is given alone, that of its plugin."""
-    paths = files.find(PLUGINS)
+    paths = files.named(PLUGINS)
     if paths or files.tree.only is None:
         return paths
     above = f"/{files.tree.only}".partition("/agents/")[0].removeprefix("/")
@@ -71,7 +71,7 @@ def _manifests(files: ClaudeFiles) -> tuple[str, ...]:
 
 
 def _plugins(
-    files: ClaudeFiles, tables: Mapping[str, list[Place]], entries: Mapping[str, list[Place]]
+    files: Files, tables: Mapping[str, list[Place]], entries: Mapping[str, list[Place]]
 ) -> Iterator[ClaudePlugin]:
     for root in sorted({*tables, *entries}):
         own = tables.get(root, [])
@@ -86,7 +86,7 @@ def _plugins(
             yield reader.plugin(is_alone=len(entries.get(root, [])) < 2)
 
 
-def _entries(files: ClaudeFiles, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
+def _entries(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
     """The plugins that a marketplace lists and that lie in the project, each with its folder."""
     document = marketplace.document
     prefix = text(table(document.data, "metadata").get("pluginRoot"))
@@ -124,7 +124,7 @@ def _within(base: str, path: str) -> str | None:
 class _PluginReader:
     """The reading of one plugin."""
 
-    files: ClaudeFiles
+    files: Files
     root: str
     declared: Sequence[Place]
     """The tables that speak of it."""
@@ -144,7 +144,7 @@ class _PluginReader:
             at=Place(self.declared[0].document, (*self.declared[0].route, "name"), of_key=True),
         )
         parts = (plugin.agents, plugin.commands, plugin.servers, plugin.hooks)
-        if not any(parts) and self.root and not self.files.find([f"{globs.escape(self.root)}/**"]):
+        if not any(parts) and self.root and not self.files.named([f"{globs.escape(self.root)}/**"]):
             at = self.declared[-1]
             at = Place(at.document, (*at.route, "source"))
             self.files.note("LDO250", at, f"nothing lies in `{self.root}`")
@@ -187,7 +187,7 @@ class _PluginReader:
             if path.endswith(".md"):
                 names = [path] if self.files.source(path) is not None else []
             else:
-                names = [*self.files.find([f"{globs.escape(path)}/{pattern}" if path else pattern])]
+                names = [*self.files.named([f"{globs.escape(path)}/{pattern}" if path else pattern])]
             if not names:
                 self.files.note("LDO250", at, f"the plugin has no `{path}`")
             yield from names
@@ -200,7 +200,7 @@ class _PluginReader:
         folder = self._at("agents")
         return {
             path: ":".join([name, *path.removeprefix(f"{folder}/").split("/")[:-1], ""])
-            for path in self.files.find([self._glob("agents/**/*.md")])
+            for path in self.files.named([self._glob("agents/**/*.md")])
         }
 
     def _commands(self) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ class _PluginReader:
             default = [self._glob("skills/**/SKILL.md")]
             if not any(True for _ in self._values("commands")):
                 default.append(self._glob("commands/**/*.md"))
-            paths += self.files.find(default)
+            paths += self.files.named(default)
         return tuple(dict.fromkeys(paths))
 
     def _servers(self, name: str) -> Iterator[tuple[str, tuple[Server, Place]]]:

@@ -11,12 +11,11 @@ from llmdo.base.values import dataclass
 from llmdo.foreign.claude import AGENTS
 from llmdo.foreign.claude.agents import KEYS, AgentReader, Around
 from llmdo.foreign.claude.built_in import any_with, built_in_agents
-from llmdo.foreign.claude.files import ClaudeFiles
 from llmdo.foreign.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.foreign.claude.plugins import plugins_in
 from llmdo.foreign.claude.session import MAIN, main_session
+from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Team
-from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -38,9 +37,8 @@ IDENTIFYING = frozenset({"description", "name", "tools"})
 
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code, and the session in which a person starts them."""
-    files = ClaudeFiles(tree)
-    paths, problems = few(*tree.find(AGENTS))
-    files.problems.extend(problems)
+    files = Files(tree, "Claude Code")
+    paths = files.find(AGENTS)
     plugins = plugins_in(files)
     agent_files = _agent_files(files, paths, plugins)
     homes = homes_of(files, plugins, [file.path for file in agent_files])
@@ -67,8 +65,8 @@ def read(tree: Tree) -> Team:
     return Team(
         format="claude",
         agents=(*sessions, *agents, *built_in_agents([*sessions, *agents], homes[""].tools(), brought)),
-        files=tuple(sorted(files.read)),
-        problems=tuple(files.problems),
+        files=files.paths,
+        problems=tuple(dict.fromkeys(files.problems)),
         starts="allowed",  # a person's own servers are, and others where `claude -p` runs
         max_depth=MAX_DEPTH,
     )
@@ -104,9 +102,7 @@ class _AgentFile:
     """What Claude Code calls it: its own name, after the plugin that it comes with."""
 
 
-def _agent_files(
-    files: ClaudeFiles, paths: Sequence[str], plugins: Iterable[ClaudePlugin]
-) -> list[_AgentFile]:
+def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlugin]) -> list[_AgentFile]:
     """The agents among the files at `paths` and of the plugins; of the others, why they are none."""
     plugins = tuple(plugins)
     prefixes = {path: (plugin.name, prefix) for plugin in plugins for path, prefix in plugin.agents.items()}
@@ -145,7 +141,7 @@ def _agent_files(
     return agents
 
 
-def _start(files: ClaudeFiles, path: str) -> Location:
+def _start(files: Files, path: str) -> Location:
     source = files.source(path)
     return source.location() if source else Location(path)
 

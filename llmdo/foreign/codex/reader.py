@@ -17,7 +17,6 @@ from llmdo.foreign.codex.sandbox import MODELS, approvals_of, sandbox_of
 from llmdo.foreign.codex.tools import CodexTools, judge_servers
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
-from llmdo.foreign.tree import few
 from llmdo.syntax import toml
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
@@ -64,14 +63,13 @@ _OF_AGENTS = frozenset({"interrupt_message", "job_max_runtime_seconds", "max_dep
 def read(tree: Tree) -> Team:
     """The sessions and the agents of a project of Codex."""
     files = Files(tree, "Codex")
-    paths, problems = few(*tree.find((CONFIG, AGENTS, RULES, PROFILES)))
-    files.problems.extend(problems)
+    paths = files.find((CONFIG, AGENTS, RULES, PROFILES))
     project = _CodexProject(files)
     agents = tuple(project.agents(paths))
     return Team(
         format="codex",
         agents=agents,
-        files=tuple(sorted(set(files.paths))),
+        files=files.paths,
         problems=tuple(dict.fromkeys(files.problems)),
         starts="allowed",
         max_depth=2 * project.depth

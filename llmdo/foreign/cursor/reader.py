@@ -15,8 +15,7 @@ from llmdo.foreign.cursor.table import TABLE
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
-from llmdo.foreign.tree import few
-from llmdo.syntax.document import Document, Place
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.graph.toolset import Server
+    from llmdo.syntax.document import Document
 
 KEYS = frozenset({"description", "is_background", "model", "name", "readonly"})
 """The keys of an agent file."""
@@ -49,8 +49,7 @@ _READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a rea
 def read(tree: Tree) -> Team:
     """The session and the agents of a project of Cursor."""
     files = Files(tree, "Cursor")
-    paths, problems = few(*tree.find((AGENTS,)))
-    files.problems.extend(problems)
+    paths = files.find((AGENTS,))
     home = _home(files)
     agents = [
         _agent(files, home, path, content)
@@ -60,7 +59,7 @@ def read(tree: Tree) -> Team:
     return Team(
         format="cursor",
         agents=(*home.sessions(), *agents),
-        files=tuple(sorted(set(files.paths))),
+        files=files.paths,
         problems=tuple(files.problems),
         max_depth=MAX_DEPTH,
     )
@@ -143,7 +142,7 @@ def _text(files: Files, path: str) -> Text | None:
         return None
     message = f"`{path}` has no header, so it counts as an agent called after its file"
     files.problems.append(finding("LDO150", source.location(), message))
-    return reading.Text(Document(source, {}, dict), 0)
+    return reading.prompt_alone(source)
 
 
 def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:

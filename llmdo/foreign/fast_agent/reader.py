@@ -21,7 +21,6 @@ from llmdo.foreign.fast_agent.card import (
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import servers_in
 from llmdo.foreign.team import MAX_NAME, Team
-from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ SERVER_KEYS = frozenset({
 def read(tree: Tree) -> Team:
     """The agents of the cards of a project."""
     files = Files(tree, "fast-agent")
-    paths, problems = few(*tree.find(FILES))
-    files.problems.extend(problems)
+    paths = files.find(FILES)
     configurations = _Configurations(files, {})
     cards = list(_cards(files, paths))
     homes = {card.home for card in cards}
@@ -66,7 +64,7 @@ def read(tree: Tree) -> Team:
     return Team(
         format="fast-agent",
         agents=tuple(agents),
-        files=tuple(sorted(set(files.paths))),
+        files=files.paths,
         problems=tuple(files.problems),
         starts="allowed",
     )

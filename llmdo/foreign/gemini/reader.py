@@ -15,7 +15,6 @@ from llmdo.foreign.gemini.rules import GeminiRules, listed
 from llmdo.foreign.gemini.settings import judge_servers, rules_of
 from llmdo.foreign.gemini.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team
-from llmdo.foreign.tree import few
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
@@ -38,8 +37,7 @@ _EXTENSION_KEYS = frozenset({
 def read(tree: Tree) -> Team:
     """The sessions and the agents of a project of Gemini CLI."""
     files = Files(tree, "Gemini CLI")
-    paths, problems = few(*tree.find((AGENTS, *EXTENSIONS)))
-    files.problems.extend(problems)
+    paths = files.find((AGENTS, *EXTENSIONS))
     manifests = [path for path in paths if PurePosixPath(path).name == EXTENSION]
     settings = next((path for path in paths if path.endswith(".json") and path not in manifests), SETTINGS)
     agents: list[Agent] = []
@@ -50,7 +48,7 @@ def read(tree: Tree) -> Team:
     return Team(
         format="gemini",
         agents=tuple(agents),
-        files=tuple(sorted(set(files.paths))),
+        files=files.paths,
         problems=tuple(files.problems),
         starts="allowed",  # in a folder that a person once trusted
         max_depth=1,
@@ -103,8 +101,7 @@ def _extension(files: Files, path: str) -> Iterator[Agent]:
         server: replace(each, trust=None) for server, each in servers_of(document, "mcpServers").items()
     }
     home = Home(GeminiRules(excluded=listed(files.texts(document, "excludeTools"))), servers)
-    paths, problems = files.tree.find([f"{folder}agents/*.md"]) if not files.tree.only else ((), ())
-    files.problems.extend(problems)
+    paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
     agents = list(_agents(files, home, paths, is_entry=False))
     yield _session(excerpt(f"{SESSION} with {name}", MAX_NAME), document, home, agents)
     yield from agents
