@@ -17,16 +17,15 @@ from llmdo.foreign.copilot.editors import in_editor
 from llmdo.foreign.copilot.handoffs import apart
 from llmdo.foreign.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.foreign.copilot.unknown import UnknownNames
+from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
-from llmdo.foreign.tree import few
-from llmdo.syntax.document import Document, Place
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Document
 
 DECLARED_SERVERS = (
     (".vscode/mcp.json", "servers"),
@@ -44,9 +43,6 @@ KEYS = frozenset(
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
 TARGETS = ("github-copilot", "vscode")
-ELSEWHERE = (
-    "it may come with an extension, or from settings of the repository or of a person; else Copilot skips it"
-)
 
 _FOR_TOOLS = frozenset(
     {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
@@ -57,24 +53,25 @@ _ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
 
 def read(tree: Tree) -> Team:
     """The agents and prompts of a project of GitHub Copilot."""
-    paths, problems = few(*tree.find(LOOKED_AT))
-    reader = _CopilotReader(tree, [*problems])
+    files = Files(tree, "Copilot")
+    reader = _CopilotReader(files)
+    paths = files.find(LOOKED_AT)
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     reader.elsewhere(paths)
     project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts))
-    files = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
-    for file in files:
+    readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
+    for file in readers:
         file.judge()
-    read = [agent for file in files if (agent := file.agent(file.where))]
-    only = {agent.name for file in files if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
-    everywhere = [file for file in files if file.where.cloud and file.where.editor] if only else []
+    read = [agent for file in readers if (agent := file.agent(file.where))]
+    only = {agent.name for file in readers if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
+    everywhere = [file for file in readers if file.where.cloud and file.where.editor] if only else []
     there = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
     agents = tuple(apart(tuple(in_editor(read, there, only))))
     return Team(
         format="copilot",
         agents=(*agents, *built_in_agents(agents)),
-        files=tuple(sorted(reader.files)),
-        problems=(*dict.fromkeys(reader.problems), *reader.unknown.problems()),
+        files=files.paths,
+        problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
     )
 
@@ -119,52 +116,33 @@ class _CopilotProject:
 class _CopilotReader:
     """One reading of a project: collects its problems."""
 
-    tree: Tree
-    problems: list[Diagnostic]
-    files: list[str] = field(default_factory=list)
+    files: Files
     unknown: UnknownNames = field(default_factory=UnknownNames)
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None where it is neither an agent nor a prompt with a header."""
-        source = self._source(path)
-        if source is None:
-            return None
         is_prompt = path.endswith(PROMPT)
-        text = reading.text(source, PROMPT_KEYS if is_prompt else KEYS)
-        if text is None:
-            if is_prompt or PurePosixPath(path).stem.lower() == "readme":
-                return None
-            # VS Code takes a file without a header for a prompt alone.
-            return reading.Text(Document(source, {}, dict), 0)
-        self.problems.extend(text.document.problems)
+        if not is_prompt and PurePosixPath(path).stem.lower() != "readme":
+            return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
+        text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
+        self.files.problems.extend(text.document.problems if text else ())
         return text
 
     def elsewhere(self, paths: Sequence[str]) -> None:
         """Notes the files that look like Copilot's and lie where it does not look."""
-        others = sorted(set(self.tree.find(FILES)[0]) - set(paths))
+        others = sorted(set(self.files.tree.find(FILES)[0]) - set(paths))
         if others:
             more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"
             message = f"`{others[0]}`{more} where Copilot looks for no agents, so they were not read"
             hint = "to read them, give their folder, or one of them"
-            self.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
+            self.files.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
 
     def servers(self) -> Iterator[tuple[str, KnownServer]]:
         """The servers that the files of the project declare for all agents."""
         for path, table in DECLARED_SERVERS:
-            source = self._source(path)
-            if source is not None:
-                document = reading.json_with_comments(source)
-                self.problems.extend(document.problems)
+            if document := self.files.json(path):
                 for name, (server, _) in mcp.servers_in(document, table).items():
                     yield name, KnownServer(server, in_cloud=False)
-
-    def _source(self, path: str) -> Source | None:
-        source, unread = self.tree.read(path) or (None, ())
-        self.problems.extend(unread)
-        if source is None or unread:
-            return None
-        self.files.append(path)
-        return source
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,29 +229,20 @@ class _CopilotFileReader:
                 servers[name] = KnownServer(mcp.server_of(table), in_cloud=True)
         return servers
 
-    def _note(self, code: str, place: Place, message: str, hint: str | None = None) -> None:
-        self.reader.problems.append(finding(code, place.location, message, hint=hint))
-
     def _judge_keys(self) -> None:
         known = PROMPT_KEYS if self._is_prompt else KEYS
         for key in self.header:
             place = self._place(key, of_key=True)
-            message = f"Copilot does not know `{excerpt(key)}`, so it does nothing"
             if key in _FOR_TOOLS:
-                lacking = "tools" not in self.header
-                self._note(
-                    "LDO151",
-                    place,
-                    message,
-                    "a file says `tools`; without it, there is every tool" if lacking else None,
-                )
-            elif key not in PROMPT_KEYS and (near := reading.misspelt(key, known)):
-                self._note("LDO151", place, message, f"did you mean `{near}`?")
+                lacking = "a file says `tools`; without it, there is every tool"
+                self.reader.files.unknown_key(place, key, (), None if "tools" in self.header else lacking)
+            elif key not in PROMPT_KEYS and reading.misspelt(key, known):
+                self.reader.files.unknown_key(place, key, known)
         target = self.header.get("target")
         if target is not None and target not in TARGETS and not self._is_prompt:
             hint = did_you_mean(str(target), TARGETS)
             message = f"Copilot does not know the target `{excerpt(str(target))}`"
-            self._note("LDO151", self._place("target"), message, hint)
+            self.reader.files.note("LDO151", self._place("target"), message, hint)
 
     def _given(self) -> list[tuple[str, Place]] | None:
         """The tools that the file names; None where it names none, and there are all of them."""
@@ -282,7 +251,9 @@ class _CopilotFileReader:
             return None
         if not isinstance(value, str | list) or value == "":
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
-            self._note("LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool")
+            self.reader.files.note(
+                "LDO150", self._place("tools", of_key=True), message, "`tools: []` is no tool"
+            )
             return None
         items = value if isinstance(value, list) else _ITEM.findall(value)
         document = reading.with_items(self.text.document, "tools", _ITEM)
@@ -308,7 +279,7 @@ class _CopilotFileReader:
             if listed:
                 message = "`agents` does nothing without the tool `agent`"
                 hint = "add `agent` to `tools`, or remove `agents`"
-                self._note("LDO151", self._place("agents", of_key=True), message, hint)
+                self.reader.files.note("LDO151", self._place("agents", of_key=True), message, hint)
             return [], None
         if not isinstance(listed, list) or "*" in listed:
             in_cloud = given is None or any(tools.delegates_in_cloud(name) for name, _ in given)
@@ -338,7 +309,5 @@ class _CopilotFileReader:
         if known is None and given in BUILT_IN:
             known = BUILT_IN[given].name
         if known is None:
-            hint = did_you_mean(name, self.project.names.values())
-            message = f"there is no agent `{excerpt(name)}` in this project"
-            self._note("LDO250", place, message, hint)
+            self.reader.files.unknown_agent(place, name, self.project.names.values())
         return known

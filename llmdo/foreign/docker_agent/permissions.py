@@ -7,7 +7,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.values import dataclass
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
@@ -16,7 +16,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
@@ -97,27 +97,19 @@ class Permissions:
         return f"docker-agent, mode {self.mode}" if self.mode else "docker-agent, where no rule says anything"
 
 
-def permissions_of(document: Document, problems: list[Diagnostic]) -> Permissions:
-    """The permissions of a file; what is odd about them is added to `problems`."""
+def permissions_of(document: Document, files: Files) -> Permissions:
+    """The permissions of a file; what is odd about them is noted."""
     table: object = document.data.get("permissions")
     patterns = tuple(_patterns(document, table)) if isinstance(table, dict) else ()
     for key in table if isinstance(table, dict) else ():
         if key not in _DECISIONS:
-            message = f"docker-agent does not know `{key}`, so it does nothing"
-            hint = did_you_mean(key, _DECISIONS)
-            problems.append(finding("LDO151", document.key("permissions", key), message, hint=hint))
+            files.unknown_key(Place(document, ("permissions", key), of_key=True), key, _DECISIONS)
     for pattern in patterns:
         if pattern.decision == "allowed" and pattern.is_loose and any(map(pattern.names, _RUNNING)):
             start = (pattern.argument or "").rstrip("*")
-            problems.append(
-                finding(
-                    "LDO553",
-                    pattern.at.location,
-                    f"this allows every command that begins with `{start}`, so also `{start}; ...`",
-                    hint="allow whole commands",
-                )
-            )
-    mode, mode_at = _mode(document, problems)
+            message = f"this allows every command that begins with `{start}`, so also `{start}; ...`"
+            files.note("LDO553", pattern.at, message, "allow whole commands")
+    mode, mode_at = _mode(document, files)
     return Permissions(patterns, mode, mode_at)
 
 
@@ -132,7 +124,7 @@ def _patterns(document: Document, table: dict[str, object]) -> Iterator[Permissi
                 yield PermissionLine(tool, argument["value"] if argument else None, decision, at)
 
 
-def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, Place | None]:
+def _mode(document: Document, files: Files) -> tuple[str | None, Place | None]:
     runtime = document.data.get("runtime")
     mode = runtime.get("safety") if isinstance(runtime, dict) else None
     if not isinstance(mode, str):
@@ -140,10 +132,10 @@ def _mode(document: Document, problems: list[Diagnostic]) -> tuple[str | None, P
     at = Place(document, ("runtime", "safety"))
     if mode not in MODES:
         message = f"docker-agent does not know the mode `{mode}`"
-        problems.append(finding("LDO151", at.location, message, hint=did_you_mean(mode, MODES)))
+        files.note("LDO151", at, message, did_you_mean(mode, MODES))
         return None, None
     if mode == "autonomous":
-        problems.append(finding("LDO554", at.location, "mode `autonomous` never asks for approval"))
+        files.note("LDO554", at, "mode `autonomous` never asks for approval")
     return mode, at
 
 

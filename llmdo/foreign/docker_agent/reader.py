@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.values import dataclass, replace
-from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.docker_agent import FILES
 from llmdo.foreign.docker_agent.permissions import Permissions, permissions_of
 from llmdo.foreign.docker_agent.table import TABLE
 from llmdo.foreign.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_background
+from llmdo.foreign.files import Files
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
-from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
     from llmdo.graph.toolset import Server
     from llmdo.syntax.document import Document
@@ -44,23 +42,19 @@ for _line in TABLE:
 
 def read(tree: Tree) -> Team:
     """The agents of all files with teams of docker-agent."""
-    paths, problems = few(*tree.find(FILES))
-    problems_so_far = list(problems)
+    files = Files(tree, "docker-agent")
     agents: list[Agent] = []
-    files = []
-    for path in paths:
+    for path in files.find(FILES):
         source, unread = tree.read(path) or (None, ())
         if source is None or unread or not _TEAM.search(source.text):
             continue  # most YAML of a repository is about something else
-        document = reading.yaml(source)
-        problems_so_far.extend(document.problems)
-        files.append(path)
-        agents.extend(_FileReader(document, problems_so_far, "" if tree.only else _stem(path)).agents())
+        if document := files.yaml(path):
+            agents.extend(_FileReader(document, files, "" if tree.only else _stem(path)).agents())
     return Team(
         format="docker-agent",
         agents=tuple(agents),
-        files=tuple(files),
-        problems=tuple(problems_so_far),
+        files=files.paths,
+        problems=tuple(files.problems),
         starts="allowed",  # servers start with the agent, and nobody is asked
     )
 
@@ -74,7 +68,7 @@ class _FileReader:
     """The reading of one file."""
 
     document: Document
-    problems: list[Diagnostic]
+    files: Files
     prefix: str
     """What stands before the names of its agents."""
 
@@ -90,7 +84,7 @@ class _FileReader:
         tables = self._tables()
         if not tables:
             message = "`agents` is no table of agents, so there is none of docker-agent in this file"
-            self.problems.append(finding("LDO152", self.document.key("agents"), message))
+            self.files.note("LDO152", self._place("agents", of_key=True), message)
             return
         agents = tuple(self._agents(tables))
         starts = {
@@ -111,7 +105,7 @@ class _FileReader:
     def _agents(
         self, tables: Sequence[tuple[str, dict[str, object], tuple[str | int, ...]]]
     ) -> Iterator[Agent]:
-        permissions = permissions_of(self.document, self.problems)
+        permissions = permissions_of(self.document, self.files)
         servers = self._servers()
         names = {name: f"{self.prefix}{excerpt(name, MAX_NAME)}" for name, _, _ in tables}
         calls = {name: tuple(self._calls(table, route, names)) for name, table, route in tables}
@@ -129,9 +123,7 @@ class _FileReader:
                 header={key: value for key, value in table.items() if key != "instruction"},
                 description=_text(table.get("description")),
                 model=_text(table.get("model")),
-                grants=tuple(
-                    allowed_by_hooks(self.document, route, table.get("hooks"), grants, self.problems)
-                ),
+                grants=tuple(allowed_by_hooks(self.document, route, table.get("hooks"), grants, self.files)),
                 calls=calls[name],
                 # What calls others and is called by nobody is started by a person, as `root` is.
                 is_entry=is_root or bool(calls[name] and names[name] not in called),
@@ -152,14 +144,10 @@ class _FileReader:
         return [(name, table if isinstance(table, dict) else {}, route) for name, table, route in listed]
 
     def _judge_keys(self, table: Mapping[str, object], route: tuple[str | int, ...]) -> None:
-        for key in table:
-            if key == "permissions":
-                message = "docker-agent knows `permissions` only beside `agents`, so these do nothing"
-                self.problems.append(finding("LDO151", self.document.key(*route, key), message))
-            elif near := reading.misspelt(key, KEYS):
-                message = f"docker-agent does not know `{key}`, so it does nothing"
-                hint = f"did you mean `{near}`?"
-                self.problems.append(finding("LDO151", self.document.key(*route, key), message, hint=hint))
+        if "permissions" in table:
+            message = "docker-agent knows `permissions` only beside `agents`, so these do nothing"
+            self.files.note("LDO151", self._place(*route, "permissions", of_key=True), message)
+        self.files.misspelt_keys(self.document, KEYS, *route)
 
     def _calls(
         self, table: Mapping[str, object], route: tuple[str | int, ...], names: Mapping[str, str]
@@ -184,11 +172,10 @@ class _FileReader:
                 message = (
                     f"the agent `{name}` is fetched from elsewhere, so nothing is known of what it can do"
                 )
-                self.problems.append(finding("LDO250", place.location, message))
+                self.files.note("LDO250", place, message)
             else:
                 message = f"there is no agent `{name}` in this file"
-                hint = did_you_mean(name, names)
-                self.problems.append(finding("LDO250", place.location, message, hint=hint))
+                self.files.note("LDO250", place, message, did_you_mean(name, names))
                 continue
             line = Line(name, (capability_of(name), "data.untrusted"), "allowed", "open", "")
             yield from permissions.grants(line, excerpt(name, MAX_NAME), place)
@@ -228,8 +215,7 @@ class _FileReader:
         lines = _LINES.get(kind)
         if lines is None:
             message = f"docker-agent has no toolset of the type `{kind}`"
-            hint = did_you_mean(kind, _LINES)
-            self.problems.append(finding("LDO250", place.location, message, hint=hint))
+            self.files.note("LDO250", place, message, did_you_mean(kind, _LINES))
         elif kind == "mcp":
             yield from self._of_server(toolset, place, permissions, servers)
         elif kind == "script":
@@ -261,8 +247,7 @@ class _FileReader:
         name = ref or _text(toolset.get("name")) or command or server.url or "mcp"
         if ref and ref not in servers and not ref.startswith("docker:"):
             message = f"there is no `{ref}` in `mcps`"
-            hint = did_you_mean(ref, servers)
-            self.problems.append(finding("LDO250", place.location, message, hint=hint))
+            self.files.note("LDO250", place, message, did_you_mean(ref, servers))
         made = mcp.grant(excerpt(name), server, place, "allowed", "")
         line = Line("mcp.TOOL", tuple(map(str, made.capabilities)), "allowed", "open", "")
         for grant in permissions.grants(line, made.tool, place):

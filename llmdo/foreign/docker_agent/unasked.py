@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
 from llmdo.base.values import replace
 from llmdo.foreign.team import AgentCall
 from llmdo.syntax.document import Place
@@ -13,7 +12,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.files import Files
     from llmdo.foreign.team import Agent, Grant
     from llmdo.syntax.document import Document
 
@@ -67,9 +66,9 @@ def allowed_by_hooks(
     route: tuple[str | int, ...],
     hooks: object,
     grants: Sequence[Grant],
-    problems: list[Diagnostic],
+    files: Files,
 ) -> Iterator[Grant]:
-    """The grants of an agent: what a hook in its file answers `allow` about is not asked about, and that is said."""
+    """The grants of an agent: what a hook in its file answers `allow` about is not asked about, and that is noted."""
     listed = hooks.get("pre_tool_use") if isinstance(hooks, dict) else None
     allowing: list[tuple[re.Pattern[str], Place]] = []
     for number, entry in enumerate(listed if isinstance(listed, list) else ()):
@@ -83,7 +82,7 @@ def allowed_by_hooks(
             yield grant
         else:
             message = f"a hook may answer `allow` before anybody is asked about `{grant.tool}`"
-            problems.append(finding("LDO554", by.location, message))
+            files.note("LDO554", by, message)
             yield replace(grant, decision="allowed", origin="a hook", rule_at=by)
 
 

@@ -6,22 +6,19 @@ import posixpath
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.values import dataclass, field
-from llmdo.foreign import reading
+from llmdo.foreign.files import Files
 from llmdo.foreign.gh_aw import FILES
 from llmdo.foreign.gh_aw.network import FIREWALL, is_sandboxed
-from llmdo.foreign.gh_aw.tools import grants_of, unknown_tools
+from llmdo.foreign.gh_aw.tools import grants_of, judge_tools
 from llmdo.foreign.team import Agent, Team
-from llmdo.foreign.tree import few
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -40,14 +37,15 @@ MOVED = "redirect"
 
 def read(tree: Tree) -> Team:
     """The workflows of a repository."""
-    paths, problems = few(*tree.find(FILES))
-    reader = _WorkflowReader(tree, frozenset(paths), [*problems])
+    files = Files(tree, "gh-aw")
+    paths = files.find(FILES)
+    reader = _WorkflowReader(files, frozenset(paths))
     agents = [agent for path in paths if (agent := reader.agent(path))]
     return Team(
         format="gh-aw",
         agents=tuple(agents),
         files=tuple(sorted({*paths, *reader.parts})),
-        problems=tuple(reader.problems),
+        problems=tuple(dict.fromkeys(files.problems)),
         starts="allowed",
         max_depth=1,
     )
@@ -57,25 +55,21 @@ def read(tree: Tree) -> Team:
 class _WorkflowReader:
     """One reading of a repository: collects its problems."""
 
-    tree: Tree
+    files: Files
     paths: frozenset[str]
-    problems: list[Diagnostic]
     parts: set[str] = field(default_factory=set)
     """The files that workflows import."""
 
     def agent(self, path: str) -> Agent | None:
         """The workflow at `path`, as an agent that nobody is asked about; None where it is none."""
-        source = self._source(path)
-        if source is None:
-            return None
-        text = reading.text(source, KEYS)
+        text = self.files.header(path, KEYS)
         if text is None:
-            if PurePosixPath(path).stem.lower() != "readme":
+            if PurePosixPath(path).stem.lower() != "readme" and (source := self.files.source(path)):
                 message = f"`{path}` has no header, so it is no workflow"
-                self.problems.append(finding("LDO152", source.location(), message))
+                self.files.problems.append(finding("LDO152", source.location(), message))
             return None
         main, data = text.document, text.document.data
-        self.problems.extend(main.problems)
+        self.files.problems.extend(main.problems)
         if not self._is_workflow(main):
             return None
         self._judge(main)
@@ -98,18 +92,13 @@ class _WorkflowReader:
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
 
-    def _source(self, path: str) -> Source | None:
-        source, unread = self.tree.read(path) or (None, ())
-        self.problems.extend(unread)
-        return None if unread else source
-
     def _is_workflow(self, document: Document) -> bool:
         """Whether a file is started by itself: one without `on` is a part of others."""
         if "on" in document.data:
             return True
         if MOVED in document.data:
             message = f"this workflow has moved to `{excerpt(str(document.data[MOVED]))}`"
-            self.problems.append(finding("LDO154", document.key(MOVED), message))
+            self.files.problems.append(finding("LDO154", document.key(MOVED), message))
         return False
 
     def _imported(self, main: Document) -> Iterator[Document]:
@@ -125,26 +114,22 @@ class _WorkflowReader:
                 if path in seen:
                     continue
                 seen.add(path)
-                source = None if leaves(path) else self._source(path)
-                if source is not None:
+                if not leaves(path) and self.files.source(path):
                     self.parts.add(path)
-                    text = reading.text(source, KEYS)
+                    text = self.files.header(path, KEYS)
                     if text is not None:  # else it is a part of the prompt, and adds no tools
-                        self.problems.extend(text.document.problems)
+                        self.files.problems.extend(text.document.problems)
                         waiting.append(text.document)
                         yield text.document
                 elif not is_optional:
                     at = Place(importing, ("imports", number)).location
                     where = "comes from another repository" if "@" in path else "is not among these files"
                     message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
-                    self.problems.append(finding("LDO250", at, message))
+                    self.files.problems.append(finding("LDO250", at, message))
 
     def _judge(self, document: Document) -> None:
-        self.problems.extend(unknown_tools(document))
-        for key in document.data.keys() - KEYS:
-            if reading.misspelt(key, KEYS) and (hint := did_you_mean(key, KEYS)):
-                message = f"gh-aw does not know `{key}`, so it does nothing"
-                self.problems.append(finding("LDO151", document.key(key), message, hint=hint))
+        judge_tools(self.files, document)
+        self.files.misspelt_keys(document, KEYS)
 
 
 def _name_of(path: str, paths: Container[str]) -> str:

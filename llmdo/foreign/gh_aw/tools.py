@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
@@ -19,7 +18,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
 DEFAULT = "default tools"
@@ -79,14 +78,12 @@ def grants_of(documents: Sequence[Document], at: Place) -> Iterator[Grant]:
         yield from _grants(line, output, output, place)
 
 
-def unknown_tools(document: Document) -> Iterator[Diagnostic]:
-    """The names in `tools` that gh-aw does not know."""
+def judge_tools(files: Files, document: Document) -> None:
+    """Notes the names in `tools` that gh-aw does not know."""
     tools: object = document.data.get("tools")
     for name in tools if isinstance(tools, dict) else ():
         if name not in _LINES:
-            place = Place(document, ("tools", name), of_key=True)
-            hint = did_you_mean(name, _LINES)
-            yield finding("LDO250", place.location, f"gh-aw has no tool `{name}`", hint=hint)
+            files.unknown_tool(Place(document, ("tools", name), of_key=True), name, _LINES)
 
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import parts
 from llmdo.base.diagnostic import finding
-from llmdo.foreign import reading, servers
+from llmdo.foreign import servers
+from llmdo.foreign.files import Files
 from llmdo.foreign.mcp import FILES
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.document import Place
@@ -15,7 +16,6 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -29,27 +29,19 @@ _ORIGIN = "up to the client"
 
 def read(tree: Tree) -> Team:
     """Every file with servers, as an agent called after it."""
-    paths, problems = tree.find(FILES)
-    problems_so_far = list(problems)
-    agents: list[Agent] = []
-    for path in paths:
-        source, unread = tree.read(path) or (None, ())
-        problems_so_far.extend(unread)
-        if source is None or unread:
-            continue
-        document = reading.json_with_comments(source)
-        problems_so_far.extend(document.problems)
-        agents.extend(_agents(document, problems_so_far))
-    return Team(format="mcp", agents=tuple(agents), files=paths, problems=tuple(problems_so_far))
+    files = Files(tree, "the client")
+    documents = [document for path in files.find(FILES) if (document := files.json(path))]
+    agents = [agent for document in documents for agent in _agents(files, document)]
+    return Team(format="mcp", agents=tuple(agents), files=files.paths, problems=tuple(files.problems))
 
 
-def _agents(document: Document, problems: list[Diagnostic]) -> Iterator[Agent]:
+def _agents(files: Files, document: Document) -> Iterator[Agent]:
     key = next((table for table in TABLES if isinstance(document.data.get(table), dict)), None)
     if key is None:
         if PurePosixPath(document.source.path).name == SETTINGS:
             return
         message = "there is no `mcpServers` in this file"
-        problems.append(finding("LDO152", document.source.location(), message))
+        files.problems.append(finding("LDO152", document.source.location(), message))
         return
     known = servers.servers_in(document, key)
     yield Agent(

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.values import dataclass
 from llmdo.foreign import reading, servers
+from llmdo.foreign.files import Files
 from llmdo.foreign.opencode import AGENTS, SETTINGS
 from llmdo.foreign.opencode.rules import TASK, OpencodeRule, grants_by, matches
 from llmdo.foreign.opencode.table import TABLE
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
-from llmdo.foreign.tree import few
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
     from llmdo.graph.toolset import Server
     from llmdo.policy.authority import Decision
@@ -44,32 +43,32 @@ EVERY_TOOL = "every tool"
 
 def read(tree: Tree) -> Team:
     """The agents of a project of opencode."""
-    reader = _OpencodeReader(tree, [], [])
-    documents = [read for path in _settings(tree) if (read := reader.json(path))]
-    described: list[tuple[str, _Said]] = []
+    files = Files(tree, "opencode")
+    documents = [read for path in _settings(tree) if (read := files.json(path))]
+    declared: list[tuple[str, _Declaration]] = []
     for document in documents:
         tables = document.data.get("agent", document.data.get("agents"))
         key = "agent" if "agent" in document.data else "agents"
         for name, table in tables.items() if isinstance(tables, dict) else ():
             if isinstance(table, dict):
-                described.append((name, _Said(document, (key, name), table, str(table.get("prompt") or ""))))
-    paths, problems = few(*tree.find(AGENTS))
-    reader.problems.extend(problems)
-    for path in paths:
-        if text := reader.text(path):
+                declared.append(
+                    (name, _Declaration(document, (key, name), table, str(table.get("prompt") or "")))
+                )
+    for path in files.find(AGENTS):
+        if text := files.text_or_prompt(path, KEYS):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
-            described.append((name, _Said(text.document, (), text.document.data, text.prompt)))
+            declared.append((name, _Declaration(text.document, (), text.document.data, text.prompt)))
     project = _OpencodeProject(
-        reader,
+        files,
         documents,
-        [pair for pair in described if not _is_off(pair[1])],
-        frozenset(name for name, _ in described),
+        [pair for pair in declared if not _is_off(pair[1])],
+        frozenset(name for name, _ in declared),
     )
     return Team(
         format="opencode",
         agents=tuple(project.agents()),
-        files=tuple(sorted(reader.files)),
-        problems=tuple(reader.problems),
+        files=files.paths,
+        problems=tuple(files.problems),
     )
 
 
@@ -78,8 +77,8 @@ def _settings(tree: Tree) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a file says of one agent."""
+class _Declaration:
+    """An agent in a file of its own, or in a table of the settings."""
 
     document: Document
     route: Route
@@ -91,87 +90,51 @@ class _Said:
         return Place(self.document, (*self.route, *route), of_key)
 
 
-def _is_off(description: _Said) -> bool:
-    return description.table.get("disable") is True
+def _is_off(declaration: _Declaration) -> bool:
+    return declaration.table.get("disable") is True
 
 
-@dataclass(slots=True)
-class _OpencodeReader:
-    """One reading of a project: collects its problems."""
+def _rules(files: Files, declaration: _Declaration, table: Mapping[str, object]) -> Iterator[OpencodeRule]:
+    """The rules of one `permission`, and of the older `tools`, in their order."""
+    tools: object = table.get("tools")
+    for name, given in tools.items() if isinstance(tools, dict) else ():
+        if isinstance(given, bool):
+            decision: Decision = "allowed" if given else "blocked"
+            yield OpencodeRule(
+                _OLD_NAMES.get(str(name), str(name)), "*", decision, declaration.place("tools", name)
+            )
+    permission: object = table.get("permission")
+    if isinstance(permission, str):
+        yield from _rule(files, declaration, "*", "*", permission, "permission")
+        return
+    for name, given in permission.items() if isinstance(permission, dict) else ():
+        if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
+            files.unknown_key(declaration.place("permission", name, of_key=True), name, _LINES)
+        tool = _OLD_NAMES.get(str(name), str(name))
+        if not isinstance(given, dict):
+            yield from _rule(files, declaration, tool, "*", given, "permission", name)
+            continue
+        for what, word in given.items():
+            yield from _rule(files, declaration, tool, what, word, "permission", name, what)
 
-    tree: Tree
-    problems: list[Diagnostic]
-    files: list[str]
 
-    def json(self, path: str) -> Document | None:
-        """The JSON file at `path`; None where there is none."""
-        source, unread = self.tree.read(path) or (None, ())
-        self.problems.extend(unread)
-        if source is None or unread:
-            return None
-        self.files.append(path)
-        document = reading.json_with_comments(source)
-        self.problems.extend(document.problems)
-        return document
-
-    def text(self, path: str) -> reading.Text | None:
-        """The agent file at `path`; None where it is none."""
-        source, unread = self.tree.read(path) or (None, ())
-        self.problems.extend(unread)
-        if source is None or unread:
-            return None
-        self.files.append(path)
-        text = reading.text(source, KEYS)
-        if text is None:
-            # opencode takes a file without a header for a prompt alone.
-            return reading.Text(Document(source, {}, dict), 0)
-        self.problems.extend(text.document.problems)
-        return text
-
-    def rules(self, description: _Said, table: Mapping[str, object]) -> Iterator[OpencodeRule]:
-        """The rules of one `permission`, and of the older `tools`, in their order."""
-        tools: object = table.get("tools")
-        for name, given in tools.items() if isinstance(tools, dict) else ():
-            if isinstance(given, bool):
-                decision: Decision = "allowed" if given else "blocked"
-                yield OpencodeRule(
-                    _OLD_NAMES.get(str(name), str(name)), "*", decision, description.place("tools", name)
-                )
-        permission: object = table.get("permission")
-        if isinstance(permission, str):
-            yield from self._rule(description, "*", "*", permission, "permission")
-            return
-        for name, given in permission.items() if isinstance(permission, dict) else ():
-            if not set(name) & set("*?_") and reading.misspelt(name, _LINES):
-                self._unknown(description.place("permission", name, of_key=True), name, _LINES)
-            tool = _OLD_NAMES.get(str(name), str(name))
-            if not isinstance(given, dict):
-                yield from self._rule(description, tool, "*", given, "permission", name)
-                continue
-            for what, word in given.items():
-                yield from self._rule(description, tool, what, word, "permission", name, what)
-
-    def _rule(
-        self, description: _Said, tool: str, what: str, word: object, *route: str
-    ) -> Iterator[OpencodeRule]:
-        at = description.place(*route)
-        if isinstance(word, str) and word in _DECISIONS:
-            yield OpencodeRule(tool, what, _DECISIONS[word], at)
-        else:
-            self._unknown(at, str(word), _DECISIONS)
-
-    def _unknown(self, place: Place, name: str, known: Iterable[str]) -> None:
-        message = f"opencode does not know `{excerpt(name)}`, so it does nothing"
-        self.problems.append(finding("LDO151", place.location, message, hint=did_you_mean(name, known)))
+def _rule(
+    files: Files, declaration: _Declaration, tool: str, what: str, word: object, *route: str
+) -> Iterator[OpencodeRule]:
+    at = declaration.place(*route)
+    if isinstance(word, str) and word in _DECISIONS:
+        yield OpencodeRule(tool, what, _DECISIONS[word], at)
+    else:
+        files.unknown_key(at, str(word), _DECISIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class _OpencodeProject:
     """What holds for all agents of a project."""
 
-    reader: _OpencodeReader
+    files: Files
     documents: Sequence[Document]
-    described: Sequence[tuple[str, _Said]]
+    declared: Sequence[tuple[str, _Declaration]]
     names: AbstractSet[str]
     """Of all agents in its files, those that are switched off included."""
 
@@ -180,17 +143,17 @@ class _OpencodeProject:
         common = [
             rule
             for document in self.documents
-            for rule in self.reader.rules(_Said(document, (), document.data, ""), document.data)
+            for rule in _rules(self.files, _Declaration(document, (), document.data, ""), document.data)
         ]
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
         callable_ = [
-            name for name, description in self.described if description.table.get("mode") != "primary"
+            name for name, declaration in self.declared if declaration.table.get("mode") != "primary"
         ]
         callable_ += sorted(BUILT_IN.keys() - self.names)
         agents = [
-            self._agent(name, description, common, known, callable_) for name, description in self.described
+            self._agent(name, declaration, common, known, callable_) for name, declaration in self.declared
         ]
         yield from agents
         yield from self._built_in(agents, common, known)
@@ -228,18 +191,15 @@ class _OpencodeProject:
     def _agent(
         self,
         name: str,
-        agent: _Said,
+        agent: _Declaration,
         common: Sequence[OpencodeRule],
         known: Mapping[str, tuple[Server, Place]],
         callable_: Sequence[str],
     ) -> Agent:
         for key in agent.table:
-            if near := reading.misspelt(key, KEYS):
-                message = f"opencode does not know `{key}`, so it does nothing"
-                hint = f"did you mean `{near}`?"
-                place = agent.place(key, of_key=True)
-                self.reader.problems.append(finding("LDO151", place.location, message, hint=hint))
-        own = list(self.reader.rules(agent, agent.table))
+            if reading.misspelt(key, KEYS):
+                self.files.unknown_key(agent.place(key, of_key=True), key, KEYS)
+        own = list(_rules(self.files, agent, agent.table))
         rules = [*common, *own]
         at = (
             agent.place("description", of_key=True)
@@ -282,4 +242,4 @@ class _OpencodeProject:
             if not set(rule.what) & set("*?") and rule.what not in callable_:
                 hint = did_you_mean(rule.what, callable_)
                 message = f"there is no agent `{excerpt(rule.what)}` that could be called"
-                self.reader.problems.append(finding("LDO250", rule.at.location, message, hint=hint))
+                self.files.note("LDO250", rule.at, message, hint)
