@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,7 +99,7 @@ def test_text_is_shown_as_it_is_and_obeyed_by_nothing(text: str) -> None:
     written = "".join(
         each.content for each in tokens(f"| a |\n| - |\n| x {escaped(text)} y |") if not each.children
     )
-    assert unescape(written).replace("\u200b", "").replace(" ", "") == f"ax{shown(text)}y".replace(" ", "")
+    assert written.replace("\u200b", "").replace(" ", "") == f"ax{shown(text)}y".replace(" ", "")
 
 
 @given(st.lists(words, min_size=1, max_size=4, unique=True), words)
