@@ -51,7 +51,7 @@ def test_a_pure_rename_widens_nothing(graph, names) -> None:
     assert not difference.workers
 
 
-@tried(60)
+@tried(24)
 @given(graphs(), graphs(), chosen)
 def test_a_rename_hides_nothing_that_changed_besides(before, after, names) -> None:
     before, after = prompted(before), prompted(after)
@@ -62,7 +62,7 @@ def test_a_rename_hides_nothing_that_changed_besides(before, after, names) -> No
     ]
 
 
-@tried(60)
+@tried(24)
 @given(graphs(), chosen, st.data())
 def test_what_is_added_below_an_agent_widens_whoever_is_renamed_at_the_same_time(graph, names, data) -> None:
     before = replace(
