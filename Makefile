@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough bench schemas clean
+.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough bench schemas dist clean
 
 demo: install
 	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
@@ -58,6 +58,18 @@ bench: $(VENV)/.installed-bench
 
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write
+
+# The same bytes for everyone: by the same tools, with the date that hatchling gives, from what is committed.
+build/.installed: .ci/build.txt
+	$(PYTHON) -m venv build
+	build/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	touch $@
+
+dist: build/.installed
+	@test -z "$$(git status --porcelain 2>/dev/null)" || { echo "commit first: what is not committed would be in it" >&2; exit 1; }
+	rm -rf dist
+	env -u SOURCE_DATE_EPOCH build/bin/python -m build --no-isolation
+	sha256sum dist/*
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,7 @@
 """Every folder `cases/<code>/<slug>/` is a workspace, beside `expect.txt`: what `llmdo check` prints about it.
 
 `LLMDO_ACCEPT=1 pytest tests/test_cases.py` writes what it prints now; read the difference before you commit it.
+Links of a workspace are lines of its `links.txt`: as links they would make a source distribution follow them.
 """
 
 from __future__ import annotations
@@ -34,11 +35,23 @@ def checked(root: Path, code: str) -> tuple[str, set[str]]:
     return rendered(found, root, "text"), {one.code for one in found}
 
 
+def copied(case: Path, root: Path) -> None:
+    """The workspace of a case, with its links."""
+    shutil.copytree(case, root)
+    (root / "expect.txt").unlink(missing_ok=True)
+    links = root / "links.txt"
+    if links.exists():
+        for line in links.read_text(encoding="utf-8").splitlines():
+            name, target = line.split(" -> ")
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).symlink_to(target)
+        links.unlink()
+
+
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_check_prints_what_the_case_expects(case: Path, tmp_path: Path) -> None:
     root = tmp_path / "workspace"
-    shutil.copytree(case, root, symlinks=True)
-    (root / "expect.txt").unlink(missing_ok=True)
+    copied(case, root)
     text, codes = checked(root, case.parent.name)
     if os.environ.get("LLMDO_ACCEPT"):
         (case / "expect.txt").write_text(text, encoding="utf-8")
