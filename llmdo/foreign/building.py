@@ -218,7 +218,8 @@ def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
 def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     """The grants, each with what no other one raises at a milder decision: a path should end in what is mildest.
 
-    Of tools that one line gives and that are alike in all of it, the first stands for them; a server for itself alone.
+    Of tools that one line gives and that are alike in all of it, the first stands for them; a server for itself alone,
+    also with nothing left, because it is started all the same.
     """
     mildest = _mildest(grants)
     distinct: dict[object, Grant] = {}
@@ -229,7 +230,7 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
             for each in grant.capabilities
             if each == UNTRUSTED or STRICTNESS[mildest[each].decision] >= most
         )
-        if (key and key != (UNTRUSTED,)) or grant.capabilities == key:
+        if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             kept = grant if key == grant.capabilities else replace(grant, capabilities=key)
             distinct.setdefault((key, grant.decision, id(grant.at), grant.server), kept)
     return tuple(distinct.values())

@@ -7,7 +7,7 @@ import pytest
 from llmdo import foreign
 from llmdo.reach.paths import origins_of, rows_to, target_of
 from llmdo.render.reach import capability
-from tests.foreign.test_cases import ALL, format_of
+from tests.foreign.test_cases import ALL, CASES, format_of
 
 
 @pytest.mark.parametrize("form", [*foreign.FORMATS, foreign.AUTO])
@@ -21,3 +21,9 @@ def test_every_name_in_a_reach_is_one_that_can_be_asked_about(form: str) -> None
                 (origin,) = origins_of(read.graph, entry.name)
                 assert row in rows_to(read.analysis, origin, target_of(read.graph, capability(row)))
                 assert all(origins_of(read.graph, hop.name) for hop in row.path)
+
+
+def test_a_server_is_there_although_calls_of_another_one_are_milder() -> None:
+    read = foreign.read("gemini", CASES / "LDO554" / "gemini-server-beside-a-milder-one")
+    uses = {use.name for use in read.graph.workers["main-session"].uses}
+    assert {"ledger", "warehouse"} <= uses

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, replace
+from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.docker_agent import FILES
 from llmdo.foreign.docker_agent.permissions import Permissions, permissions_of
@@ -15,6 +17,7 @@ from llmdo.foreign.docker_agent.unasked import BACKGROUND, allowed_by_hooks, in_
 from llmdo.foreign.files import Files
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
+from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of an agent."""
 
+TELLING = frozenset({"instruction", "model", "sub_agents", "toolsets"})
+"""Keys of which a team has one: without, `agents` is a list of something else."""
+
 _TEAM = re.compile(r"^agents[ \t]*:", re.MULTILINE)
 _LINES: dict[str, list[Line]] = {}
 for _line in TABLE:
@@ -44,12 +50,21 @@ def read(tree: Tree) -> Team:
     """The agents of all files with teams of docker-agent."""
     files = Files(tree, "docker-agent")
     agents: list[Agent] = []
-    for path in files.find(FILES):
+    paths, problems = few(*tree.find(FILES))
+    # The globs name all YAML of a repository: what is no team, or a link, is missed only where there are teams.
+    others = [problem for problem in problems if problem.code == "LDO154"]
+    files.problems.extend(problem for problem in problems if problem not in others)
+    for path in paths:
         source, unread = tree.read(path) or (None, ())
         if source is None or unread or not _TEAM.search(source.text):
             continue  # most YAML of a repository is about something else
-        if document := files.yaml(path):
-            agents.extend(_FileReader(document, files, "" if tree.only else _stem(path)).agents())
+        document = reading.yaml(source)
+        if not document.problems and (why := _lacking(document)):
+            others.append(finding("LDO152", document.key("agents"), why))
+        elif known := files.yaml(path):
+            agents.extend(_FileReader(known, files, "" if tree.only else _stem(path)).agents())
+    if agents or tree.only:
+        files.problems.extend(others)
     return Team(
         format="docker-agent",
         agents=tuple(agents),
@@ -57,6 +72,17 @@ def read(tree: Tree) -> Team:
         problems=tuple(files.problems),
         starts="allowed",  # servers start with the agent, and nobody is asked
     )
+
+
+def _lacking(document: Document) -> str | None:
+    """Why a file is no team; None where it is one."""
+    agents = document.data.get("agents")
+    tables = agents.values() if isinstance(agents, dict) else agents
+    if not isinstance(tables, Iterable) or isinstance(tables, str) or not tables:
+        return "`agents` is no table of agents, so there is none of docker-agent in this file"
+    if not any(isinstance(table, dict) and TELLING & table.keys() for table in tables):
+        return "no agent has a `model` or an `instruction`, so there is none of docker-agent in this file"
+    return None
 
 
 def _stem(path: str) -> str:
@@ -82,10 +108,6 @@ class _FileReader:
     def agents(self) -> Iterator[Agent]:
         """The agents of the team, once more where they run in the background."""
         tables = self._tables()
-        if not tables:
-            message = "`agents` is no table of agents, so there is none of docker-agent in this file"
-            self.files.note("LDO152", self._place("agents", of_key=True), message)
-            return
         agents = tuple(self._agents(tables))
         starts = {
             agent.name: place
