@@ -1,4 +1,4 @@
-"""The entry point. `check`, `runs` and shell completion are dispatched before anything heavy is imported."""
+"""The entry point. `check`, `runs`, help and completion are dispatched before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ _BRIEF = frozenset(
         "suggest",
         "why",
         "--version",
+        "--help",
+        "-h",
         "__complete",
     }
 )
@@ -74,6 +76,12 @@ def _dispatch(words: Sequence[str]) -> int:
 
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0
+    if not words or words[-1] in ("-h", "--help"):
+        from llmdo.cli import helping
+
+        if help_text := helping.text(words, os.environ):
+            sys.stdout.write(help_text)
+            return 0
     if (code := _answered_quickly(words)) is not None:
         return code
     from llmdo.cli.app import run

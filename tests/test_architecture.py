@@ -421,7 +421,11 @@ HEAVY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [["check"], ["--version"], ["__complete", "run", ""], ["runs"]])
+@pytest.mark.parametrize(
+    "words",
+    [["check"], ["--version"], ["--help"], ["run", "-h"], ["__complete", "run", ""], ["runs"]],
+    ids=" ".join,
+)
 def test_the_clean_path_loads_nothing_heavy(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text(
         'schema = 1\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n', encoding="utf-8"

@@ -1,7 +1,7 @@
-"""Writes `tables.py` from the commands: `python -m llmdo.cli.tabulate`. A test finds a stale one.
+"""Writes `tables.py` and `help/` from the commands: `python -m llmdo.cli.tabulate`. A test finds stale ones.
 
-Completion reads tables instead of the commands, because these need the command-line library, which takes longer than a
-person waits for a key.
+Completion and `--help` read these instead of the commands, which need the command-line library: that takes longer than
+a person waits for a key.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from llmdo.cli import helping
 from llmdo.cli.app import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typer._click import Command
+    from typer._click import Command, Context
 
 TARGET = Path(__file__).with_name("tables.py")
+HELP = Path(__file__).with_name("help")
 
 _HEAD = '''"""What completion knows of the commands.
 
@@ -60,6 +62,20 @@ def tables() -> str:
     )
 
 
+def helps() -> dict[str, str]:
+    """The help of every command and of every group of them, by the name of its file."""
+    command = typer.main.get_command(command_line())
+    width = helping.WIDTH - 2  # the library keeps two columns free where it asks the terminal
+    context = typer.Context(command, info_name="llmdo", terminal_width=width, **command.context_settings)
+    return dict(_helps(command, (), context))
+
+
+def _helps(command: Command, path: tuple[str, ...], context: Context) -> Iterator[tuple[str, str]]:
+    yield helping.file_name(path), f"{command.get_help(context)}\n"
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _helps(inner, (*path, name), typer.Context(inner, info_name=name, parent=context))
+
+
 def _commands(command: Command, path: tuple[str, ...]) -> Iterator[tuple[str, Command]]:
     below = getattr(command, "commands", None)
     if below is None:
@@ -83,3 +99,9 @@ def _written(value: object, indent: str = "") -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(tables(), encoding="utf-8", newline="\n")
+    HELP.mkdir(exist_ok=True)
+    texts = helps()
+    for stale in {path.name for path in HELP.iterdir()} - texts.keys():
+        (HELP / stale).unlink()
+    for file, text in texts.items():
+        (HELP / file).write_text(text, encoding="utf-8", newline="\n")
