@@ -286,6 +286,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "runs show": {
         "--project": (),
+        "--calls": None,
+        "--whole": None,
         "--format": ("text", "json", "markdown"),
     },
     "runs prune": {

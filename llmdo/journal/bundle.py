@@ -12,7 +12,8 @@ from llmdo.journal.binding import Binding, binding_of
 from llmdo.journal.entries import JournalError
 from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_of
-from llmdo.journal.summary import summary, tree, unfinished
+from llmdo.journal.summary import summary, unfinished
+from llmdo.journal.tree import full_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +112,7 @@ def _examined(journal: JournalStore) -> Taken:
         summary(journal, is_running=False)
         waiting(journal)
         unfinished(journal)
-        tree(journal)
+        full_tree(journal)
         sessions = list(journal.entries("session"))
         versions = {str(name): str(version) for name, version in sessions[-1].data.items() if name != "run"}
         first = next(journal.entries("run"), None)

@@ -7,24 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from llmdo.base.backtrace import Frame
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass
 from llmdo.journal.conversation import goes_on_from
-from llmdo.journal.decided import decided_in
-from llmdo.journal.entries import HANDED, JournalError, lineage
+from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.questions import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from llmdo.journal.decided import DecidedCall
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.ports import JournalStore, RunIndex
 
 
 LONGEST_NUMBER = 9  # digits, of a request
-
-STARTS = "(start)"
-"""What the path of a decision on starting an MCP server ends with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,43 +55,6 @@ class Summary:
     """Its place among the runs that go on from one another."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Node:
-    """One call in the tree of a run: of a worker, or of a tool."""
-
-    path: str
-    began: float
-    ended: float
-    worker: str | None = None
-    """None for a tool."""
-    input: str = ""
-    outcome: str = ""
-    """Empty where it did not end."""
-    answer: str = ""
-    """What its caller was told, in one text."""
-    frames: tuple[Frame, ...] = ()
-    """Where code of the workspace failed."""
-    requests: int = 0
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-    cost_usd: Decimal | None = None
-    models: list[str] = field(default_factory=list)
-    attempts: list[dict[str, object]] = field(default_factory=list)
-    """The requests that were not answered: of which number, by which model, how it failed and why."""
-    decisions: list[DecidedCall] = field(default_factory=list)
-    children: dict[str, Node] = field(default_factory=dict)
-
-    @property
-    def only_decided(self) -> bool:
-        """Whether it is no call but a decision alone, as on the start of a server."""
-        return bool(self.decisions) and self.name.endswith((STARTS, HANDED))
-
-    @property
-    def name(self) -> str:
-        """The last part of its path."""
-        return self.path.rpartition("/")[2]
-
-
 def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
     """The run of `journal` in a line; None where it never began."""
     begun = list(journal.entries("run", "session", "end"))
@@ -119,7 +77,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         ended=last.at if last is not None and is_over and not is_running else None,
         error=closing.get("error"),
         hint=closing.get("hint"),
-        frames=_frames(closing),
+        frames=frames_in(closing),
         requests=used["requests"],
         tool_calls=used["tool_calls"],
         input_tokens=used["input_tokens"],
@@ -158,7 +116,7 @@ def _used(journal: JournalStore) -> dict[str, Any]:
     for entry in journal.entries("request"):
         usage = entry.data["response"]["usage"]
         used["requests"] += 1
-        used["input_tokens"], used["output_tokens"] = _with(
+        used["input_tokens"], used["output_tokens"] = with_request(
             usage, used["input_tokens"], used["output_tokens"]
         )
         if usage.get("cost") is not None:
@@ -167,75 +125,18 @@ def _used(journal: JournalStore) -> dict[str, Any]:
     return used
 
 
-def tree(journal: JournalStore) -> dict[str, Node]:
-    """The calls of a run, callers first, each below its caller."""
-    roots: dict[str, Node] = {}
-    known: dict[str, Node] = {}
-    for entry in journal.entries():
-        if entry.kind in ("run", "session", "end", "sources", "imported", "kept", "history", "messages"):
-            continue
-        node = known.get(entry.path)
-        if node is None:
-            node = known[entry.path] = Node(path=entry.path, began=entry.at, ended=entry.at)
-            above = known.get(entry.path.rpartition("/")[0])
-            (above.children if above else roots)[entry.path] = node
-        node.ended = entry.at
-        _take(node, entry)
-    return roots
-
-
-def _take(node: Node, entry: JournalEntry) -> None:
-    data = entry.data
-    match entry.kind:
-        case "call":
-            node.worker, node.input = data["worker"], data["input"]
-        case "request":
-            _take_request(node, data)
-        case "attempt":
-            node.attempts.append({**data, "error": entry.outcome})
-        case "decision":
-            call = decided_in(entry.path, data, {})
-            node.decisions.append(call)
-            if not call.allowed:
-                node.outcome, node.answer = "denied", call.refusal or ""
-        case "finished" | "invalid":
-            node.outcome = entry.outcome
-            node.answer = _text(data)
-            node.frames = _frames(data)
-        case "return":
-            node.outcome = entry.outcome
-            node.answer = data["output"] if data["error"] is None else data["error"]
-            node.frames = _frames(data)
-
-
-def _take_request(node: Node, data: Mapping[str, Any]) -> None:
-    usage = data["response"]["usage"]
-    node.requests += 1
-    node.input_tokens, node.output_tokens = _with(usage, node.input_tokens, node.output_tokens)
-    if usage.get("cost") is not None:
-        node.cost_usd = (node.cost_usd or Decimal(0)) + Decimal(usage["cost"])
-    model = data["asked"]["model"]
-    if model not in node.models:
-        node.models.append(model)
-
-
-def _with(usage: Mapping[str, Any], sent: int | None, received: int | None) -> tuple[int | None, int | None]:
+def with_request(
+    usage: Mapping[str, Any], sent: int | None, received: int | None
+) -> tuple[int | None, int | None]:
     """The tokens sent and received with those of one more request; None where none was measured."""
     sent = (sent or 0) + usage.get("input_tokens", 0)
     received = (received or 0) + usage.get("output_tokens", 0)
     return (None, None) if usage.get("unmeasured_requests") and not sent + received else (sent, received)
 
 
-def _frames(data: Mapping[str, Any]) -> tuple[Frame, ...]:
+def frames_in(data: Mapping[str, Any]) -> tuple[Frame, ...]:
+    """Where code of the workspace failed, by what an entry holds of it."""
     return tuple(Frame(**frame) for frame in data.get("frames") or ())
-
-
-def _text(data: Mapping[str, Any]) -> str:
-    """What a tool gave, as text."""
-    for key in ("message", "content", "return_value", "errors"):
-        if key in data:
-            return data[key] if isinstance(data[key], str) else repr(data[key])
-    return ""
 
 
 def ending(journal: JournalStore) -> JournalEntry | None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
-from llmdo.base.values import fields
-from llmdo.render import frames
+from llmdo.base.values import dataclass, fields
+from llmdo.journal.decided import record_of
+from llmdo.journal.tree import walk
+from llmdo.render import calls, frames
 from llmdo.render.amounts import counted, money, tokens
 
 if TYPE_CHECKING:
@@ -17,7 +19,24 @@ if TYPE_CHECKING:
 
     from llmdo.base.backtrace import Frame
     from llmdo.base.colour import Screen, Shade
-    from llmdo.journal.summary import Node, Summary
+    from llmdo.journal.summary import Summary
+    from llmdo.journal.tree import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """How much of a run is shown."""
+
+    calls: bool = False
+    """Each call in full instead of a line in the tree."""
+    whole: bool = False
+    """Nothing is shortened."""
+
+
+TREE = Detail()
+
+_IN_FULL = frozenset({"result", "hint", "written", "question", "answers"})
+"""The fields of a call that only its whole record has."""
 
 LONGEST = 100  # characters of a text that a tree quotes
 BELOW = " " * 6
@@ -82,8 +101,8 @@ def summary_record(run: Summary) -> dict[str, object]:
     }
 
 
-def as_text(run: Summary, roots: Mapping[str, Node]) -> str:
-    """The run and its tree."""
+def as_text(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> str:
+    """The run and its tree, or its calls in full."""
     lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
     if run.continues:
         lines.append(f"  goes on from run {run.continues}")
@@ -93,13 +112,19 @@ def as_text(run: Summary, roots: Mapping[str, Node]) -> str:
         lines.append(f"  hint: {run.hint}")
     if _shows_own(run.frames, roots):
         lines += [f"  {line}" for line in frames.lines(run.frames)]
-    for node in roots.values():
-        lines += _branch(node, 0, run)
+    if detail.calls:
+        for node in walk(roots):
+            lines += ["", ", ".join((node.path, *_facts(node, run)))]
+            lines += [f"  {_failed(attempt)}" for attempt in node.attempts]
+            lines += calls.lines(node, whole=detail.whole)
+    else:
+        for node in roots.values():
+            lines += _branch(node, 0, run)
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def as_markdown(run: Summary, roots: Mapping[str, Node]) -> str:
-    """The same for a pull request or an issue: one table."""
+def as_markdown(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> str:
+    """The same for a pull request or an issue: one table, and the calls in full where they are wanted."""
     lines = [
         f"### Run `{run.run}`: entry `{_cell(run.entry)}`, {run.status}",
         "",
@@ -108,14 +133,14 @@ def as_markdown(run: Summary, roots: Mapping[str, Node]) -> str:
         "| call | after | took | ended | decided | used |",
         "| --- | ---: | ---: | --- | --- | --- |",
     ]
-    for node in _walk(roots):
+    for node in walk(roots):
         used = _used(node) if node.requests else ""
         after = f"{_since(run.began, node.began):.2f} s"
         row = (after, _took(node, run), _ended(node, run), _decided(node), used)
         lines.append(f"| {_cell(node.path)} | {' | '.join(map(_cell, row))} |")
     failed = [
         f"* {_cell(node.path)}: {_cell(_failed(attempt))}"
-        for node in _walk(roots)
+        for node in walk(roots)
         for attempt in node.attempts
     ]
     if failed:
@@ -123,33 +148,43 @@ def as_markdown(run: Summary, roots: Mapping[str, Node]) -> str:
     if run.error:
         lines += ["", _cell(_quoted(run.error)), *([f"hint: {_cell(run.hint)}"] if run.hint else [])]
     crashes = [run.frames] if _shows_own(run.frames, roots) else []
-    crashes += [node.frames for node in _walk(roots) if _shows_own(node.frames, node.children)]
+    if not detail.calls:
+        crashes += [node.frames for node in walk(roots) if _shows_own(node.frames, node.children)]
     for crash in crashes:
         lines += ["", *(f"    {line}" for line in frames.lines(crash))]
+    for node in walk(roots) if detail.calls else ():
+        lines += ["", f"#### {_cell(node.path)}", ""]
+        lines += [f"    {line}" for line in calls.lines(node, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def as_json(run: Summary, roots: Mapping[str, Node]) -> str:
-    """The document `llmdo.runs.show/1`."""
+def as_json(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> str:
+    """The document `llmdo.runs.show/1`, in which nothing is shortened."""
     return _json(
         {
             "schema": "llmdo.runs.show/1",
             **summary_record(run),
-            "calls": [node_record(node) for node in roots.values()],
+            "calls": [node_record(node, in_full=detail.calls) for node in roots.values()],
         }
     )
 
 
-def node_record(node: Node) -> dict[str, object]:
-    """A call and all below it as plain data."""
-    values = {each.name: getattr(node, each.name) for each in fields(node)}
+def node_record(node: Node, *, in_full: bool = False) -> dict[str, object]:
+    """A call and all below it as plain data; `in_full` with what it was given and what came of it."""
+    values = {
+        each.name: getattr(node, each.name) for each in fields(node) if in_full or each.name not in _IN_FULL
+    }
     return {
         **values,
         "frames": [_plain(frame) for frame in node.frames],
         "began": _iso(node.began),
         "ended": _iso(node.ended),
         "cost_usd": None if node.cost_usd is None else str(node.cost_usd),
-        "children": [node_record(child) for child in node.children.values()],
+        "decisions": [
+            {**record_of(call), **({"arguments": dict(call.arguments)} if in_full else {})}
+            for call in node.decisions
+        ],
+        "children": [node_record(child, in_full=in_full) for child in node.children.values()],
     }
 
 
@@ -161,21 +196,26 @@ def _branch(node: Node, depth: int, run: Summary) -> Iterator[str]:
     """The lines of a call."""
     margin = "  " * (depth + 1)
     answer = f": {_quoted(node.answer)}" if node.answer else ""
-    took = _took(node, run)
-    facts = [
-        f"+{_since(run.began, node.began):.2f} s",
-        f"took {took}" if took else "",
-        _used(node) if node.requests else "",
-        _decided(node),
-        _ended(node, run),
-    ]
-    yield f"{margin}{node.name}  {', '.join(fact for fact in facts if fact)}{answer}"
+    yield f"{margin}{node.name}  {', '.join(_facts(node, run))}{answer}"
     for attempt in node.attempts:
         yield f"{margin}  {_failed(attempt)}"
     if _shows_own(node.frames, node.children):
         yield from (f"{margin}  {line}" for line in frames.lines(node.frames))
     for child in node.children.values():
         yield from _branch(child, depth + 1, run)
+
+
+def _facts(node: Node, run: Summary) -> list[str]:
+    """When a call began, how long it took, what it used, who decided on it and how it ended."""
+    took = _took(node, run)
+    facts = (
+        f"+{_since(run.began, node.began):.2f} s",
+        f"took {took}" if took else "",
+        _used(node) if node.requests else "",
+        _decided(node),
+        _ended(node, run),
+    )
+    return [fact for fact in facts if fact]
 
 
 def _over(node: Node, run: Summary) -> float | None:
@@ -195,13 +235,7 @@ def _ended(node: Node, run: Summary) -> str:
 
 def _shows_own(crash: Sequence[Frame], below: Mapping[str, Node]) -> bool:
     """Whether no call below shows these frames, which would be nearer to where they belong."""
-    return bool(crash) and all(node.frames != crash for node in _walk(below))
-
-
-def _walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
-    for node in nodes.values():
-        yield node
-        yield from _walk(node.children)
+    return bool(crash) and all(node.frames != crash for node in walk(below))
 
 
 def _failed(attempt: Mapping[str, object]) -> str:

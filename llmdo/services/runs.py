@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.journal import JournalError, Runs
 from llmdo.journal.kept import sweep
-from llmdo.journal.summary import summaries, summary, tree
+from llmdo.journal.summary import summaries, summary
+from llmdo.journal.tree import full_tree, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.journal.summary import Node, Summary
+    from llmdo.journal.summary import Summary
+    from llmdo.journal.tree import Node
     from llmdo.services.root import Tell
 
 DAY = 24 * 60 * 60  # seconds
@@ -80,8 +82,8 @@ def _as_one(runs: Iterator[Summary]) -> Iterator[Summary]:
         known.add(conversation)
 
 
-def show(root: Path, run: str) -> ShownRun:
-    """One run, named by its id, the start or the end of that, or as the last one.
+def show(root: Path, run: str, *, calls: bool = False) -> ShownRun:
+    """One run, named by its id, the start or the end of that, or as the last one; `calls`: with all of its calls.
 
     Raises:
         LlmdoError: There is no such run, or it never began.
@@ -92,7 +94,7 @@ def show(root: Path, run: str) -> ShownRun:
         summed = summary(journal, is_running=runs.is_claimed(name))
         if summed is None:
             raise JournalError(f"run `{name}` never began")
-        return ShownRun(summary=summed, tree=tree(journal))
+        return ShownRun(summary=summed, tree=full_tree(journal) if calls else tree(journal))
 
 
 def prune(request: PruneRequest, tell: Tell) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from llmdo.cli.app import command_line
 from llmdo.graph.inventory import START
 from llmdo.journal.decided import DecidedCall
-from llmdo.journal.summary import STARTS, Node
+from llmdo.journal.tree import STARTS, Node
 from tests.commands import llmdo
 from tests.runtime.building import script
 

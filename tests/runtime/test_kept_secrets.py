@@ -13,7 +13,8 @@ import pytest
 from llmdo.graph.resolved import Graph
 from llmdo.journal import Runs
 from llmdo.journal.questions import add_answer, waiting
-from llmdo.journal.summary import summary, tree
+from llmdo.journal.summary import summary
+from llmdo.journal.tree import tree
 from llmdo.render.runs import as_json, as_markdown, as_text
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.runtime.approvals.approver import AskLater

@@ -16,7 +16,8 @@ from llmdo.graph.toolset import Retry, Tool
 from llmdo.journal import Runs
 from llmdo.journal.ports import Hold
 from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
-from llmdo.journal.summary import summary, tree
+from llmdo.journal.summary import summary
+from llmdo.journal.tree import tree
 from llmdo.policy.authority import Capability
 from llmdo.render.runs import as_json, as_text
 from llmdo.runtime import Answer, ApproveAll, Question, RunOptions, RunOutcome

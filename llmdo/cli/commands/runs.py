@@ -83,15 +83,20 @@ def list_runs(
 def show(
     run: options.RunName,
     project: options.Project = None,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Each call: its arguments, what was decided and why, its result.")
+    ] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Shorten nothing. JSON never does.")] = False,
     format: Annotated[ShowFormat, typer.Option(help="How it is printed.")] = ShowFormat.text,  # noqa: A002
 ) -> int:
     """Show a run as a tree: times, tokens, cost, and who decided what."""
     from llmdo.render import runs as render
     from llmdo.services import runs as service
 
-    shown = service.show(root_folder(project), run)
+    shown = service.show(root_folder(project), run, calls=calls)
+    detail = render.Detail(calls=calls, whole=whole)
     write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format.value]
-    put(write(shown.summary, shown.tree), end="", as_json=format == "json")
+    put(write(shown.summary, shown.tree, detail), end="", as_json=format == "json")
     return FINE
 
 

@@ -1,0 +1,205 @@
+"""The calls of a run as a tree, read from its journal without the agent loop that made it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.values import dataclass, field
+from llmdo.journal import audit
+from llmdo.journal.conversation import goes_on_from
+from llmdo.journal.decided import decided_in
+from llmdo.journal.entries import HANDED, JournalError
+from llmdo.journal.spans import without_tokens
+from llmdo.journal.summary import frames_in, with_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.base.backtrace import Frame
+    from llmdo.journal.decided import DecidedCall
+    from llmdo.journal.entries import JournalEntry
+    from llmdo.journal.ports import JournalStore
+
+    Arguments = Mapping[str, Iterator[Mapping[str, object]]]
+    """What was decided on at each call path, in the order of the decisions."""
+
+STARTS = "(start)"
+"""What the path of a decision on starting an MCP server ends with."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """One call in the tree of a run: of a worker, or of a tool."""
+
+    path: str
+    began: float
+    ended: float
+    worker: str | None = None
+    """None for a tool."""
+    input: str = ""
+    outcome: str = ""
+    """Empty where it did not end."""
+    answer: str = ""
+    """What its caller was told, in one text."""
+    frames: tuple[Frame, ...] = ()
+    """Where code of the workspace failed."""
+    requests: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cost_usd: Decimal | None = None
+    models: list[str] = field(default_factory=list)
+    attempts: list[dict[str, object]] = field(default_factory=list)
+    """The requests that were not answered: of which number, by which model, how it failed and why."""
+    decisions: list[DecidedCall] = field(default_factory=list)
+    result: object = None
+    """What a tool gave, or what there is to say of its failure, as the journal has it."""
+    hint: str | None = None
+    """What can be done about its failure."""
+    written: object = None
+    """The arguments as its model wrote them, fitting or not; None where code made the call, or nobody knows."""
+    question: Mapping[str, Any] | None = None
+    """What somebody was asked about it last."""
+    answers: list[Mapping[str, Any]] = field(default_factory=list)
+    """What was answered to that."""
+    children: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def only_decided(self) -> bool:
+        """Whether it is no call but a decision alone, as on the start of a server."""
+        return bool(self.decisions) and self.name.endswith((STARTS, HANDED))
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+
+def tree(journal: JournalStore, arguments: Arguments | None = None) -> dict[str, Node]:
+    """The calls of a run, callers first, each below its caller; with their `arguments` where those are given.
+
+    Raises:
+        JournalError: These lack some.
+    """
+    roots: dict[str, Node] = {}
+    known: dict[str, Node] = {}
+    for entry in journal.entries():
+        if entry.kind in ("run", "session", "end", "sources", "imported", "kept", "history", "messages"):
+            continue
+        node = known.get(entry.path)
+        if node is None:
+            node = known[entry.path] = Node(path=entry.path, began=entry.at, ended=entry.at)
+            above = known.get(entry.path.rpartition("/")[0])
+            (above.children if above else roots)[entry.path] = node
+        node.ended = entry.at
+        _take(node, entry, arguments)
+    return roots
+
+
+def _take(node: Node, entry: JournalEntry, arguments: Arguments | None) -> None:
+    data = entry.data
+    match entry.kind:
+        case "call":
+            node.worker, node.input = data["worker"], data["input"]
+        case "request":
+            _take_request(node, data)
+        case "attempt":
+            node.attempts.append({**data, "error": entry.outcome})
+        case "decision":
+            given = {} if arguments is None else next(arguments.get(entry.path, iter(())), None)
+            if given is None:
+                raise JournalError(f"{entry.path}: the audit does not say which call was decided on")
+            call = decided_in(entry.path, data, given)
+            node.decisions.append(call)
+            if not call.allowed:
+                node.outcome, node.answer = "denied", call.refusal or ""
+        case "asked":
+            node.question = data
+        case "answered":
+            node.answers.append(data)
+        case "finished" | "invalid":
+            node.outcome = entry.outcome
+            node.answer = _text(data)
+            node.result, node.hint = _result(data), data.get("hint")
+            node.frames = frames_in(data)
+        case "return":
+            node.outcome = entry.outcome
+            node.answer = node.result = data["output"] if data["error"] is None else data["error"]
+            node.frames = frames_in(data)
+
+
+def _take_request(node: Node, data: Mapping[str, Any]) -> None:
+    usage = data["response"]["usage"]
+    node.requests += 1
+    node.input_tokens, node.output_tokens = with_request(usage, node.input_tokens, node.output_tokens)
+    if usage.get("cost") is not None:
+        node.cost_usd = (node.cost_usd or Decimal(0)) + Decimal(usage["cost"])
+    model = data["asked"]["model"]
+    if model not in node.models:
+        node.models.append(model)
+
+
+def _result(data: Mapping[str, Any]) -> object:
+    """What a tool gave."""
+    return next((data[key] for key in ("message", "content", "return_value", "errors") if key in data), None)
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    """The same as text."""
+    result = _result(data)
+    return "" if result is None else result if isinstance(result, str) else repr(result)
+
+
+def full_tree(journal: JournalStore) -> dict[str, Node]:
+    """The calls of a run with what they were given, without secrets and what looks like a token.
+
+    Raises:
+        JournalError: The audit does not say what was decided on.
+    """
+    roots = tree(journal, _decided_on(journal))
+    known = {node.path: node for node in walk(roots)}
+    numbers = _first_numbers(journal, known)
+    made: Counter[str] = Counter()
+    for entry in journal.entries("request"):
+        for part in entry.data["response"]["parts"]:
+            if part.get("part_kind") == "tool-call":
+                calls = f"{entry.path}/{part['tool_name']}#"
+                path = f"{calls}{numbers.get(calls, 1) + made[calls]}"
+                made[calls] += 1
+                if path in known:
+                    known[path].written = part.get("args")
+    return roots
+
+
+def walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
+    """All calls of a tree, callers first."""
+    for node in nodes.values():
+        yield node
+        yield from walk(node.children)
+
+
+def _first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]:
+    """The number that the calls of a worker to a tool begin with, by their path but for the number.
+
+    Where a run goes on from messages, the calls in these were counted first.
+    """
+    if goes_on_from(journal) is None and next(journal.entries("history"), None) is None:
+        return {}
+    first: dict[str, int] = {}
+    for path in paths:
+        calls, _, number = path.rpartition("#")
+        if number.isdecimal():
+            first[f"{calls}#"] = min(int(number), first.get(f"{calls}#", int(number)))
+    return first
+
+
+def _decided_on(journal: JournalStore) -> Arguments:
+    """What was decided on, as the audit has it: the entries of decisions do not repeat it."""
+    arguments = defaultdict(list)
+    for record in audit.read(journal.lines()).records:
+        if record.get("kind") == "decided":
+            given = without_tokens(record.get("arguments"))
+            if isinstance(given, dict):
+                arguments[str(record.get("path"))].append(given)
+    return {path: iter(given) for path, given in arguments.items()}

@@ -1,0 +1,135 @@
+"""The calls of a run in full: what each was given, what was decided about it and by whom, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, shown
+from llmdo.render import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from llmdo.journal.decided import DecidedCall
+    from llmdo.journal.tree import Node
+
+HEAD, TAIL = 400, 200
+"""How many characters of a long value are shown from its start, and from its end."""
+
+IN_LINE = 100
+"""How many characters a value may have to stand behind its name."""
+
+MOST = 30  # arguments of one call that are shown unless all are wanted
+
+UNKNOWN = "not in the journal"
+
+
+def lines(node: Node, *, whole: bool) -> Iterator[str]:
+    """All that is known of a call; long values shortened unless they are wanted `whole`."""
+    if node.worker is not None:
+        yield from value("input", node.input, whole=whole)
+    for decision in node.decisions:
+        yield from _decision(decision, whole=whole)
+    if not node.decisions:
+        yield from _undecided(node, whole=whole)
+    for answer in node.answers:
+        yield from _answer(answer)
+    if node.outcome == "success":
+        yield from value("result", node.result, whole=whole)
+    elif node.outcome not in ("", "denied") and node.result is not None:
+        yield from value("error", node.result, whole=whole)
+    if node.hint:
+        yield from value("hint", node.hint, whole=whole)
+    if node.frames:
+        yield from (f"  {line}" for line in frames.lines(node.frames))
+
+
+def value(name: str, given: object, *, whole: bool) -> Iterator[str]:
+    """A value behind its name; below it, each line behind a bar, where it is long or has several lines.
+
+    What is left out of it is counted, in a line without a bar.
+    """
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    if len(text) <= IN_LINE and "\n" not in text:
+        yield f"  {shown(name)}: {shown(json.dumps(given, ensure_ascii=False))}"
+        return
+    left_out = len(text) - HEAD - TAIL
+    is_cut = left_out > 0 and not whole
+    yield f"  {shown(name)}: {len(text):,} characters"
+    yield from _barred(text[:HEAD] if is_cut else text)
+    if is_cut:
+        yield f"    ... {left_out:,} characters left out: `--whole` shows them ..."
+        yield from _barred(text[-TAIL:])
+
+
+def _barred(text: str) -> Iterator[str]:
+    return (f"    | {shown(line)}" for line in text.split("\n"))
+
+
+def _arguments(given: object, *, whole: bool) -> Iterator[str]:
+    if isinstance(given, dict):
+        names = list(given) if whole else list(given)[:MOST]
+        for name in names:
+            yield from value(f"argument {name if whole else excerpt(name)}", given[name], whole=whole)
+        if len(names) < len(given):
+            yield f"  {len(given) - len(names):,} arguments left out: `--whole` shows them"
+        if not given:
+            yield "  no arguments"
+    else:
+        yield from value("arguments", given, whole=whole)
+
+
+def _decision(call: DecidedCall, *, whole: bool) -> Iterator[str]:
+    if call.tool:
+        yield f"  {shown(call.tool)} of {shown(call.toolset)}, called by {shown(call.worker) or 'code'}"
+    yield from _arguments(dict(call.arguments), whole=whole)
+    yield f"  raises: {_listed(call.raised)}"
+    verdict = "allowed" if call.allowed else "denied"
+    yield f"  {verdict} by {shown(call.by)}; the rules say {call.decision}"
+    yield from (f"    because {shown(reason)}" for reason in call.why)
+    if call.changed is not None:
+        yield from value("wanted instead", dict(call.changed), whole=whole)
+    if call.refusal:
+        yield from value("told to its model", call.refusal, whole=whole)
+
+
+def _undecided(node: Node, *, whole: bool) -> Iterator[str]:
+    """What was given to a call that waits for a decision, or on which nobody ever decided."""
+    question: Mapping[str, object] = node.question or {}
+    if question:
+        yield from _arguments(question.get("arguments"), whole=whole)
+        raised = question.get("capabilities")
+        yield f"  raises: {_listed(raised) if isinstance(raised, list) else UNKNOWN}"
+        only = ", which only a person at a terminal may give" if question.get("terminal_only") else ""
+        yield "  was asked about, and not decided on yet" if node.answers else f"  waits for an answer{only}"
+        reasons = question.get("reasons")
+        if isinstance(reasons, list):
+            yield from (f"    because {shown(str(each))}" for each in reasons)
+    elif node.written is not None:
+        yield from _arguments(_parsed(node.written), whole=whole)
+        yield "  not decided on"
+    elif node.worker is None:
+        yield f"  arguments: {UNKNOWN}"
+
+
+def _listed(raised: Iterable[object]) -> str:
+    return ", ".join(shown(str(each)) for each in raised) or "nothing"
+
+
+def _parsed(written: object) -> object:
+    """What a model wrote, as the object that it is; as it is where it is none."""
+    try:
+        parsed = json.loads(written) if isinstance(written, str) else written
+    except (ValueError, RecursionError):
+        return written
+    return parsed if isinstance(parsed, dict) else written
+
+
+def _answer(answer: Mapping[str, object]) -> Iterator[str]:
+    verdict = "allowed" if answer.get("allowed") else "refused"
+    where = " at a terminal" if answer.get("at_terminal") else ""
+    reason = answer.get("told") or answer.get("reason")
+    yield f"  {verdict} by {shown(str(answer.get('by')))}{where}" + (
+        f": {shown(str(reason))}" if reason else ""
+    )
