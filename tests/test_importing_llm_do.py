@@ -288,7 +288,7 @@ def test_files_that_a_function_hands_over_have_to_be_said_by_a_person(tmp_path: 
     done, target = imported(folder)
     assert manifest_of(target)["entries"]["begin-py-begin"]["may"] == []
     assert (
-        "which files `begin.py:begin` may hand over has to be said, in [paths] and its entry's `may`"
+        "which files `begin.py:begin` may hand over has to be declared in [paths] and its entry's `may`"
         in said(done)
     )
 

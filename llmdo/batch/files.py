@@ -39,9 +39,9 @@ class KeptFiles:
         try:
             content = self.store.path_of(file).read_bytes()
         except OSError as error:
-            raise PathRefused(path, f"is not kept any more: {error.strerror}") from error
+            raise PathRefused(path, f"is no longer kept: {error.strerror}") from error
         if sha256(content).hexdigest() != file.digest:
-            raise PathRefused(path, "is not what was put in any more")
+            raise PathRefused(path, "has changed since it was put in")
         if len(content) > most:
             raise PathRefused(path, f"is larger than {most:,} bytes")
         return content

@@ -58,7 +58,7 @@ def items_of(choice: InputChoice, stdin: TextIO) -> Iterator[NewItem]:
             yield from _of_records(lines, choice, str(path))
     else:
         if choice.key is not None:
-            raise LlmdoError("`--key` names a field of a record, and files are no records")
+            raise LlmdoError("`--key` names a field of a record, and files are not records")
         yield from (_of_file(file, choice) for file in _files(choice.inputs))
 
 
@@ -82,7 +82,7 @@ def require_distinct(items: Iterable[NewItem]) -> Iterator[NewItem]:
     if repeated:
         more = f", and {len(repeated) - SHOWN} more" if len(repeated) > SHOWN else ""
         raise LlmdoError(
-            f"two items have one key: {'; '.join(repeated[:SHOWN])}{more}",
+            f"two items have the same key: {'; '.join(repeated[:SHOWN])}{more}",
             hint="`--key FIELD` names a field that differs",
         )
     if not places:
@@ -111,7 +111,7 @@ def _json_lines(file: TextIO, name: str) -> Iterator[tuple[int, Json]]:
             except (ValueError, RecursionError) as error:
                 raise LlmdoError(
                     f"{name}:{number}: this line is not JSON: {getattr(error, 'msg', error)}",
-                    hint="each line is one input: a text in quotes, or an object",
+                    hint="each line is one input: a JSON string or an object",
                 ) from error
 
 
@@ -204,7 +204,7 @@ def _files(pattern: str) -> list[str]:
     paths = glob.iglob(pattern, recursive=True)  # noqa: PTH207  # a `Path` takes no `..` and no absolute pattern
     files = sorted(path for path in paths if Path(path).is_file())
     if not files:
-        raise LlmdoError(f"no file is named by `{pattern}`", hint="its path is relative to this folder")
+        raise LlmdoError(f"`{pattern}` matches no file", hint="its path is relative to this folder")
     return files
 
 

@@ -113,7 +113,7 @@ def _reached(store: BatchStore, bounds: BatchBounds, begun: int) -> str | None:
     if bounds.budget_usd is not None:
         spent = store.spent()
         if spent.unpriced:
-            return "no price is known of a model that was asked, so `--budget-usd` cannot be kept"
+            return "a model that was called has no known price, so `--budget-usd` cannot be kept"
         if spent.cost_usd >= bounds.budget_usd:
-            return f"the batch has cost ${spent.cost_usd:.4f}, and `--budget-usd` says ${bounds.budget_usd}"
+            return f"the batch has cost ${spent.cost_usd:.4f}, and `--budget-usd` is ${bounds.budget_usd}"
     return None

@@ -68,7 +68,7 @@ def table_of(form: str) -> tuple[Line, ...]:
 
 
 def not_enforced(form: str) -> str:
-    """What has to be said of everything about a project that llmdo does not run."""
+    """The remark on everything about a project that llmdo does not run."""
     return f"read from {form}; not enforced by llmdo"
 
 
@@ -109,7 +109,7 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
     if form != AUTO:
         patterns = _patterns(form)
         if not is_like(file.name, patterns):
-            raise LlmdoError(f"`{path}` is no file of {form}", hint=f"these are: {', '.join(patterns)}")
+            raise LlmdoError(f"`{path}` is not a file of {form}", hint=f"these are: {', '.join(patterns)}")
         folder = project_of(file, patterns) or file.parent
         return folder, _team(form, _tree(folder, file, revision))
     roots = {known: root for known in FORMATS if (root := project_of(file, _patterns(known)))}
@@ -126,7 +126,7 @@ def _of_file(form: str, path: Path, revision: str | None) -> tuple[Path, Team]:
         raise LlmdoError(
             f"`{path}` may be a file of {' or '.join(likely)}"
             if likely
-            else f"nothing tells which format `{path}` has",
+            else f"the format of `{path}` is not clear",
             hint=unsupported.summary(seen) or "name the format: --from FORMAT",
         )
     return roots[likely[0]], teams[likely[0]]
@@ -163,7 +163,7 @@ def _instead(form: str, tree: Tree) -> str:
     others = [team.format for team in claimed(_teams(tree)) if team.agents and form != AUTO]
     if others:
         asked = others[0] if len(others) == 1 else AUTO
-        return f"there is something of {' and '.join(others)}: --from {asked}"
+        return f"there are files of {' and '.join(others)}: --from {asked}"
     return unsupported.summary(unsupported.seen(tree)) or _formats()
 
 

@@ -26,7 +26,7 @@ class Files:
 
     tree: Tree
     product: str
-    """The tool whose format this is, as a sentence names it."""
+    """The tool that the format belongs to, as messages name it."""
     problems: list[Diagnostic] = field(default_factory=list)
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
@@ -79,7 +79,7 @@ class Files:
         if text:
             self.problems.extend(text.document.problems)
         elif source := self.source(path):
-            message = f"`{path}` has no header, so it is no agent to {self.product}"
+            message = f"`{path}` has no header, so {self.product} loads no agent from it"
             self.problems.append(finding("LDO152", source.location(), message))
         return text
 
@@ -100,7 +100,7 @@ class Files:
         if value is None:
             return
         if not isinstance(value, list):
-            message = f"`{route[-1]}` is no list, so {self.product} does not heed it"
+            message = f"`{route[-1]}` is not a list, so {self.product} ignores it"
             self.note("LDO151", Place(document, route), message)
             return
         for number, item in enumerate(value):

@@ -43,10 +43,10 @@ def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
-    """A file stands among the agents and is none.
+    """A file among the agents is not an agent.
 
     It has no header, or does not hold what the format calls an agent. Nothing is wrong with notes beside agents; but an
-    agent that lost its header looks the same, so it is said. Give it its header back, or move notes elsewhere.
+    agent that lost its header looks the same, so it is reported. Give it its header back, or move notes elsewhere.
     """
     yield from _with_code(project, "LDO152")
 
@@ -61,7 +61,7 @@ def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
-    """A file was left out, or a `.gitignore` was not heeded.
+    """A file was left out, or a `.gitignore` was not applied.
 
     llmdo follows no links, so that nothing outside the project is read, and heeds no pattern that takes long to match.
     The project's own tool may do either. Beside the formats that llmdo reads, a project may hold files of other tools:

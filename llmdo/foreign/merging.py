@@ -70,7 +70,7 @@ def _without(team: Team, paths: set[str]) -> Team:
 
 
 def _misplaced(team: Team, teams: Sequence[Team]) -> tuple[Diagnostic, ...]:
-    """What a format has to say, but not that a file is none of its agents that is one of another format."""
+    """What is noted about a format, but not that a file is none of its agents that is one of another format."""
     agents = {agent.path for other in teams if other is not team for agent in other.agents}
     return tuple(
         problem for problem in team.problems if problem.code != "LDO152" or problem.at.path not in agents

@@ -118,7 +118,7 @@ PACKAGES: Mapping[str, str] = {
     "pydantic-ai": "Pydantic AI", "pydantic-ai-slim": "Pydantic AI", "semantic-kernel": "Semantic Kernel",
     "smolagents": "smolagents", "strands-agents": "Strands Agents",
 }  # fmt: skip
-"""Packages with which agents are written as code, and the tools whose they are."""
+"""Packages with which agents are written as code, and the tools that they belong to."""
 
 PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUIRING)
 

@@ -69,7 +69,7 @@ def report(done: Imported, folder: str) -> str:
     """What an import wrote, what it could not carry over, each with its place, and how the result differs."""
     lines = [f"wrote {len(done.paths)} files to {shown(folder)}"]
     if done.remarks:
-        lines.append("said otherwise, or not carried over:")
+        lines.append("changed, or not carried over:")
         lines += [f"  {place(remark.at)}: {shown(remark.text)}" for remark in done.remarks]
     for title, differences in (("wider", done.wider), ("narrower", done.narrower)):
         if differences:

@@ -52,7 +52,7 @@ def scan(request: ScanRequest) -> ScanOutcome:
                 did_you_mean(name, (*SEVERITIES, *CODES))
                 or f"{', '.join(SEVERITIES)}, or a code such as LDO552"
             )
-            raise LlmdoError(f"there is no severity and no code `{name}`", hint=hint)
+            raise LlmdoError(f"`{name}` is neither a severity nor a code", hint=hint)
     project = foreign.read(foreign.AUTO, Path(request.folder))
     every = findings.check(project)
     return ScanOutcome(

@@ -50,7 +50,7 @@ def test_keys_that_are_there_twice_start_nothing(llmdo: Llmdo, root: Path) -> No
     inputs(root, {"id": "x"}, {"id": "y"}, {"id": "x"})
     done = llmdo(*START, "--key", "id", cwd=root)
     assert done.code == 2
-    assert "two items have one key: `x` at in.jsonl:1 and in.jsonl:3" in done.err
+    assert "two items have the same key: `x` at in.jsonl:1 and in.jsonl:3" in done.err
     assert (Batches(root).names(), Runs(root).names()) == ([], [])
     assert not list(Batches(root).folder.iterdir())
 
@@ -123,7 +123,7 @@ def test_bounds_end_a_batch_early(llmdo: Llmdo, root: Path) -> None:
     assert "2 items were begun, as `--limit` says" in done.err
     assert sorted(standing(llmdo, root).values()) == ["completed", *["failed"] * 3, *["queued"] * 2]
     done = llmdo("batch", "resume", "last", "--budget-usd", "1", "--jobs", "1", cwd=root)
-    assert "no price is known of a model that was asked, so `--budget-usd` cannot be kept" in done.err
+    assert "a model that was called has no known price, so `--budget-usd` cannot be kept" in done.err
     assert done.code == 1
     for odd in ("nan", "0", "-1", "inf", "x"):
         assert llmdo("batch", "resume", "last", "--budget-usd", odd, cwd=root).code == 2

@@ -62,7 +62,7 @@ def test_a_file_that_is_attached_is_not_the_input(tmp_path: Path) -> None:
         (
             '{"id": 1}\n{"id": 1}\n',
             {"key": "id"},
-            "two items have one key: `1` at standard input:1 and standard input:2",
+            "two items have the same key: `1` at standard input:1 and standard input:2",
         ),
         ("", {}, "there are no inputs"),
         ("[1,\n", {}, "standard input:1: this line is not JSON: Expecting value"),
@@ -97,11 +97,11 @@ def test_files_that_cannot_be_inputs_are_named(tmp_path: Path) -> None:
     assert refused(f"{tmp_path}/latin.jsonl").endswith("latin.jsonl` is not UTF-8 text")
     assert "is not UTF-8 text, and the entry takes no attachments" in refused(f"{tmp_path}/b.bin")
     assert "No such file or directory" in refused(f"{tmp_path}/missing.jsonl")
-    assert "no file is named by" in refused(f"{tmp_path}/*.md")
+    assert "matches no file" in refused(f"{tmp_path}/*.md")
     assert refused(str(tmp_path)) == f"`{tmp_path}` is a folder"
     assert (
         refused(f"{tmp_path}/*.bin", key="id")
-        == "`--key` names a field of a record, and files are no records"
+        == "`--key` names a field of a record, and files are not records"
     )
 
 

@@ -53,7 +53,7 @@ def test_a_file_alone_is_read_as_in_its_project(tmp_path: Path, form: str, asked
 def test_a_file_of_another_folder_is_read_where_its_format_is_named(tmp_path: Path, form: str) -> None:
     (tmp_path / "helper.md").write_text(MARKDOWN)
     assert "helper" in [agent.name for agent in foreign.read(form, tmp_path / "helper.md").team.agents]
-    with pytest.raises(LlmdoError, match="nothing tells which format"):
+    with pytest.raises(LlmdoError, match="the format of"):
         foreign.read("auto", tmp_path / "helper.md")
 
 
@@ -88,7 +88,7 @@ def test_the_settings_of_its_project_govern_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", foreign.FORMATS)
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, form: str) -> None:
     (tmp_path / "notes.rst").write_text("Notes.")
-    with pytest.raises(LlmdoError, match=f"is no file of {form}"):
+    with pytest.raises(LlmdoError, match=f"is not a file of {form}"):
         foreign.read(form, tmp_path / "notes.rst")
 
 

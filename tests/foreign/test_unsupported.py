@@ -103,8 +103,8 @@ def test_another_format_than_the_one_asked_for_is_named(tmp_path: Path) -> None:
     write(tmp_path, ".cursor/mcp.json", '{"mcpServers": {"notes": {"command": "notes"}}}')
     with pytest.raises(LlmdoError, match="nothing of opencode") as error:
         foreign.read("opencode", tmp_path)
-    assert error.value.hint == "there is something of cursor: --from cursor"
+    assert error.value.hint == "there are files of cursor: --from cursor"
     write(tmp_path, ".claude/agents/helper.md", AGENT)
     with pytest.raises(LlmdoError) as error:
         foreign.read("opencode", tmp_path)
-    assert error.value.hint == "there is something of claude and cursor: --from auto"
+    assert error.value.hint == "there are files of claude and cursor: --from auto"

@@ -154,7 +154,7 @@ class AgentReader:
             return settings.mode
         if name == "bypassPermissions" and not settings.no_bypass:
             message = "mode `bypassPermissions` never asks for approval"
-            self.files.note("LDO554", at, message, "what asks too often can be allowed by name")
+            self.files.note("LDO554", at, message, "allow by name what asks too often")
         return settings.mode_of(Mode(name, at))
 
     def _servers(self) -> Mapping[str, tuple[Server, Place]]:

@@ -181,7 +181,7 @@ class _HomeReader:
         place = Place(document, ("permissions", "defaultMode"))
         is_own = f"/{OWN}" in f"/{document.source.path}"
         if place.data == "auto" and is_own:
-            self.files.note("LDO151", place, "mode `auto` is not heeded in the settings of a project")
+            self.files.note("LDO151", place, "Claude Code ignores mode `auto` in the settings of a project")
         elif place.data is not None and str(place.data) not in MODES:
             message = f"Claude Code does not know mode `{place.data}`, and may skip the whole file for it"
             self.files.note("LDO151", place, message, did_you_mean(str(place.data), MODES))
@@ -195,5 +195,5 @@ class _HomeReader:
         mode = settings.mode
         if mode.name == "bypassPermissions" and mode.at:
             message = "mode `bypassPermissions` never asks for approval"
-            self.files.note("LDO554", mode.at, message, "what asks too often can be allowed by name")
+            self.files.note("LDO554", mode.at, message, "allow by name what asks too often")
         judge_hooks(self.files, settings.hooks if settings.asks else ())

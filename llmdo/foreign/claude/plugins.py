@@ -44,7 +44,7 @@ class ClaudePlugin:
 
 
 def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
-    """The plugins of a project, in the order of their manifests; what comes from elsewhere is said."""
+    """The plugins of a project, in the order of their manifests; what comes from elsewhere is noted."""
     tables: dict[str, list[Place]] = {}
     entries: dict[str, list[Place]] = {}
     for path in _manifests(files):
@@ -147,7 +147,7 @@ class _PluginReader:
         if not any(parts) and self.root and not self.files.named([f"{globs.escape(self.root)}/**"]):
             at = self.declared[-1]
             at = Place(at.document, (*at.route, "source"))
-            self.files.note("LDO250", at, f"nothing lies in `{self.root}`")
+            self.files.note("LDO250", at, f"there are no files in `{self.root}`")
         return plugin
 
     def _name(self, *, is_alone: bool) -> str:

@@ -129,7 +129,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         lacking = _lacking(text, is_own=own)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
-                message = f"`{path}` has {lacking}, so it is no agent to Claude Code"
+                message = f"`{path}` has {lacking}, so Claude Code loads no agent from it"
                 others[path] = finding("LDO152", _start(files, path), message)
             continue
         files.problems.extend(text.document.problems)

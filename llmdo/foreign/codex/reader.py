@@ -185,7 +185,7 @@ class _CodexProject:
         for path, document in documents.items():
             missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
             if missing:
-                message = f"`{path}` has no `{missing[0]}`, so it is no agent to Codex"
+                message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
                 self.files.problems.append(finding("LDO152", document.source.location(), message))
                 continue
             self._judge(ConfigLayer(document), AGENT_KEYS)

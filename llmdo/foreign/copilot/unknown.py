@@ -1,4 +1,4 @@
-"""Names in `tools` of which nothing is known: each said once for a project, with how many files have it."""
+"""Names in `tools` of which nothing is known: each reported once for a project, with how many files have it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UnknownNames:
             listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
             more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
             what = "tool" if len(tools) == 1 else "tools"
-            message = f"neither the documentation of Copilot nor a file of this project knows the {what} {listed}{more}"
+            message = f"neither Copilot's documentation nor a file of this project mentions the {what} {listed}{more}"
             yield self._finding(message, tools, self._tools[tools[0]])
 
     def _finding(self, message: str, names: list[str], places: list[Place]) -> Diagnostic:

@@ -140,7 +140,7 @@ def permissions_of(
     if document := command_line:
         for key in document.data.keys() & OF_A_PERSON:
             message = (
-                f"Cursor heeds `{key}` in a person's own `cli-config.json` alone, so here it does nothing"
+                f"Cursor reads `{key}` only from a person's own `cli-config.json`, so it does nothing here"
             )
             files.note("LDO151", Place(document, (key,), of_key=True), message)
         files.misspelt_keys(document, KEYS | OF_A_PERSON)
@@ -154,7 +154,7 @@ def permissions_of(
         allow += [Permission("Mcp", text, at) for text, at in files.texts(document, "mcpAllowlist")]
     for each in allow:
         if each.tool == "Shell" and each.is_whole:
-            message = "nothing asks before a command, because this allows every one"
+            message = "this allows every command without a question"
             files.note("LDO554", each.at, message, "allow the commands that ask too often by name")
     hook = _hook(files, hooks) if hooks and command_line else None
     return CursorPermissions(allow=tuple(allow), deny=tuple(deny), asks=command_line is not None, hook=hook)
@@ -176,7 +176,10 @@ def _permission(files: Files, text: str, at: Place) -> Iterator[Permission]:
     if token is None or token["tool"] not in _NAMED:
         name = token["tool"] if token else text
         message = f"Cursor has no permission `{excerpt(name)}`, so `{excerpt(text)}` does nothing"
-        hint = did_you_mean(name, _NAMED) or f"there are {', '.join(f'`{known}(...)`' for known in _NAMED)}"
+        hint = (
+            did_you_mean(name, _NAMED)
+            or f"the permissions are {', '.join(f'`{known}(...)`' for known in _NAMED)}"
+        )
         files.note("LDO250", at, message, hint)
     else:
         yield Permission(token["tool"], token["what"] or "", at)

@@ -79,9 +79,9 @@ def _lacking(document: Document) -> str | None:
     agents = document.data.get("agents")
     tables = agents.values() if isinstance(agents, dict) else agents
     if not isinstance(tables, Iterable) or isinstance(tables, str) or not tables:
-        return "`agents` is no table of agents, so there is none of docker-agent in this file"
+        return "`agents` is not a table of agents, so docker-agent loads none from this file"
     if not any(isinstance(table, dict) and TELLING & table.keys() for table in tables):
-        return "no agent has a `model` or an `instruction`, so there is none of docker-agent in this file"
+        return "no agent has a `model` or an `instruction`, so docker-agent loads none from this file"
     return None
 
 
@@ -191,9 +191,7 @@ class _FileReader:
                 continue
             place = self._place(*route, key, number)
             if "/" in name or ":" in name:
-                message = (
-                    f"the agent `{name}` is fetched from elsewhere, so nothing is known of what it can do"
-                )
+                message = f"the agent `{name}` is fetched from elsewhere, so what it can do is not known"
                 self.files.note("LDO250", place, message)
             else:
                 message = f"there is no agent `{name}` in this file"

@@ -159,7 +159,7 @@ def _card(files: Files, path: str, *, is_sure: bool = True) -> Card | None:
     if document is None or (not is_sure and not _is_card(document)):
         return None
     if not document.data and not document.problems:
-        message = f"`{path}` says nothing, so it is no card"
+        message = f"`{path}` is empty, so it is not a card"
         files.problems.append(finding("LDO152", document.source.location(), message))
         return None
     return Card(path, document, prompt, is_tool)

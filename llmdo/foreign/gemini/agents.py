@@ -141,7 +141,9 @@ class AgentFile:
             self.files.note("LDO152", self._place(), f"`{self.path}` has no {lacking}, {unloaded}")
             return True
         if not _NAME.fullmatch(name):
-            message = f"`{excerpt(name)}` is no name of small letters, digits, `-` and `_`, {unloaded}"
+            message = (
+                f"`{excerpt(name)}` is not a name of lower-case letters, digits, `-` and `_`, {unloaded}"
+            )
             self.files.note("LDO152", self._place("name"), message)
             return True
         known = REMOTE if self.is_remote else LOCAL
@@ -153,7 +155,7 @@ class AgentFile:
             return True
         tools = header.get("tools")
         if "tools" in header and not isinstance(tools, list):
-            message = f"`tools` is no list, {unloaded}"
+            message = f"`tools` is not a list, {unloaded}"
             self.files.note("LDO151", self._place("tools"), message)
             return True
         for number, tool in enumerate(tools if isinstance(tools, list) else ()):

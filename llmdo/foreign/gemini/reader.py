@@ -159,6 +159,6 @@ def _browser(at: Place) -> Agent:
 def _note_policies(files: Files) -> None:
     for path in files.tree.find([POLICIES])[0]:
         if source := files.source(path):
-            message = "Gemini CLI heeds no policies of a project, so this file does nothing"
-            hint = "it heeds a person's own, in `~/.gemini/policies`"
+            message = "Gemini CLI ignores the policies of a project, so this file does nothing"
+            hint = "it reads a person's own, in `~/.gemini/policies`"
             files.problems.append(finding("LDO151", source.location(), message, hint=hint))

@@ -65,7 +65,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     allowed += _tools(files, document, "allowedTools")
     for each in allowed:
         if each.tool == "run_shell_command" and each.what is None:
-            message = "nothing asks before a command, because this allows every one"
+            message = "this allows every command without a question"
             hint = "allow those that ask too often: `run_shell_command(git status)`"
             files.note("LDO554", each.at, message, hint)
     core = table(document.data, "tools").get("core")
@@ -91,7 +91,7 @@ def _judge_keys(files: Files, document: Document) -> None:
     for key in document.data.keys() & _MOVED.keys():
         place = Place(document, (key,), of_key=True)
         message = f"Gemini CLI no longer reads `{key}`, so it does nothing"
-        files.note("LDO151", place, message, f"it is called `{_MOVED[key]}` today")
+        files.note("LDO151", place, message, f"it is now called `{_MOVED[key]}`")
     for section in ("mcp", "security", "tools"):
         files.misspelt_keys(document, SECTIONS[section], section)
     judge_servers(files, document)
@@ -124,7 +124,7 @@ def _mode(files: Files, document: Document) -> tuple[str, Place | None]:
         if mode in MODES:
             return str(mode), place
         if mode == "yolo":
-            message = "Gemini CLI takes the mode `yolo` from its command line alone, so here it does nothing"
+            message = "Gemini CLI accepts the mode `yolo` only on its command line, so it does nothing here"
             files.note("LDO151", place, message)
         else:
             files.unknown_key(place, str(mode), MODES)

@@ -65,7 +65,7 @@ class _WorkflowReader:
         text = self.files.header(path, KEYS)
         if text is None:
             if PurePosixPath(path).stem.lower() != "readme" and (source := self.files.source(path)):
-                message = f"`{path}` has no header, so it is no workflow"
+                message = f"`{path}` has no header, so it is not a workflow"
                 self.files.problems.append(finding("LDO152", source.location(), message))
             return None
         main, data = text.document, text.document.data

@@ -87,7 +87,7 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
         for key, instead in OF_V0.items():
             if key in table(site.step.get("with")) and is_v1(site):
                 message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
-                hint = f"say `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
+                hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
                 hint = f"it is called `{instead}`" if instead and hint is None else hint
                 yield finding("LDO151", site.place("with", key, of_key=True).location, message, hint=hint)
     mode = claude_options(site).mode

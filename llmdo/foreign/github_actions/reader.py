@@ -109,7 +109,7 @@ def _is_covered(source: Source, tree: Tree) -> bool:
 
 def _covered(paths: list[str]) -> Diagnostic:
     number = f"this workflow and {len(paths) - 1} more were" if len(paths) > 1 else "this workflow was"
-    message = f"{number} compiled by gh-aw, so the `.md` beside it is read in its place"
+    message = f"{number} compiled by gh-aw, so the `.md` beside it is read instead"
     return finding("LDO154", Location(paths[0]), message)
 
 
@@ -212,5 +212,5 @@ def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
     if program == OTHER:
         name = excerpt(site.run.words[0], MAX_NAME)
         where = "is not among these files" if name.startswith("./") else "comes from another repository"
-        message = f"`{name}` {where}, so nothing is known of what its agent can do"
+        message = f"`{name}` {where}, so what its agent can do is not known"
         yield finding("LDO250", site.place("uses").location, message)

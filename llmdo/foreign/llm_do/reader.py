@@ -80,7 +80,7 @@ def read(tree: Tree) -> Team:
             continue
         text = reading.text(source, KEYS)
         if text is None:
-            message = f"`{path}` has no header, so it is no agent to llm-do"
+            message = f"`{path}` has no header, so llm-do loads no agent from it"
             others.append(finding("LDO152", source.location(), message))
             continue
         problems_so_far.extend(text.document.problems)
@@ -226,7 +226,7 @@ class _LlmDoProject:
             )
             self.remarks.append(Remark(at.location, message))
             if "attachments" in self.shown[path][0].text:
-                message = f"which files `{reference}` may hand over has to be said, in [paths] and its entry's `may`"
+                message = f"which files `{reference}` may hand over has to be declared in [paths] and its entry's `may`"
                 self.remarks.append(Remark(at.location, message))
         line = Line(reference, (capability_of(reference),), "allowed", "declared", "")
         return Agent(
