@@ -149,7 +149,7 @@ def _patterns(form: str) -> tuple[str, ...]:
 def _teams(tree: Tree) -> list[Team]:
     """What the tree has of each format; the reader of one that has no files is not even imported."""
     # One walk for all of them.
-    tree.find([*unsupported.PATTERNS, *(pattern for form in FORMATS for pattern in _patterns(form))])
+    tree.find([*unsupported.WALKED, *(pattern for form in FORMATS for pattern in _patterns(form))])
     return [_team(form, tree) for form in FORMATS if any(tree.find(_patterns(form)))]
 
 

@@ -1,4 +1,4 @@
-"""Tools whose projects llmdo does not read: what of them is seen in a folder, so that nothing is left out in silence.
+"""What llmdo does not read: what is seen of other tools, and of known ones in folders below, so that it is named.
 
 Nothing is claimed but what was seen: files by their names, in a few of them how many agents they list, and packages.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.foreign import reading
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ class Sighting:
     """What is in that file, and in how many others."""
     why: str = ""
     """Why its files do not say what its agents can do."""
+    verdict: str = "not supported"
 
     @property
     def note(self) -> Diagnostic:
         """The finding that says so."""
         reason = f", {self.why}" if self.why else ""
-        message = f"{self.product}: {self.what}; not supported{reason}"
+        message = f"{self.product}: {self.what}; {self.verdict}{reason}"
         return finding("LDO154", Location(self.path), message)
 
 
@@ -122,6 +123,21 @@ PACKAGES: Mapping[str, str] = {
 
 PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUIRING)
 
+BELOW = tuple(
+    _Evidence(product, tuple(f"*/**/{pattern}" for pattern in patterns), "file in a folder below")
+    for product, patterns in (
+        ("Codex", (".codex/config.toml", ".codex/agents/*.toml")),
+        ("Cursor", (".cursor/agents/*.md", ".cursor/cli.json", ".cursor/mcp.json")),
+        ("Gemini CLI", (".gemini/agents/*.md", ".gemini/settings.json")),
+        ("GitHub Copilot", (".github/agents/*.md", ".github/chatmodes/*.md", ".github/prompts/*.md")),
+        ("fast-agent", (".fast-agent/agent-cards/*.md", ".fast-agent/fast-agent.yaml")),
+        ("opencode", (".opencode/agent/*.md", ".opencode/agents/*.md")),
+    )
+)
+"""Files of supported tools that these read where they are started in that folder, and so do we."""
+WALKED = (*PATTERNS, *(pattern for each in BELOW for pattern in each.patterns))
+"""What is looked for, to be found in one walk."""
+
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
@@ -136,13 +152,19 @@ def seen(tree: Tree) -> tuple[Sighting, ...]:
             if product := PACKAGES.get(package):
                 what = f"`{path}` requires `{package}`"
                 sightings.setdefault(product, Sighting(product, path, what, "its agents are code"))
-    return tuple(sightings[product] for product in sorted(sightings))
+    below = (sighting for each in BELOW if (sighting := _by_evidence(tree, each)))
+    return (
+        *(sightings[product] for product in sorted(sightings)),
+        *(replace(each, verdict="not read: give that folder") for each in below),
+    )
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:
     """All of them in a sentence's part; None where there are none."""
-    listed = ", ".join(f"{each.product} ({each.what})" for each in sightings)
-    return f"not supported: {listed}" if listed else None
+    by_verdict: dict[str, list[str]] = {}
+    for each in sightings:
+        by_verdict.setdefault(each.verdict, []).append(f"{each.product} ({each.what})")
+    return "; ".join(f"{verdict}: {', '.join(seen)}" for verdict, seen in by_verdict.items()) or None
 
 
 def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:

@@ -124,7 +124,7 @@ def _by_default(defaults: Iterable[Defaults]) -> Iterator[str]:
 
 def _capabilities(groups: Sequence[Alike]) -> Iterator[str]:
     yield from ("", "### What can be reached", "")
-    yield "| capability | agents | of these without a question | shortest path |"
+    yield "| capability | agents and sessions | of these without a question | shortest path |"
     yield "| --- | ---: | ---: | --- |"
     rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
     rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))

@@ -12,9 +12,11 @@ from llmdo.foreign.claude import AGENTS
 from llmdo.foreign.claude.agents import KEYS, AgentReader, Around
 from llmdo.foreign.claude.built_in import any_with, built_in_agents
 from llmdo.foreign.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
+from llmdo.foreign.claude.lists import items_in
 from llmdo.foreign.claude.plugins import plugins_in
 from llmdo.foreign.claude.session import MAIN, main_session
 from llmdo.foreign.files import Files
+from llmdo.foreign.gemini.table import TABLE as GEMINI_TABLE
 from llmdo.foreign.team import MAX_NAME, Team
 from llmdo.syntax.document import Place
 
@@ -31,6 +33,8 @@ COPILOT = ".agent.md"
 """How the names of GitHub Copilot's agents end, which lie in `agents` as well; not in a folder of Claude Code."""
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
+GEMINI = frozenset(line.tool for line in GEMINI_TABLE)
+"""Tools of Gemini CLI, whose agents lie in `agents` as well, also where no manifest says so."""
 IDENTIFYING = frozenset({"description", "name", "tools"})
 """Keys of which an agent has one."""
 
@@ -126,6 +130,10 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         if files.source(path) is None:
             continue  # which was noted
         text = files.header(path, KEYS)
+        if text and not own and _is_of_gemini(text):
+            message = f"`{path}` names tools of Gemini CLI alone, so it is no agent to Claude Code"
+            files.problems.append(finding("LDO152", _start(files, path), message))
+            continue
         lacking = _lacking(text, is_own=own)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
@@ -158,6 +166,12 @@ def _lacking(text: reading.Text | None, *, is_own: bool) -> str | None:
     if str(header["name"]).startswith("-") or ":" in str(header["name"]):
         return "a `name` with `:`, or that begins with `-`"
     return None if header.get("description") else "no `description`"
+
+
+def _is_of_gemini(text: reading.Text) -> bool:
+    """Whether a file, in a folder that may be anybody's, names nothing but tools of Gemini CLI."""
+    tools = {tool for tool, _, _ in items_in(text.document, "tools")}
+    return tools <= GEMINI and any("_" in tool for tool in tools)
 
 
 def _own_name(path: str, text: reading.Text) -> str:
