@@ -290,6 +290,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--whole": None,
         "--format": ("text", "json", "markdown"),
     },
+    "runs stats": {
+        "--project": (),
+        "--by": ("entry", "worker", "model", "day"),
+        "--since": (),
+        "--format": ("text", "json"),
+    },
     "runs prune": {
         "--project": (),
         "--keep": (),

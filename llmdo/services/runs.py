@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass
 from llmdo.journal import JournalError, Runs
 from llmdo.journal.kept import sweep
 from llmdo.journal.summary import summaries, summary
+from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.summary import Summary
+    from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
     from llmdo.services.root import Tell
 
@@ -46,6 +51,16 @@ class ShownRun:
 
     summary: Summary
     tree: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsRequest:
+    """Which runs are added up, and by what."""
+
+    root: Path
+    by: By = "entry"
+    since: str | None = None
+    """A day, as in 2026-11-23, or how long ago, as in 12h or 30d; None for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +110,29 @@ def show(root: Path, run: str, *, calls: bool = False) -> ShownRun:
         if summed is None:
             raise JournalError(f"run `{name}` never began")
         return ShownRun(summary=summed, tree=full_tree(journal) if calls else tree(journal))
+
+
+def stats(request: StatsRequest, tell: Tell) -> list[Total]:
+    """What runs used together, by name; tells of journals that cannot be read.
+
+    Raises:
+        LlmdoError: Nobody knows when the runs are to have begun.
+    """
+    since = float("-inf") if request.since is None else _moment(request.since)
+    return totals(Runs(request.root), request.by, since, _telling(tell))
+
+
+def _moment(text: str) -> float:
+    """The moment that `text` says, in seconds since 1970."""
+    if match := re.fullmatch(r"([0-9]{1,6})([hd])", text):
+        return time.time() - int(match[1]) * (DAY if match[2] == "d" else DAY / 24)
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise LlmdoError(
+            f"`--since {excerpt(text)}` is no day and no time",
+            hint="a day in UTC, as in `2026-11-23`, or how long ago, as in `12h` or `30d`",
+        ) from None
 
 
 def prune(request: PruneRequest, tell: Tell) -> list[str]:

@@ -24,6 +24,15 @@ class ShowFormat(StrEnum):
     markdown = "markdown"
 
 
+class StatsBy(StrEnum):
+    """What runs are added up by."""
+
+    entry = "entry"
+    worker = "worker"
+    model = "model"
+    day = "day"
+
+
 RunsOf = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--entry", metavar="NAME", help="Runs of this entry."),
@@ -97,6 +106,27 @@ def show(
     detail = render.Detail(calls=calls, whole=whole)
     write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format.value]
     put(write(shown.summary, shown.tree, detail), end="", as_json=format == "json")
+    return FINE
+
+
+@runs.command("stats")
+def stats(
+    project: options.Project = None,
+    by: Annotated[StatsBy, typer.Option("--by", help="What they are added up by.")] = StatsBy.entry,
+    since: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--since", metavar="DAY|TIME", help="Only runs since then: 2026-11-23, 12h or 30d ago."),
+    ] = None,
+    form: ListFormat = options.PlainFormat.text,
+) -> int:
+    """Add up what runs used: requests, tokens, cost, time, failures, questions and answers."""
+    from llmdo.render import totals as render
+    from llmdo.services import runs as service
+
+    request = service.StatsRequest(root=root_folder(project), by=by.value, since=since)
+    totals = service.stats(request, say)
+    write = render.as_json if form == "json" else render.as_text
+    put(write(totals, by.value), end="", as_json=form == "json")
     return FINE
 
 

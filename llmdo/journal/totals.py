@@ -1,0 +1,150 @@
+"""What runs used together, by entry, worker, model or day. What nobody measured or priced is counted, never added."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from llmdo.base.values import dataclass, field
+from llmdo.journal.entries import JournalError
+from llmdo.journal.spans import without_tokens
+from llmdo.journal.spent import spent
+from llmdo.journal.summary import ending
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmdo.journal.entries import JournalEntry
+    from llmdo.journal.ports import JournalStore, RunIndex
+
+By = Literal["entry", "worker", "model", "day"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Total:
+    """What was used under one name."""
+
+    name: str
+    runs: int = 0
+    requests: int = 0
+    """Those that a model answered."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unmeasured: int = 0
+    """The requests whose tokens nobody measured."""
+    cost_usd: Decimal = field(default_factory=Decimal)
+    unpriced: int = 0
+    """The requests that have no price."""
+    seconds: float = 0.0
+    """Of an entry or a day: in which a process worked at its runs. Of a worker or a model: until it answered."""
+    failures: int = 0
+    """Runs that failed; of a worker or a model, requests that were not answered."""
+    questions: int | None = 0
+    """None for a model, which asks nobody."""
+    answers: int | None = 0
+
+
+def totals(runs: RunIndex, by: By, since: float, tell: Callable[[JournalError], None]) -> list[Total]:
+    """What the runs that began at or after `since` used, by name; `tell` is told of journals that cannot be read."""
+    known: dict[str, Total] = {}
+    for name in runs.names():
+        try:
+            with runs.read(name) as journal:
+                _merge(known, _of_run(journal, by, since))
+        except JournalError as error:
+            tell(error)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            tell(JournalError(f"run `{name}` cannot be read: {type(error).__name__}: {error}"))
+    return sorted(known.values(), key=lambda total: total.name)
+
+
+def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
+    """What one run used; nothing where it never began, or began earlier."""
+    first = next(journal.entries("run"), None)
+    if first is None or first.at < since:
+        return {}
+    if by in ("entry", "day"):
+        name = first.path if by == "entry" else f"{datetime.fromtimestamp(first.at, UTC):%Y-%m-%d}"
+        return {name: _whole(journal, name)}
+    return _in_parts(journal, by)
+
+
+def _whole(journal: JournalStore, name: str) -> Total:
+    last, counted = ending(journal), journal.counted()
+    total = Total(name=name, runs=1, seconds=spent(journal).seconds)
+    total.failures = int(last is not None and last.outcome == "failed")
+    total.questions, total.answers = counted.get("asked", 0), counted.get("answered", 0)
+    for entry in journal.entries("request"):
+        _add_request(total, _read(entry))
+    return total
+
+
+def _in_parts(journal: JournalStore, by: By) -> dict[str, Total]:
+    """What the workers or the models of one run used."""
+    parts: defaultdict[str, Total] = defaultdict(lambda: Total(name="", runs=1))
+    worker: dict[str, str] = {}
+    left: dict[str, float] = {}
+    asking: dict[str, str] = {}
+    for entry in journal.entries("call", "sent", "request", "attempt", "asked", "answered"):
+        data = {} if entry.kind == "sent" else _read(entry)
+        match entry.kind:
+            case "call":
+                worker[entry.path] = data["worker"]
+                if by == "worker":
+                    parts[data["worker"]].runs = 1
+            case "sent":
+                left[entry.path] = entry.at
+            case "request":
+                total = parts[worker[entry.path] if by == "worker" else data["asked"]["model"]]
+                _add_request(total, data)
+                total.seconds += max(0.0, entry.at - left.get(entry.path, entry.at))
+            case "attempt":
+                parts[worker[entry.path] if by == "worker" else data["model"]].failures += 1
+            case "asked" if by == "worker":
+                asking[entry.path] = data["worker"]
+                parts[data["worker"]].questions = (parts[data["worker"]].questions or 0) + 1
+            case "answered" if by == "worker" and entry.path in asking:
+                parts[asking[entry.path]].answers = (parts[asking[entry.path]].answers or 0) + 1
+    for name, total in parts.items():
+        total.name = str(without_tokens(name))
+        if by == "model":
+            total.questions = total.answers = None
+    return dict(parts)
+
+
+def _read(entry: JournalEntry) -> dict[str, Any]:
+    """The body of an entry of which only numbers and names are told: secrets are looked for only in those."""
+    return entry.data if entry.spans else entry.understood(json.loads)
+
+
+def _add_request(total: Total, data: dict[str, Any]) -> None:
+    usage = data["response"]["usage"]
+    sent, received = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+    total.requests += 1
+    total.input_tokens += sent
+    total.output_tokens += received
+    total.unmeasured += bool(usage.get("unmeasured_requests") and not sent + received)
+    if usage.get("cost") is None:
+        total.unpriced += 1
+    else:
+        total.cost_usd += Decimal(usage["cost"])
+
+
+def _merge(known: dict[str, Total], more: dict[str, Total]) -> None:
+    for name, total in more.items():
+        before = known.setdefault(name, Total(name=total.name))
+        before.runs += total.runs
+        before.requests += total.requests
+        before.input_tokens += total.input_tokens
+        before.output_tokens += total.output_tokens
+        before.unmeasured += total.unmeasured
+        before.cost_usd += total.cost_usd
+        before.unpriced += total.unpriced
+        before.seconds += total.seconds
+        before.failures += total.failures
+        is_asked = before.questions is not None and total.questions is not None
+        before.questions = (before.questions or 0) + (total.questions or 0) if is_asked else None
+        before.answers = (before.answers or 0) + (total.answers or 0) if is_asked else None
