@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Work = Callable[[BatchItem], Awaitable[Result | None]]
     """What becomes of an item that was taken; None where another process works on its run."""
-    Told = Callable[[BatchItem, Result], None]
+    OnResult = Callable[[BatchItem, Result], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +58,11 @@ class _AtWork:
 
 
 async def work_off(
-    store: BatchStore, work: Work, bounds: BatchBounds, draining: Draining, tell: Told
+    store: BatchStore, work: Work, bounds: BatchBounds, draining: Draining, on_result: OnResult
 ) -> None:
     """Returns when no item is queued any more, or `draining` says why nothing more begins and all that had is over.
 
-    `tell` hears of each item once what became of it is on record.
+    `on_result` is given each item once what became of it is on record.
     """
     running = _AtWork()
     try:
@@ -76,7 +76,7 @@ async def work_off(
                 if result is None:
                     continue
                 if store.end(item, result):
-                    tell(item, result)
+                    on_result(item, result)
                 if result.out_of_quota:
                     draining(f"{result.error}, so nothing more is begun")
     finally:

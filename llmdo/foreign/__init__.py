@@ -1,8 +1,16 @@
 """Projects of other agent tools, read as they are: the same questions as to our own, and nothing is enforced.
 
-Each format has a package of its own: `FILES` are globs of the files by which it is known, and `reader` has
-`read(tree)`, which makes a `Team` of them; `building` makes a `Graph` of that. A foreign tool decides about tools and
-we about capabilities, so what a tool can do stands in the `table` of its format, with sources.
+Each format has a package of its own, named in `FORMATS`: `FILES` are globs of the files by which it is known, `reader`
+has `read(tree)`, which makes a `Team` of them, and `table` lists what its tools can do, with sources: a foreign tool
+decides about tools, llmdo about capabilities. What the packages share:
+
+- `tree`, `history`: the files of a project, on disk or at a git revision;
+- `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
+- `servers`, `commands`: MCP servers, and patterns of shell commands;
+- `team`, `lines`: what a reader returns, and the lines of a table.
+
+Of the teams, `merging` makes one, `building` makes a `Graph`, `findings` are the checks, `summary` is
+what a scan begins with, and `unsupported` names the files of tools that llmdo does not read.
 """
 
 from __future__ import annotations

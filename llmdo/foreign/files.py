@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document
 
 
+def json_at(tree: Tree, path: str) -> Document | None:
+    """The JSON file at `path`; None where there is none that can be read, which is another reader's to note."""
+    source, problems = tree.read(path) or (None, ())
+    return None if source is None or problems else reading.json_with_comments(source)
+
+
 @dataclass(slots=True)
 class Files:
     """One reading of a project: hands out each file once, and collects which they were and their problems."""

@@ -195,12 +195,11 @@ class AgentReader:
             scoped = next(
                 (each for each in servers if re.fullmatch(f"plugin_.+_{re.escape(server)}", each)), None
             )
-            message = f"no file of this project declares the MCP server `{server}`"
-            hint = did_you_mean(server, sorted(servers)) or "it may come from a person's own configuration"
             if scoped:
                 message = f"no MCP server is called `{server}`: that of the plugin is called `{scoped}`"
-                hint = f"its tools are called `mcp__{scoped}__TOOL`"
-            self.files.note("LDO250", at, message, hint)
+                self.files.note("LDO250", at, message, f"its tools are called `mcp__{scoped}__TOOL`")
+            else:
+                self.files.unknown_server(at, server, sorted(servers))
 
     def _taken(self) -> Iterator[str]:
         """The tools that the file takes away as a whole."""

@@ -15,6 +15,7 @@ from llmdo.foreign.claude.modes import Mode
 from llmdo.foreign.claude.rules import rule_of
 from llmdo.foreign.claude.settings import settings_of
 from llmdo.foreign.claude.table import TABLE
+from llmdo.foreign.files import json_at
 from llmdo.foreign.github_actions.claude_options import BYPASSES, OF_V0, TOOL, claude_options, is_v0, is_v1
 from llmdo.foreign.github_actions.table import CLAUDE_TOOLS
 from llmdo.foreign.github_actions.tokens import (
@@ -107,11 +108,8 @@ def strangers_of_action(site: Site) -> str | None:
 
 def _settings(site: Site, tree: Tree, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
-    documents = []
-    for path in _SETTINGS if options.reads_project else ():
-        source, unread = tree.read(path) or (None, ())
-        if source is not None and not unread:
-            documents.append(reading.json_with_comments(source))
+    paths = _SETTINGS if options.reads_project else ()
+    documents = [document for path in paths if (document := json_at(tree, path))]
     for value, at in options.settings:
         document = _json(value, at, tree)
         if document is None:
@@ -138,8 +136,7 @@ def _json(value: str, at: Place, tree: Tree) -> Document | None:
         span = at.location.span
         return Document(at.document.source, data, lambda: {("permissions",): (span, span)} if span else {})
     path = value.strip().removeprefix("./")
-    source, unread = (None, ()) if not path or leaves(path) else tree.read(path) or (None, ())
-    return None if source is None or unread else reading.json_with_comments(source)
+    return None if not path or leaves(path) else json_at(tree, path)
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
@@ -176,12 +173,10 @@ def _of_servers(
     tree: Tree, token: TokenPermissions | None, settings: ClaudeSettings, mode: Mode, options: ClaudeOptions
 ) -> Iterator[Grant]:
     known: dict[str, tuple[Server, Place]] = {}
-    source, unread = (tree.read(_SERVERS) if options.reads_project else None) or (None, ())
-    if source is not None and not unread:
-        known.update(servers.servers_in(reading.json_with_comments(source), "mcpServers"))
+    if options.reads_project and (document := json_at(tree, _SERVERS)):
+        known.update(servers.servers_in(document, "mcpServers"))
     for value, at in options.servers:
-        document = _json(value, at, tree)
-        if document is not None:
+        if document := _json(value, at, tree):
             known.update(
                 {name: (each, at) for name, (each, _) in servers.servers_in(document, "mcpServers").items()}
             )

@@ -7,7 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text
-from llmdo.foreign import reading, servers
+from llmdo.foreign import servers
+from llmdo.foreign.files import json_at
+from llmdo.foreign.gemini import SETTINGS
 from llmdo.foreign.github_actions.table import LINES
 from llmdo.foreign.github_actions.tokens import (
     OF_AN_APP,
@@ -111,10 +113,8 @@ def _gemini_settings(site: Site, tree: Tree) -> tuple[Mapping[str, object], Plac
         except (ValueError, RecursionError):
             return {"?": True}, given[1]
         return table(data), given[1]
-    path = ".gemini/settings.json"
-    source, unread = tree.read(path) or (None, ())
-    at = site.at
-    return (reading.json_with_comments(source).data if source is not None and not unread else {}), at
+    document = json_at(tree, SETTINGS)
+    return document.data if document else {}, site.at
 
 
 def _is_yolo(words: tuple[str, ...]) -> bool:
@@ -173,9 +173,8 @@ def opencode_grants(site: Site, tree: Tree) -> tuple[tuple[Grant, ...], bool]:
         token = TokenPermissions(OF_AN_APP, at)
     settings: Mapping[str, object] = {}
     for path in ("opencode.json", "opencode.jsonc"):
-        source, unread = tree.read(path) or (None, ())
-        if source is not None and not unread:
-            settings = reading.json_with_comments(source).data
+        if document := json_at(tree, path):
+            settings = document.data
     permission = settings.get("permission")
     rules: Mapping[str, object] = {"*": permission} if isinstance(permission, str) else table(permission)
     grants: list[Grant] = []
