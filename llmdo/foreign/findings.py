@@ -123,17 +123,21 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         if worker.path
     }
     edges = {name: list(callees) for name, callees in uses.items()}
+    free = {name for name, agent in named(project.team.agents).items() if agent.everyone}
     for component in topology.strongly_connected_components(edges):
         cycle = topology.shortest_cycle(edges, component)
         steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
         opening = topology.opening_edge(edges, component, cycle)
         (first, second), *rest = steps
+        can_be_opened = bool(rest) and free.isdisjoint(component)
         circle = f"agents call each other in a circle: `{' > '.join([*cycle, first])}`"
         yield finding(
             "LDO350",
             uses[first][second].at.location,
             circle if rest else f"`{first}` calls itself",
-            hint=f"without `{opening[1]}` in `{opening[0]}` there is none" if opening and rest else None,
+            hint=f"without `{opening[1]}` in `{opening[0]}` there is none"
+            if opening and can_be_opened
+            else None,
             related=[
                 Related(uses[name][other].at.location, f"`{name}` calls `{other}`") for name, other in rest
             ],

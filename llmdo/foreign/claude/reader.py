@@ -36,7 +36,9 @@ MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 GEMINI = frozenset(line.tool for line in GEMINI_TABLE)
 """Tools of Gemini CLI, whose agents lie in `agents` as well, also where no manifest says so."""
 IDENTIFYING = frozenset({"description", "name", "tools"})
-"""Keys of which an agent has one."""
+"""Keys of which a plugin's agent has one."""
+DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
+"""Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
 
 
 def read(tree: Tree) -> Team:
@@ -134,7 +136,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             message = f"`{path}` names tools of Gemini CLI alone, so it is no agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
-        lacking = _lacking(text, is_own=own)
+        lacking = _lacking(text, is_own=own, is_listed=path in prefixes)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
                 message = f"`{path}` has {lacking}, so Claude Code loads no agent from it"
@@ -154,13 +156,15 @@ def _start(files: Files, path: str) -> Location:
     return source.location() if source else Location(path)
 
 
-def _lacking(text: reading.Text | None, *, is_own: bool) -> str | None:
+def _lacking(text: reading.Text | None, *, is_own: bool, is_listed: bool) -> str | None:
     """What a file lacks to be an agent; None where it is one."""
     if text is None:
         return "no header"
     header = text.document.data
     if not is_own:  # a plugin's agent may be called after its file
-        return None if header.keys() & IDENTIFYING else "neither `name` nor `description`"
+        if is_listed:
+            return None if header.keys() & IDENTIFYING else "neither `name` nor `description`"
+        return None if header.keys() & DISTINCTIVE else "no `name`"
     if not header.get("name"):
         return "no `name`"
     if str(header["name"]).startswith("-") or ":" in str(header["name"]):
