@@ -128,6 +128,9 @@ def _answered_quickly(words: Sequence[str]) -> int | None:
 def script() -> None:
     """Runs the command line as a program of its own, and ends it."""
     if not {*sys.argv[1:2]} & _BRIEF:
+        from llmdo.cli import garbage
+
+        garbage.postpone()
         sys.exit(main())
     # These end soon and make hardly a cycle, so what Python would tidy up, in between and at the end, the system
     # does in no time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -412,7 +413,7 @@ def loaded_by(words: list[str], workspace: Path) -> set[str]:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=workspace, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return {name.split(".")[0] for name in done.stderr.split("\n")}
+    return set(done.stderr.split("\n"))
 
 
 HEAVY = {
@@ -432,6 +433,14 @@ def test_the_clean_path_loads_nothing_heavy(words: list[str], tmp_path: Path) ->
     )
     (tmp_path / "main.worker").write_text("---\nname: main\nentry: true\n---\nGo.\n", encoding="utf-8")
     assert not loaded_by(words, tmp_path) & HEAVY
+
+
+def test_a_run_loads_nothing_that_looks_into_modules_where_none_has_changed(tmp_path: Path) -> None:
+    examples = PACKAGE.parent / "examples"
+    shutil.copytree(examples / "greeter", tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo"))
+    loaded = loaded_by(["run", "--locked"], tmp_path / "w")
+    assert "llmdo.runtime.run" in loaded
+    assert not loaded & {"llmdo.toolsets.isolation", "llmdo.toolsets.report", "fastmcp", "mcp"}
 
 
 def test_an_answer_from_memory_loads_next_to_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
+from llmdo.cli import garbage
 from llmdo.cli.console import INTERRUPTED, say
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def run_interruptibly(
     The second calls `abandon` and ends the program, whatever it is doing: a tool may block the event loop, or
     hold a thread that the program would wait for.
     """
+    garbage.look_as_usual()
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)
     before = signal.getsignal(signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from llmdo.runtime.frame import CallFrame
     from llmdo.runtime.place import CallPlace, Scope
 
-_RETURN = TypeAdapter(ToolReturnPart)
+
+@cache
+def _return() -> TypeAdapter[ToolReturnPart]:
+    return TypeAdapter(ToolReturnPart)  # takes 10 ms, which few runs need
 
 
 class NoModel(Model):
@@ -168,7 +172,7 @@ def _as_data(result: object, call: CodeCall) -> object:
         return value
     part = ToolReturnPart(tool_name="", content=value, tool_call_id="")
     try:
-        content = json.loads(_RETURN.dump_json(part, include={"content"}))
+        content = json.loads(_return().dump_json(part, include={"content"}))
     except PydanticSerializationError as error:
         raise ToolFailed(f"the result of `{call.name}` cannot be written as JSON") from error
-    return _RETURN.validate_python({"tool_name": "", "tool_call_id": "", **content}).content
+    return _return().validate_python({"tool_name": "", "tool_call_id": "", **content}).content

@@ -14,7 +14,6 @@ from llmdo.graph.facts import ToolsetFacts
 from llmdo.graph.inventory import governing_files
 from llmdo.reach import Analysis
 from llmdo.toolsets.confinement import Root
-from llmdo.toolsets.isolation import inspect_toolsets
 from llmdo.toolsets.problems import Problems
 from llmdo.workspace import lock
 from llmdo.workspace.resolve import resolve
@@ -171,6 +170,8 @@ def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
     modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
     if not references and not modules:
         return known, ""
+    from llmdo.toolsets.isolation import inspect_toolsets  # a tenth of a run's start
+
     inspected = inspect_toolsets(workspace.root, modules, references, code=project.graph.code, deps=deps)
     return {**known, **inspected.facts}, inspected.unsealed
 

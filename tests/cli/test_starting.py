@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 from pathlib import Path
 
 import pytest
 
+from llmdo.cli import garbage
 from tests.commands import llmdo
 from tests.runtime.building import MODELS
 
@@ -129,3 +131,23 @@ def test_an_empty_standard_input_is_no_input(folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "stdin", io.StringIO("from a pipe"))
     monkeypatch.chdir(folder)
     assert app.run(["run", "first", "-"]) == 0
+
+
+def test_garbage_is_looked_for_as_usual_once_a_run_begins(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, frozen = gc.get_threshold(), []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    (folder / "llmdo.toml").write_text(MANIFEST, encoding="utf-8")
+    try:
+        for _ in range(2):
+            assert llmdo(folder, "run", "first").returncode == 0
+            assert gc.get_threshold() == usual, "it was not put off"
+        garbage.postpone()
+        assert gc.isenabled()
+        for _ in range(2):
+            assert llmdo(folder, "run", "first").returncode == 0
+            assert gc.get_threshold()[0] == garbage.USUAL
+        assert frozen == [True], "once: what the first run leaves is garbage"
+    finally:
+        gc.set_threshold(*usual)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
 
     from llmdo.runtime.telemetry.redaction import Redaction
 
-_RESPONSE = TypeAdapter(ModelResponse)
 _MESSAGES = ModelMessagesTypeAdapter
-_RETURN = TypeAdapter(ToolReturnPart)
-_RICH: TypeAdapter[ToolReturn[object]] = TypeAdapter(ToolReturn)
-_HANDED: TypeAdapter[list[UserContent]] = TypeAdapter(list[UserContent])
 
 _BINARY = b'"kind":"binary"'
 """What JSON holds where pydantic-ai has written binary content into it."""
@@ -51,6 +48,27 @@ _LEFT_OUT = "\0"
 
 KEPT = "llmdo:content"
 """The key of an object that stands for binary content kept beside the entry."""
+
+
+# Each is made where it is first needed: that takes some 20 ms, and most runs need one of them.
+@cache
+def _response() -> TypeAdapter[ModelResponse]:
+    return TypeAdapter(ModelResponse)
+
+
+@cache
+def _return() -> TypeAdapter[ToolReturnPart]:
+    return TypeAdapter(ToolReturnPart)
+
+
+@cache
+def _rich() -> TypeAdapter[ToolReturn[object]]:
+    return TypeAdapter(ToolReturn)
+
+
+@cache
+def _handed() -> TypeAdapter[list[UserContent]]:
+    return TypeAdapter(list[UserContent])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +90,7 @@ class Encoding:
     def response(self, response: ModelResponse) -> Packed:
         """What a model answered."""
         # What failed before it, with the bodies of those answers: the journal has an entry of its own for each.
-        return self._packed(_RESPONSE.dump_json(response, exclude_none=True, exclude={"failed_attempts"}))
+        return self._packed(_response().dump_json(response, exclude_none=True, exclude={"failed_attempts"}))
 
     def messages(self, messages: Sequence[ModelMessage]) -> Packed:
         """What a worker was told and answered, without its prompt, which every request has anew."""
@@ -87,16 +105,16 @@ class Encoding:
             PydanticSerializationError: It cannot be written as JSON.
         """
         if isinstance(value, ToolReturn):
-            return self._packed(_RICH.dump_json(value))
+            return self._packed(_rich().dump_json(value))
         part = ToolReturnPart(tool_name="", content=value, tool_call_id="")
         try:
-            return self._packed(_RETURN.dump_json(part, include={"content"}))
+            return self._packed(_return().dump_json(part, include={"content"}))
         except PydanticSerializationError:  # bytes that are no text, which a model is shown as base64
             return self._packed(b'{"content":' + to_json(value, bytes_mode="base64", by_alias=True) + b"}")
 
     def handed(self, content: Sequence[UserContent]) -> Packed:
         """The files that a worker is handed."""
-        return self._packed(_HANDED.dump_json(list(content), exclude_none=True))
+        return self._packed(_handed().dump_json(list(content), exclude_none=True))
 
     def plain(self, value: object) -> Packed:
         """Anything that is JSON-like."""
@@ -213,7 +231,7 @@ class Decoding:
 
     def response(self, value: object) -> ModelResponse:
         """What a model answered."""
-        return _RESPONSE.validate_python(_with_binary(value, self.content))
+        return _response().validate_python(_with_binary(value, self.content))
 
     def messages(self, value: Mapping[str, object]) -> tuple[ModelMessage, ...]:
         """What a worker was told and answered."""
@@ -223,12 +241,12 @@ class Decoding:
         """What a tool returned."""
         whole = _with_binary(value, self.content)
         if "return_value" in whole:
-            return _RICH.validate_python(whole)
-        return _RETURN.validate_python({"tool_name": "", "tool_call_id": "", **whole}).content
+            return _rich().validate_python(whole)
+        return _return().validate_python({"tool_name": "", "tool_call_id": "", **whole}).content
 
     def handed(self, value: object) -> list[UserContent]:
         """The files that a worker is handed."""
-        return _HANDED.validate_python(_with_binary(value, self.content))
+        return _handed().validate_python(_with_binary(value, self.content))
 
 
 def _named(value: object, name: Callable[[bytes], str]) -> object:
