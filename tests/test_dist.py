@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_release import STEPS
+
 ROOT = Path(__file__).parent.parent
 HATCH = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][
     "targets"
@@ -102,10 +104,10 @@ def test_who_builds_from_the_source_distribution_gets_the_same_bytes(
 
 
 @pytest.mark.long
-def test_the_installed_wheel_scans_a_project_of_another_tool(built: dict[str, Path], tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
-    programs = home / ("Scripts" if os.name == "nt" else "bin")
+def test_the_release_uses_the_installed_wheel_as_its_users_do(built: dict[str, Path], tmp_path: Path) -> None:
+    """What the workflow does with the wheel, but for what comes from the network."""
+    programs = tmp_path / "used/bin"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "used")], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet"]
     done = subprocess.run(
         [*pip, "--no-deps", "--no-index", "--no-compile", str(built[".whl"])], capture_output=True, text=True
@@ -117,15 +119,15 @@ def test_the_installed_wheel_scans_a_project_of_another_tool(built: dict[str, Pa
     site = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
     # What llmdo needs comes from where these tests have it; llmdo itself does not, as only its finder is there.
     (site / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
-    agent = tmp_path / "project/.claude/agents/helper.md"
-    agent.parent.mkdir(parents=True)
-    agent.write_text("---\nname: helper\ndescription: Helps.\n---\nHelp.\n", encoding="utf-8")
-    for words, expected in ((["--version"], "llmdo "), (["scan"], "helper")):
-        done = subprocess.run(
-            [str(programs / "llmdo"), *words], cwd=tmp_path / "project", capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        assert expected in done.stdout
     asked = [str(programs / "python"), "-P", "-c", "import llmdo; print(llmdo.__file__)"]
     where = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert Path(where.strip()).is_relative_to(site)
+    (script,) = [step["run"] for _, step in STEPS if step.get("name") == "Use the wheel as its users do"]
+    made, installed, *used = script.splitlines()
+    assert (made, installed) == ("python -m venv used", "used/bin/python -m pip install --quiet dist/*.whl")
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", "\n".join(used)],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "helper" in done.stdout
