@@ -2,12 +2,12 @@
 
 The slug says the format: `claude-not-yaml`, `passes-claude-plain`. Where there is a `page.md` as well, it is the page about
 the project. `LLMDO_ACCEPT=1 pytest tests/foreign` writes what is said now; read the difference before you commit it.
+Links of a project are lines of its `links.txt`.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from llmdo.foreign import findings
 from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render.page import page
+from tests.test_cases import copied
 
 CASES = Path(__file__).parent / "cases"
 ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
@@ -34,8 +35,7 @@ def format_of(case: Path) -> str:
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> None:
     root = tmp_path / "project"
-    shutil.copytree(case, root, symlinks=True)
-    (root / "expect.txt").unlink()
+    copied(case, root)
     (root / "page.md").unlink(missing_ok=True)
     read = foreign.read(format_of(case), root)
     found = findings.check(read)
