@@ -286,6 +286,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "runs show": {
         "--project": (),
+        "--messages": None,
         "--calls": None,
         "--whole": None,
         "--format": ("text", "json", "markdown"),

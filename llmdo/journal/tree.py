@@ -159,7 +159,7 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
     """
     roots = tree(journal, _decided_on(journal))
     known = {node.path: node for node in walk(roots)}
-    numbers = _first_numbers(journal, known)
+    numbers = first_numbers(journal, known)
     made: Counter[str] = Counter()
     for entry in journal.entries("request"):
         for part in entry.data["response"]["parts"]:
@@ -179,7 +179,7 @@ def walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
         yield from walk(node.children)
 
 
-def _first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]:
+def first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]:
     """The number that the calls of a worker to a tool begin with, by their path but for the number.
 
     Where a run goes on from messages, the calls in these were counted first.

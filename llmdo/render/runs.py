@@ -8,32 +8,24 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
-from llmdo.base.values import dataclass, fields
+from llmdo.base.values import fields
+from llmdo.journal import asked
 from llmdo.journal.decided import record_of
 from llmdo.journal.tree import walk
-from llmdo.render import calls, frames
+from llmdo.render import calls, frames, messages
 from llmdo.render.amounts import counted, money, tokens
+from llmdo.services.runs import TREE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.backtrace import Frame
     from llmdo.base.colour import Screen, Shade
+    from llmdo.journal.asked import ShownRequest
     from llmdo.journal.summary import Summary
     from llmdo.journal.tree import Node
+    from llmdo.services.runs import Detail
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detail:
-    """How much of a run is shown."""
-
-    calls: bool = False
-    """Each call in full instead of a line in the tree."""
-    whole: bool = False
-    """Nothing is shortened."""
-
-
-TREE = Detail()
 
 _IN_FULL = frozenset({"result", "hint", "written", "question", "answers"})
 """The fields of a call that only its whole record has."""
@@ -101,7 +93,9 @@ def summary_record(run: Summary) -> dict[str, object]:
     }
 
 
-def as_text(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> str:
+def as_text(
+    run: Summary, roots: Mapping[str, Node], detail: Detail = TREE, requests: Sequence[ShownRequest] = ()
+) -> str:
     """The run and its tree, or its calls in full."""
     lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
     if run.continues:
@@ -117,13 +111,17 @@ def as_text(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> s
             lines += ["", ", ".join((node.path, *_facts(node, run)))]
             lines += [f"  {_failed(attempt)}" for attempt in node.attempts]
             lines += calls.lines(node, whole=detail.whole)
-    else:
+    elif not detail.messages:
         for node in roots.values():
             lines += _branch(node, 0, run)
+    for request in requests:
+        lines += ["", messages.title(request), *messages.lines(request, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def as_markdown(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> str:
+def as_markdown(
+    run: Summary, roots: Mapping[str, Node], detail: Detail = TREE, requests: Sequence[ShownRequest] = ()
+) -> str:
     """The same for a pull request or an issue: one table, and the calls in full where they are wanted."""
     lines = [
         f"### Run `{run.run}`: entry `{_cell(run.entry)}`, {run.status}",
@@ -155,16 +153,22 @@ def as_markdown(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) 
     for node in walk(roots) if detail.calls else ():
         lines += ["", f"#### {_cell(node.path)}", ""]
         lines += [f"    {line}" for line in calls.lines(node, whole=detail.whole)]
+    for request in requests:
+        lines += ["", f"#### {_cell(messages.title(request))}", ""]
+        lines += [f"    {line}" for line in messages.lines(request, whole=detail.whole)]
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def as_json(run: Summary, roots: Mapping[str, Node], detail: Detail = TREE) -> str:
+def as_json(
+    run: Summary, roots: Mapping[str, Node], detail: Detail = TREE, requests: Sequence[ShownRequest] = ()
+) -> str:
     """The document `llmdo.runs.show/1`, in which nothing is shortened."""
     return _json(
         {
             "schema": "llmdo.runs.show/1",
             **summary_record(run),
             "calls": [node_record(node, in_full=detail.calls) for node in roots.values()],
+            **({"messages": list(asked.records(requests))} if detail.messages else {}),
         }
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass
 from llmdo.journal import JournalError, Runs
+from llmdo.journal.asked import shown_requests
 from llmdo.journal.kept import sweep
 from llmdo.journal.summary import summaries, summary
 from llmdo.journal.totals import totals
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.journal.asked import ShownRequest
     from llmdo.journal.summary import Summary
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
@@ -46,11 +48,30 @@ class RunsRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """How much of a run is shown."""
+
+    calls: bool = False
+    """Each call in full instead of a line in the tree."""
+    messages: bool = False
+    """What models were shown at each request, and what they answered."""
+    path: str | None = None
+    """The worker's call whose messages those are; None for all."""
+    whole: bool = False
+    """Nothing is shortened."""
+
+
+TREE = Detail()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRun:
     """One run, as a tree of its calls."""
 
     summary: Summary
     tree: Mapping[str, Node]
+    requests: tuple[ShownRequest, ...] = ()
+    """Those whose messages are wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,19 +118,23 @@ def _as_one(runs: Iterator[Summary]) -> Iterator[Summary]:
         known.add(conversation)
 
 
-def show(root: Path, run: str, *, calls: bool = False) -> ShownRun:
-    """One run, named by its id, the start or the end of that, or as the last one; `calls`: with all of its calls.
+def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
+    """One run, named by its id, the start or the end of that, or as the last one.
 
     Raises:
-        LlmdoError: There is no such run, or it never began.
+        LlmdoError: There is no such run, it never began, or no model was asked at a path that is named.
     """
+    if detail.path is not None and not detail.messages:
+        raise LlmdoError(f"`{detail.path}` says whose messages to show", hint="add `--messages`")
     runs = Runs(root)
     name = runs.find(run)
     with runs.read(name, whole=True) as journal:
         summed = summary(journal, is_running=runs.is_claimed(name))
         if summed is None:
             raise JournalError(f"run `{name}` never began")
-        return ShownRun(summary=summed, tree=full_tree(journal) if calls else tree(journal))
+        asked = shown_requests(journal, detail.path) if detail.messages else ()
+        calls = full_tree(journal) if detail.calls else tree(journal)
+        return ShownRun(summary=summed, tree=calls, requests=asked)
 
 
 def stats(request: StatsRequest, tell: Tell) -> list[Total]:

@@ -337,7 +337,7 @@ def test_a_journal_that_is_damaged_does_not_hide_the_others(llmdo: Llmdo, worksp
 
 def test_looking_at_runs_does_not_load_the_agent_loop(workspace: Path, llmdo: Llmdo) -> None:
     llmdo("run", "main", "hi", cwd=workspace)
-    for words in (["runs"], ["runs", "show", "last", "--calls"]):
+    for words in (["runs"], ["runs", "show", "last", "--calls", "--messages"], ["runs", "stats"]):
         script = (
             "import sys\nfrom llmdo.__main__ import main\n"
             f"sys.argv = ['llmdo', *{words!r}]\nmain()\nassert 'pydantic_ai' not in sys.modules"

@@ -154,3 +154,69 @@ def test_no_secret_is_shown_here_or_of_a_run_that_was_exported(
         assert "redacted" in out
         assert value not in out
         assert token not in out
+
+
+def messages(llmdo: Llmdo, root: Path, *words: str) -> list[dict[str, object]]:
+    done = llmdo("runs", "show", "last", "--messages", *words, "--format", "json", cwd=root)
+    assert done.code == 0, done.err
+    return json.loads(done.out)["messages"]
+
+
+def test_messages_show_what_each_model_was_told_with_tools_and_files(llmdo: Llmdo, tmp_path: Path) -> None:
+    root = copied("pitchdeck", tmp_path)
+    assert llmdo("run", "pitchdeck", "Evaluate decks/brightwell.md", cwd=root).code == 0
+    report = (root / "reports" / "brightwell.md").read_text(encoding="utf-8").strip()
+    asked = messages(llmdo, root)
+    assert [(each["path"], each["request"]) for each in asked] == [
+        ("main", 1), ("main", 2), ("main/pitch_evaluator#1", 1), ("main", 3), ("main", 4),
+    ]  # fmt: skip
+    prompt = (root / "workers" / "main.worker").read_text(encoding="utf-8").split("\n---\n", 1)[1].strip()
+    assert asked[0]["instructions"] == prompt
+    assert {tool["name"] for tool in asked[0]["tools"]} >= {"list_files", "write_file", "pitch_evaluator"}
+    assert asked[0]["given"] == [
+        {"kind": "user-prompt", "tool": "", "call": "", "value": "Evaluate decks/brightwell.md"}
+    ]
+    files = asked[2]["given"][0]["value"]
+    assert files[-1] == {"file": "decks/brightwell.md", "media_type": "text/markdown"}
+    assert asked[3]["given"][0]["call"] == "main/pitch_evaluator#1"
+    assert asked[3]["given"][0]["value"] == report
+    assert asked[3]["answered"][0]["value"]["content"].strip() == report
+    own = messages(llmdo, root, "main/pitch_evaluator#1")
+    assert own == [asked[2]]
+    for form in ("text", "markdown"):
+        shown = llmdo("runs", "show", "last", "--messages", "--whole", "--format", form, cwd=root).out
+        assert all(f"    | {line}\n" in shown for line in [*prompt.splitlines(), *report.splitlines()])
+
+
+def test_a_path_that_asked_no_model_is_refused(llmdo: Llmdo, noting: Path) -> None:
+    llmdo("run", "main", "note:text:hello", cwd=noting)
+    refused = llmdo("runs", "show", "last", "--messages", "main/note#1", cwd=noting)
+    assert (refused.code, "no model was asked at `main/note#1`" in refused.err) == (2, True)
+    alone = llmdo("runs", "show", "last", "main", cwd=noting)
+    assert (alone.code, "add `--messages`" in alone.err) == (2, True)
+
+
+def test_a_model_was_told_why_its_call_failed(llmdo: Llmdo, noting: Path) -> None:
+    llmdo("run", "main", "note:words:hello;unheard:of:tool", cwd=noting)
+    given = messages(llmdo, noting)[1]["given"]
+    fault = next(part for part in given if part["call"] == "main/note#1")
+    assert "text" in str(fault["value"])
+    unknown = next(part for part in given if part["tool"] == "unheard")
+    assert unknown["value"] is None
+    text = llmdo("runs", "show", "last", "--messages", cwd=noting).out
+    assert ": not in the journal, which has its digest\n" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_messages_hold_no_secret_and_nothing_that_steers(
+    llmdo: Llmdo, noting: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "correct-horse-battery")
+    text = "note:text:hostile;note:text:correct-horse-battery ghp_" + "x1" * 15
+    assert llmdo("run", "main", text, cwd=noting).code == 0
+    shown = llmdo("runs", "show", "last", "--messages", "--whole", "--format", form, cwd=noting).out
+    assert "script" in shown
+    assert "redacted" in shown
+    assert "correct-horse-battery" not in shown
+    assert "x1x1" not in shown
+    assert re.search("[\x1b\u202e\r\u2028]", shown) is None

@@ -91,7 +91,15 @@ def list_runs(
 @runs.command("show")
 def show(
     run: options.RunName,
+    path: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[PATH]", help="With --messages: those of the worker at this call path."),
+    ] = None,
     project: options.Project = None,
+    messages: Annotated[
+        bool,
+        typer.Option("--messages", help="What models were shown at each request, and what they answered."),
+    ] = False,
     calls: Annotated[
         bool, typer.Option("--calls", help="Each call: its arguments, what was decided and why, its result.")
     ] = False,
@@ -102,10 +110,10 @@ def show(
     from llmdo.render import runs as render
     from llmdo.services import runs as service
 
-    shown = service.show(root_folder(project), run, calls=calls)
-    detail = render.Detail(calls=calls, whole=whole)
+    detail = service.Detail(calls=calls, messages=messages, path=path, whole=whole)
+    shown = service.show(root_folder(project), run, detail)
     write = {"text": render.as_text, "json": render.as_json, "markdown": render.as_markdown}[format.value]
-    put(write(shown.summary, shown.tree, detail), end="", as_json=format == "json")
+    put(write(shown.summary, shown.tree, detail, shown.requests), end="", as_json=format == "json")
     return FINE
 
 
