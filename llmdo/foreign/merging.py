@@ -28,7 +28,11 @@ def claimed(teams: Sequence[Team]) -> list[Team]:
 
 def together(teams: Sequence[Team]) -> Team:
     """The teams as one. Where only one has agents, it is as it was; problems of the others are kept."""
-    with_agents = [team for team in teams if team.agents] or teams
+    with_agents = (
+        [team for team in teams if team.agents]
+        or [team for team in teams if team.files or team.problems]
+        or teams
+    )
     problems = tuple(dict.fromkeys(problem for team in teams for problem in _misplaced(team, teams)))
     if len(with_agents) == 1:
         return replace(with_agents[0], problems=problems)

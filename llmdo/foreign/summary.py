@@ -34,10 +34,15 @@ UNREAD = frozenset({"LDO105", "LDO107", "LDO152", "LDO153", "LDO154"})
 REACHED = frozenset({"LDO550", "LDO551", "LDO552"})
 """The codes of findings about what an agent reaches."""
 
+DELEGATED = frozenset({"LDO550", "LDO552"})
+"""The codes of findings that are of one cause although another agent is called on the way."""
+
 _GRAVEST = ("LDO551", "LDO552", "LDO554", "LDO550", "LDO553")
 _OTHERS = ("LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`)")
 """What tells toolsets of one name apart, which are the same to people."""
+_WAY = re.compile(r" only through `[^`]*`|`\(each\) > [^`]+ > [^`]+`")
+"""By which other agents an agent comes to what is warned of: who it is may differ within a cause."""
 _VARYING = re.compile(r"`[^`]*`|\d+")
 """Names and numbers, which differ between findings of one cause."""
 
@@ -78,6 +83,12 @@ class Cause:
         sentence = _of_each(self.first, self.first.message)
         if f"`{EACH}" not in sentence:
             return f"{sentence}; and {self.number - 1:,} more like it"
+        if self.first.code in DELEGATED and any(
+            _of_each(each, each.message) != sentence for each in self.findings
+        ):
+            through = " only through another agent, such as `"
+            others = sentence.replace(" only through `", through)
+            sentence = f"{sentence}, or by way of another agent" if others == sentence else others
         what = "files" if self.first.subject is None else "agents"
         return f"{self.number:,} {what}: {re.sub(f'^`{re.escape(EACH)}`', 'each', sentence)}"
 
@@ -147,6 +158,8 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
         sentence = _of_each(each, each.message)
         if each.subject is None:
             sentence = _VARYING.sub("", sentence)
+        elif each.code in DELEGATED:
+            sentence = _WAY.sub("", sentence)
         by_cause.setdefault((each.code, each.gated, sentence), []).append(each)
     names = _open(project)
     for alike in by_cause.values():

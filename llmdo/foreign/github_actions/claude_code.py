@@ -175,8 +175,11 @@ def _of_servers(
     known: dict[str, tuple[Server, Place]] = {}
     if options.reads_project and (document := json_at(tree, _SERVERS)):
         known.update(servers.servers_in(document, "mcpServers"))
+    is_known = True
     for value, at in options.servers:
-        if document := _json(value, at, tree):
+        document = _json(value, at, tree)
+        is_known = is_known and document is not None
+        if document:
             known.update(
                 {name: (each, at) for name, (each, _) in servers.servers_in(document, "mcpServers").items()}
             )
@@ -191,7 +194,8 @@ def _of_servers(
         if name.startswith("github") and name not in known:
             capabilities = _of_github(name, tool, token)
             yield granted(rule.tool, rule.tool, capabilities, rule.at)
-        else:
+        elif name in known or not is_known or rule.at.document.source.path not in _SETTINGS:
+            # Else it is a rule of the project about a server of somebody's own, who is not there.
             yield servers.grant(
                 name, known[name][0] if name in known else Server(), rule.at, "allowed", rule.origin
             )
