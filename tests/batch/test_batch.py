@@ -319,8 +319,8 @@ def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
     llmdo(*START, "--limit", "1", cwd=root)
     words = [*COMMAND, "resume", "last", "--jobs", "2"]
     processes = [forking.Popen(words, cwd=root, stdout=-3, stderr=-1) for _ in range(2)]
-    told = [process.communicate()[1] for process in processes]
-    assert all(process.returncode in (0, 1) for process in processes), told
+    errors = [process.communicate()[1] for process in processes]
+    assert all(process.returncode in (0, 1) for process in processes), errors
     assert llmdo("batch", "resume", "last", cwd=root).code == 0
     assert effects(root) == sorted(map(str, range(20)))
     assert len({row["key"] for row in rows(root)}) == 20
