@@ -6,8 +6,6 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
-from llmdo.foreign import reading
 from llmdo.foreign.team import Remark
 from llmdo.graph.models import problem_of
 from llmdo.syntax.document import Place
@@ -15,7 +13,6 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Document
 
 KEYS = frozenset(
@@ -34,14 +31,6 @@ _APPROVALS = "_approval_config"
 def is_hosted(model: str) -> bool:
     """Whether a provider runs it: a file of the workspace is never meant, whatever the text looks like."""
     return ":" in model and not model.startswith(("python:", "replay:")) and problem_of(model) is None
-
-
-def misspelt(document: Document) -> Iterator[Diagnostic]:
-    """The keys of a header that llm-do does not know and that look like one that it does."""
-    for key in document.data:
-        if near := reading.misspelt(key, KEYS):
-            message = f"llm-do does not know `{key}`, so it does nothing"
-            yield finding("LDO151", document.key(key), message, hint=f"did you mean `{near}`?")
 
 
 def toolsets(document: Document) -> Iterator[tuple[str, Place]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.values import dataclass, field
-from llmdo.foreign import reading
+from llmdo.foreign.files import Files
 from llmdo.foreign.lines import Line
 from llmdo.foreign.llm_do import FILES
 from llmdo.foreign.llm_do.code import Shown, shown
@@ -17,7 +17,6 @@ from llmdo.foreign.llm_do.header import (
     KEYS,
     configuration,
     is_hosted,
-    misspelt,
     own_name,
     toolsets,
 )
@@ -41,7 +40,6 @@ from llmdo.foreign.team import (
     Team,
     capability_of,
 )
-from llmdo.foreign.tree import few
 from llmdo.syntax.document import Place
 from llmdo.workspace.references import class_path, module_files
 
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
+    from llmdo.foreign import reading
     from llmdo.foreign.tree import Tree
     from llmdo.policy.authority import Decision
     from llmdo.syntax.document import Document
@@ -66,31 +65,30 @@ _MODULE_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*/)*[A-Za-z0-9_-]+\.p
 
 def read(tree: Tree) -> Team:
     """The agents of every project of llm-do below a folder."""
-    paths, problems = few(*tree.find(FILES))
-    problems_so_far = list(problems)
-    known = {} if tree.only else manifests(tree, problems_so_far)
+    files = Files(tree, "llm-do")
+    paths = files.find(FILES)
+    known = {} if tree.only else manifests(tree, files.problems)
     modules = () if tree.only else tree.find(MODULES)[0]
     owners = {path: folder for folder, manifest in known.items() for path, _ in manifest.files(*AGENT_FILES)}
     folders: dict[str, list[tuple[str, reading.Text]]] = {folder: [] for folder in known}
     others: list[Diagnostic] = []
     for path in paths:
-        source, unread = tree.read(path) or (None, ())
-        problems_so_far.extend(unread)
-        if source is None or unread:
+        source = files.source(path)
+        if source is None:
             continue
-        text = reading.text(source, KEYS)
+        text = files.header(path, KEYS)
         if text is None:
             message = f"`{path}` has no header, so llm-do loads no agent from it"
             others.append(finding("LDO152", source.location(), message))
             continue
-        problems_so_far.extend(text.document.problems)
+        files.problems.extend(text.document.problems)
         folders.setdefault(owners.get(path, path.rpartition("/")[0]), []).append((path, text))
     if folders or tree.only:
-        problems_so_far.extend(others)
+        files.problems.extend(others)
     else:
         paths = ()  # a `Dockerfile.worker` among other things is nothing to remark on
     projects = [
-        _LlmDoProject(tree, folder, known.get(folder), problems_so_far, tuple(modules), texts)
+        _LlmDoProject(files, folder, known.get(folder), tuple(modules), texts)
         for folder, texts in folders.items()
     ]
     agents = [agent for project in projects for agent in project.agents()]
@@ -100,7 +98,7 @@ def read(tree: Tree) -> Team:
         format="llm-do",
         agents=tuple(agents),
         files=tuple(sorted({*paths, *(manifest.document.source.path for manifest in known.values())})),
-        problems=tuple(problems_so_far),
+        problems=tuple(files.problems),
         remarks=tuple(remarks),
         code=tuple(code for project in projects for code in project.copied.values()),
         max_depth=deepest,
@@ -111,10 +109,9 @@ def read(tree: Tree) -> Team:
 class _LlmDoProject:
     """The reading of one folder."""
 
-    tree: Tree
+    files: Files
     folder: str
     manifest: LlmDoManifest | None
-    problems: list[Diagnostic]
     modules: tuple[str, ...]
     """Every Python file of the tree."""
     texts: list[tuple[str, reading.Text]]
@@ -140,7 +137,7 @@ class _LlmDoProject:
         """Its agents, and a Python function where that is what starts them."""
         self._read_code()
         decision, problems = self.manifest.mode() if self.manifest else ("needs_approval", ())
-        self.problems.extend(problems)
+        self.files.problems.extend(problems)
         entry = self.manifest.entry if self.manifest else {}
         given, remarks = self.manifest.input() if self.manifest else (None, ())
         self.remarks.extend(remarks)
@@ -153,10 +150,8 @@ class _LlmDoProject:
             yield self._function(Place(self.manifest.document, ("entry", "function")), reference, given)
         elif isinstance(agent := entry.get("agent"), str):
             if agent not in self.names:
-                message = f"there is no agent `{agent}` in this project"
-                at = self.manifest.document.value("entry", "agent")
-                hint = did_you_mean(agent, self.names)
-                self.problems.append(finding("LDO250", at, message, hint=hint))
+                at = Place(self.manifest.document, ("entry", "agent"))
+                self.files.unknown_agent(at, agent, self.names)
         elif not any(text.document.data.get("entry") is True for _, text in self.texts):
             for path, (_, code) in self.shown.items():
                 if code.entry:
@@ -199,8 +194,8 @@ class _LlmDoProject:
     def _read_module(self, path: str) -> Shown | None:
         """What the Python file at `path` shows; None where there is none that could lie in a workspace of ours."""
         if path not in self.shown and _MODULE_PATH.fullmatch(path):
-            source, unread = self.tree.read(path) or (None, ())
-            self.problems.extend(unread)
+            source, unread = self.files.tree.read(path) or (None, ())
+            self.files.problems.extend(unread)
             if source is not None and not unread:
                 self.shown[path] = (source, shown(source))
         return self.shown[path][1] if path in self.shown else None
@@ -209,7 +204,9 @@ class _LlmDoProject:
         known = {path for path, _ in self.texts}
         for path, at in manifest.files(*AGENT_FILES):
             if path not in known:
-                self.problems.append(finding("LDO250", at.location, f"there is no file `{path}` to be read"))
+                self.files.problems.append(
+                    finding("LDO250", at.location, f"there is no file `{path}` to be read")
+                )
 
     def _identity(self, path: str, document: Document) -> str:
         return excerpt("/".join(filter(None, (self.folder, own_name(path, document)))), MAX_NAME)
@@ -270,7 +267,7 @@ class _LlmDoProject:
     ) -> Agent:
         document = text.document
         header = document.data
-        self.problems.extend(misspelt(document))
+        self.files.misspelt_keys(document, KEYS)
         own = own_name(path, document)
         calls: list[AgentCall] = []
         grants: list[Grant] = []
@@ -314,7 +311,7 @@ class _LlmDoProject:
             place = Place(document, ("server_side_tools", number))
             native, problems, remarks = server_side(tool, place, asks)
             yield from native
-            self.problems.extend(problems)
+            self.files.problems.extend(problems)
             self.remarks.extend(remarks)
 
     def _ours(self, path: str, header: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -381,7 +378,7 @@ class _LlmDoProject:
         if not (counterpart or has_python):
             message = f"`{name}` is neither an agent nor a toolset here, and no Python file is"
             hint = did_you_mean(name, {*LINES, *self.names})
-            self.problems.append(finding("LDO250", place.location, message, hint=hint))
+            self.files.problems.append(finding("LDO250", place.location, message, hint=hint))
         line = Line(name, (capability_of(name),), "needs_approval", "declared", "")
         yield grant(line, name, place, asks, counterpart)
 
