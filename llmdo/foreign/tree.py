@@ -121,4 +121,4 @@ def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:
 
 def skipped(problem: Diagnostic) -> Diagnostic:
     """A problem with what says which files are left out: a project of another tool does not owe us a better one."""
-    return finding("LDO154", problem.at, f"`{problem.at.path}` was not applied: {problem.message}")
+    return finding("LDO154", problem.at, f"`{problem.at.path}` was not applied in full: {problem.message}")

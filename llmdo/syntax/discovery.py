@@ -343,7 +343,7 @@ def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
     """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
 
     Folders are given with a trailing slash. Only the root's file is read; git's own configuration and the
-    files above the workspace are outside of it. A file that could make matching slow is not heeded.
+    files above the workspace are outside of it. A line that could make matching slow is not heeded.
     """
     if (refused := exists(root, GITIGNORE, seen)) and refused.code == "LDO106":
         return _nothing, ()
@@ -352,13 +352,21 @@ def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
     visible = [line for line in lines if line.strip() and not line.startswith(("#", "."))]
     if not visible:
         return _nothing, problems
-    for number, line in enumerate(lines, 1):
-        if number > MAX_IGNORE_LINES or any(part.count("*") > MAX_STARS for part in line.split("/")):
-            at = Location(GITIGNORE, Span(number, 1, number, len(line) + 1))
-            message = (
-                f"more than {MAX_IGNORE_LINES:,} lines, or than {MAX_STARS} `*` in one name, are not heeded"
-            )
-            return _nothing, (finding("LDO105", at, message),)
+    slow = [
+        number
+        for number, line in enumerate(lines, 1)
+        if number > MAX_IGNORE_LINES
+        or (not line.startswith("#") and any(part.count("*") > MAX_STARS for part in line.split("/")))
+    ]
+    if slow:
+        at = Location(GITIGNORE, Span(slow[0], 1, slow[0], len(lines[slow[0] - 1]) + 1))
+        message = (
+            f"lines after the first {MAX_IGNORE_LINES:,}, and those with more than {MAX_STARS} `*` in one name, "
+            "are not heeded"
+        )
+        problems = (*problems, finding("LDO105", at, message))
+        heeded = {*range(1, len(lines) + 1)} - {*slow}
+        lines = [line for number, line in enumerate(lines, 1) if number in heeded]
     if matches := ignoring.plain(lines):
         return matches, problems
     from pathspec import GitIgnoreSpec  # only where a pattern may match a file that is not hidden
