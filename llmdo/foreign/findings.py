@@ -84,11 +84,13 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     """Two agents have one name.
 
     Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
-    `NAME (2)`. Rename one of them.
+    `NAME (2)`. Rename one of them. An agent of a project within the project may have the name of another.
     """
-    first: dict[str, int] = {}
+    first: dict[tuple[str, str], int] = {}
     for number, agent in enumerate(project.team.agents):
-        other = project.team.agents[first.setdefault(agent.name, number)]
+        # What lies before a hidden folder, such as `game/.claude`, is a project of its own, with names of its own.
+        within = agent.path.rpartition("/.")[0]
+        other = project.team.agents[first.setdefault((within, agent.name), number)]
         if other is not agent:
             yield finding(
                 "LDO251",
