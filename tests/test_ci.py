@@ -197,19 +197,19 @@ def test_the_lock_is_derived_without_the_secrets_of_the_job(runner: Runner) -> N
     [
         ("", "", ["$GITHUB_ACTION_PATH"]),
         ("1.2.3", "", ["llmdo-workspace==1.2.3"]),
-        ("", "needed by tools.txt", ["$GITHUB_ACTION_PATH", "--requirement needed by tools.txt"]),
+        ("", "needed by tools.txt", ["$GITHUB_ACTION_PATH", "--requirement><needed by tools.txt"]),
     ],
 )
 def test_the_action_installs_what_it_was_checked_out_with_or_the_version_asked_for(
     runner: Runner, tmp_path: Path, version: str, requirements: str, installed: list[str]
 ) -> None:
     python = tmp_path / "runner/bin/python"
-    python.write_text('#!/bin/sh\necho "$*"\n', encoding="utf-8")
+    python.write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\necho\n", encoding="utf-8")
     python.chmod(0o755)
     runner.environment["GITHUB_ACTION_PATH"] = "/an action"
     done = runner.run("Install llmdo", VERSION=version, REQUIREMENTS=requirements)
     wanted = [name.replace("$GITHUB_ACTION_PATH", "/an action") for name in installed]
-    assert done.stdout.splitlines() == [f"-m pip install --quiet {name}" for name in wanted]
+    assert done.stdout.splitlines() == [f"<-m><pip><install><--quiet><{name}>" for name in wanted]
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
@@ -219,7 +219,12 @@ def test_a_hook_started_at_the_top_of_the_repository_stops_a_stale_lock(
     """As pre-commit starts it: the words of `entry`, then those of `args`, and git's variables around a commit."""
     words = [*shlex.split(hook["entry"]), "--project", runner.workspace.name]
     top = runner.workspace.parent
-    environment = {**runner.environment, "PRE_COMMIT": "1", "GIT_INDEX_FILE": str(top / ".git/index.lock")}
+    environment = {
+        **runner.environment,
+        "CI": "",
+        "PRE_COMMIT": "1",
+        "GIT_INDEX_FILE": str(top / ".git/index.lock"),
+    }
 
     def run() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -230,4 +235,6 @@ def test_a_hook_started_at_the_top_of_the_repository_stops_a_stale_lock(
     assert done.returncode == 0, done.stdout + done.stderr
     helper = runner.workspace / "workers/helper.worker"
     helper.write_text("---\nname: helper\n---\nOther.\n", encoding="utf-8")
+    assert run().returncode == 1
+    (runner.workspace / "llmdo.lock").unlink()
     assert run().returncode == 1
