@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough bench schemas dist clean
+.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas dist clean
 
 demo: install
 	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
@@ -51,6 +51,10 @@ test-all: compiled
 
 test-thorough: compiled
 	$(PYTEST) -m "long or law" --hypothesis-profile thorough --timeout 1800
+
+# A PostgreSQL of Debian's package, started in a temporary folder.
+test-fleet: compiled
+	LLMDO_TEST_POSTGRES=1 $(PYTEST) -m "fleet" --timeout 300
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench.check

@@ -68,7 +68,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(autouse=True)
 def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CI", "NO_COLOR", "LLMDO_LOCKED", "LLMDO_MODEL", "LLMDO_PROJECT"):
+    for name in ("CI", "NO_COLOR", "LLMDO_LOCKED", "LLMDO_MODEL", "LLMDO_PROJECT", "LLMDO_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LLMDO_NO_CACHE", "1")
     # Neither what the person at this machine forbids everywhere, nor how they have set up git.

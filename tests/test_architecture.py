@@ -58,6 +58,7 @@ PACKAGES = (
 GROUND_FLOOR = {"__init__", "__main__", "version"}
 
 DOORS = {
+    "psycopg": {"journal/postgres"},
     "sqlite3": {"batch/store.py", "journal/sqlite"},
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
@@ -158,6 +159,13 @@ def test_the_journal_alone_names_the_store_behind_its_ports() -> None:
         if any(module.startswith("llmdo.journal.sqlite") for module in imports(path, types=True))
     }
     assert {name for name in store if not name.startswith("llmdo.journal.sqlite")} == {"llmdo.journal"}
+    other = {
+        module_of(path)
+        for path in FILES
+        if any(module.startswith("llmdo.journal.postgres") for module in imports(path, types=True))
+    }
+    outside = {name for name in other if not name.startswith("llmdo.journal.postgres")}
+    assert outside == {"llmdo.journal.opening"}
 
 
 MUTABLE = {
@@ -476,3 +484,13 @@ def test_the_map_names_every_package_in_the_order_of_its_imports() -> None:
 def test_every_package_says_what_it_is(package: str) -> None:
     text = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text(encoding="utf-8"))) or ""
     assert len(text.splitlines()) >= 3, "what it owns, what comes in, what goes out"
+
+
+def test_only_who_asks_where_runs_are_kept_opens_their_folder() -> None:
+    """All others go by `runs_of`, or they would see no run of a store in a database."""
+    naming = {
+        shown(path)
+        for path in FILES
+        if re.search(r"\bRuns\(", path.read_text(encoding="utf-8")) and "journal/sqlite" not in shown(path)
+    }
+    assert naming == {"journal/opening.py", "services/doctor.py"}

@@ -46,6 +46,26 @@ EnvFile = Annotated[
         help="Variables for this command, NAME=VALUE a line; what they hold is secret, and never written down.",
     ),
 ]
+
+
+def _keep_in(store: str | None) -> str | None:
+    """Has everything that this command opens look for journals in `store`."""
+    if store is not None:
+        from llmdo.journal.opening import STORE
+
+        os.environ[STORE] = store
+    return store
+
+
+Store = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--store",
+        metavar="ADDRESS",
+        callback=_keep_in,
+        help="The PostgreSQL database that journals are in, instead of files; without it, LLMDO_STORE.",
+    ),
+]
 EntryName = Annotated[
     Optional[str],  # noqa: UP045
     typer.Argument(metavar="[ENTRY]", help="One entry; all where left out."),

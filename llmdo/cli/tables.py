@@ -78,6 +78,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--attach": (),
         "--model": (),
         "--env-file": (),
+        "--store": (),
         "--max-depth": (),
         "--locked": None,
         "--approvals": ("prompt", "later"),
@@ -115,6 +116,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--give-up": (),
         "--limit": (),
         "--env-file": (),
+        "--store": (),
         "--approvals": ("prompt", "later"),
         "--approve": (),
         "--approve-all": None,
@@ -128,6 +130,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "replay": {
         "--project": (),
         "--env-file": (),
+        "--store": (),
         "--until": (),
         "--rerun-tools": None,
         "--sources": ("workspace", "run"),
@@ -138,6 +141,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "approve": {
         "--project": (),
         "--env-file": (),
+        "--store": (),
         "--yes": (),
         "--no": (),
         "--reason": (),
@@ -151,6 +155,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--head": (),
         "--format": ("text", "json", "jsonl"),
         "--project": (),
+        "--store": (),
     },
     "test": {
         "--project": (),
@@ -278,6 +283,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "runs list": {
         "--project": (),
+        "--store": (),
         "--entry": (),
         "--status": (),
         "--limit": (),
@@ -286,6 +292,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "runs show": {
         "--project": (),
+        "--store": (),
         "--messages": None,
         "--calls": None,
         "--whole": None,
@@ -293,22 +300,29 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "runs stats": {
         "--project": (),
+        "--store": (),
         "--by": ("entry", "worker", "model", "day"),
         "--since": (),
         "--format": ("text", "json"),
     },
     "runs prune": {
         "--project": (),
+        "--store": (),
         "--keep": (),
         "--older-than": (),
         "--dry-run": None,
     },
     "runs export": {
         "--project": (),
+        "--store": (),
         "--no-sources": None,
     },
     "runs import": {
         "--project": (),
+    },
+    "store migrate": {
+        "--env-file": (),
+        "--store": (),
     },
     "serve mcp": {
         "--http": (),

@@ -1,9 +1,10 @@
 """The journal of a run: what happened, at which place of the tree, so that it can go on, be repeated and be judged.
 
-One SQLite file a run, below `.llmdo/runs/` of the workspace. An entry is keyed by call path, kind and step, never
-by time or by the order in which things happened to run, for parallel delegates do not keep an order. This package
-knows files and entries; `runtime/` knows what a model's message looks like. `ports` says what all others ask of a
-journal and of the index of the runs; another store is another package beside `sqlite/`, and the two lines below.
+One SQLite file a run, below `.llmdo/runs/` of the workspace, or rows of a PostgreSQL database. An entry is keyed by
+call path, kind and step, never by time or by the order in which things happened to run, for parallel delegates do not
+keep an order. This package knows files and entries; `runtime/` knows what a model's message looks like. `ports` says
+what all others ask of a journal and of the index of the runs; `opening` says which store a workspace has. Each is a
+package: `sqlite/`, of whose files exported runs are as well, and `postgres/`; `stored` is what both make of rows.
 
 History of the format, newest first:
   version 6: the chain is taken over an entry's texts and their lengths, no longer over JSON of them.
@@ -17,9 +18,9 @@ History of the format, newest first:
 from llmdo.journal.entries import ClaimedError, JournalEntry, JournalError, Kind
 from llmdo.journal.ports import Hold, JournalStore, RunIndex
 from llmdo.journal.sqlite.folder import Runs
-from llmdo.journal.sqlite.store import SUFFIX, Journal, read_journal
+from llmdo.journal.sqlite.store import SUFFIX, Journal, fill_tables, read_journal, write_copy
 
 __all__ = [
     "SUFFIX", "ClaimedError", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind", "RunIndex",
-    "Runs", "read_journal",
+    "Runs", "fill_tables", "read_journal", "write_copy",
 ]  # fmt: skip

@@ -24,6 +24,10 @@ class Heads:
     entries: Link = Link()
     records: Link = Link()
 
+    def cover(self, wanted: Heads) -> bool:
+        """Whether both chains go as far as those of `wanted`."""
+        return self.entries.number >= wanted.entries.number and self.records.number >= wanted.records.number
+
 
 @dataclass(frozen=True, slots=True)
 class ChainedRow:

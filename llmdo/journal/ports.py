@@ -182,6 +182,14 @@ class JournalStore(Protocol):
         """
         ...
 
+    def beside(self, run: str) -> JournalStore | None:
+        """The journal of another run, to read, where this one is; None where it is not there.
+
+        Raises:
+            LlmdoError: It is not the id of a run, or its journal is damaged.
+        """
+        ...
+
     def copy_to(
         self,
         path: Path,
@@ -190,7 +198,7 @@ class JournalStore(Protocol):
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy of what is committed to `path`, where no file may be, with the entries that are `added`.
+        """Writes a copy of what is committed to the new file `path`, an exported run, with the entries `added`.
 
         What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
         not in the copy. Nothing is known of a secret there, so none is ever put back.
@@ -223,6 +231,14 @@ class RunIndex(Protocol):
 
     def names(self) -> list[str]:
         """The ids of the runs in the order in which they came into the folder, whatever the clock said then."""
+        ...
+
+    def has(self, run: str) -> bool:
+        """Whether the run of that id has a journal."""
+        ...
+
+    def unbegun(self) -> list[str]:
+        """The journals that hold no run: the process that made each was killed before it began."""
         ...
 
     def note(self, run: str) -> None:

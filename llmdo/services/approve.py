@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import Runs
 from llmdo.journal.answers import Answers, give, require_hours, waiting_so_far
+from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.secrets import Known
 
@@ -79,7 +79,7 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
     """
     answers = request.answers
     require_hours(answers.hours)
-    runs = Runs(request.root)
+    runs = runs_of(request.root, request.environ)
     run = runs.find(request.run)
     if (so_far := waiting_so_far(runs, run, answers)) is not None:
         return ApproveOutcome(run=run, questions=so_far, goes_on=True)

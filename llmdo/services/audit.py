@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
-from llmdo.journal import SUFFIX, Runs, read_journal
+from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal import audit as audits
 from llmdo.journal.agreement import disagreements
+from llmdo.journal.opening import runs_of
 from llmdo.services.root import root_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.services.root import Tell
 
@@ -74,12 +76,13 @@ def audit(request: AuditRequest) -> AuditOutcome:
             raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
         name = path.name.removesuffix(LINES)
         return AuditOutcome(run=name, lines=tuple(lines), audit=audits.read(lines, request.head))
-    run = path.name.removesuffix(SUFFIX)
-    if path.suffix != SUFFIX:
-        runs = Runs(root_folder(request.project))
-        run = runs.find(request.run)
-        path = runs.path(run)
-    with read_journal(path) as journal:
+    if path.suffix == SUFFIX:
+        opened: JournalStore = read_journal(path)
+    else:
+        runs = runs_of(root_folder(request.project))
+        opened = runs.read(runs.find(request.run))
+    with opened as journal:
+        run = journal.run
         lines = list(journal.lines())
         read = audits.read(lines, request.head)
         if request.verifies:

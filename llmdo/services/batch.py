@@ -21,8 +21,9 @@ from llmdo.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.batch.store import Batch, Batches
 from llmdo.graph.inventory import reachable
 from llmdo.graph.worker import Attachments
-from llmdo.journal import JournalError, Runs
+from llmdo.journal import JournalError
 from llmdo.journal.binding import reached
+from llmdo.journal.opening import require_files, runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.services.run import EntryRequest, chosen_models, prepare
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from llmdo.batch.rows import Rows
     from llmdo.batch.store import BatchStore, BatchUsage
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.journal.ports import RunIndex
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
 
@@ -151,6 +153,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be put in, or worked off.
     """
+    require_files("a batch works", os.environ)
     prepared = prepare(request.start, host.tell)
     from llmdo.runtime import new_run
 
@@ -190,6 +193,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot go on.
     """
+    require_files("a batch works", os.environ)
     batches = Batches(request.root)
     with batches.open(batches.find(request.batch)) as store:
         batch = store.batch
@@ -330,7 +334,7 @@ def _lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
 
 def _take_back(store: BatchStore, root: Path) -> None:
     """Queues what was at work in a process that is gone."""
-    runs = Runs(root)
+    runs = runs_of(root)
     store.queue(item for item in store.items("running") if not runs.is_claimed(item.run))
 
 
@@ -340,11 +344,11 @@ def _queue(store: BatchStore, request: ContinuedBatch) -> None:
         store.queue(store.items("failed", "refused"), "go-on")
     if request.unsure is not None:
         store.queue(store.items("unsure"), request.unsure)
-    runs = Runs(request.root)
+    runs = runs_of(request.root)
     store.queue((item for item in store.items("waiting") if _is_answered(runs, item)), "go-on")
 
 
-def _is_answered(runs: Runs, item: BatchItem) -> bool:
+def _is_answered(runs: RunIndex, item: BatchItem) -> bool:
     try:
         with runs.read(item.run) as journal:
             return not waiting(journal)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.batch.files import KeptFiles, attached_of
 from llmdo.batch.items import Result
-from llmdo.journal import ClaimedError, JournalError, Runs
+from llmdo.journal import ClaimedError, JournalError
+from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending, unfinished
 from llmdo.runtime import RunOptions
 from llmdo.runtime import run as run_entry
@@ -75,7 +76,7 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
         return Result(state="refused", error=error.message, hint=error.hint)
     except LlmdoError as error:
         if standing == "new" and isinstance(error, JournalError):
-            if Runs(basis.root).path(item.run).exists():
+            if runs_of(basis.root, basis.environ).has(item.run):
                 return None  # another process began the run meanwhile
             raise  # no journal can be written, that of the next item no more than this one
         # It cannot start: nothing was asked of a model
@@ -105,8 +106,8 @@ def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
 
 def _standing(basis: BatchBasis, item: BatchItem) -> Result | Standing:
     """What the journal of an item's run says about going on."""
-    runs = Runs(basis.root)
-    if not runs.path(item.run).exists():
+    runs = runs_of(basis.root, basis.environ)
+    if not runs.has(item.run):
         return "new"
     with runs.claim(item.run):
         with runs.open(item.run) as journal:
@@ -166,7 +167,7 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
 
 async def _gone_on(basis: BatchBasis, item: BatchItem) -> RunOutcome:
     """How the run of an item ended that goes on where it stopped."""
-    runs = Runs(basis.root)
+    runs = runs_of(basis.root, basis.environ)
     with runs.claim(item.run), runs.open(item.run) as journal:
         calls = tuple(unfinished(journal))
         request = ResumeRequest(

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass
-from llmdo.journal import JournalError, Runs, bundle
+from llmdo.journal import JournalError, bundle
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.conversation import goes_on_from
+from llmdo.journal.opening import require_files, runs_of
 from llmdo.journal.sources import sources_in, sources_of, unpack
 from llmdo.syntax.module import outline
 from llmdo.version import __version__
@@ -61,7 +62,7 @@ def export(request: ExportRequest) -> int:
     from llmdo.runtime.recording.encoding import Encoding  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    runs = Runs(request.root)
+    runs = runs_of(request.root)
     redaction = Redaction.of(os.environ)
     encoding = Encoding(redaction)
     with runs.read(runs.find(request.run)) as journal:
@@ -101,7 +102,8 @@ def take_in(root: Path, file: Path) -> ImportedRun:
     Raises:
         LlmdoError: It is no exported run, or there is such a run already.
     """
-    runs = Runs(root)
+    require_files("a run is imported", os.environ)
+    runs = runs_of(root)
     taken = bundle.take_in(runs, file)
     if taken.binding is None:
         note = "a secret was taken out of its input or of a prompt: it is replayed, and cannot go on"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import inventory, offers
-from llmdo.journal import Runs
+from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending, summary
 from llmdo.services.basis import Basis
@@ -77,7 +77,7 @@ class Chat:
         from llmdo.runtime.recording.history import Turn
         from llmdo.runtime.recording.keeping import keeping
 
-        prepared, runs = self.prepared, Runs(self.prepared.root)
+        prepared, runs = self.prepared, runs_of(self.prepared.root)
         end = self.turns[-1].end if self.turns else None
         options = runtime.RunOptions(
             run=runtime.new_run(),
@@ -138,7 +138,7 @@ class Chat:
 
     def costs(self) -> Iterator[Summary]:
         """What the run of each turn took."""
-        runs = Runs(self.prepared.root)
+        runs = runs_of(self.prepared.root)
         for run in self.runs:
             with runs.read(run) as journal:
                 if line := summary(journal, is_running=False):
@@ -153,7 +153,7 @@ class Chat:
         from llmdo.runtime.recording.history import earlier_turns
 
         root = self.prepared.root
-        runs, known = Runs(root), Known.of(self._environ)
+        runs, known = runs_of(root), Known.of(self._environ)
         name = runs.find(run)
         if (began := entry_of(root, name)) != self.entry.name:
             raise LlmdoError(

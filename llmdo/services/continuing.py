@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass, replace
 from llmdo.graph.resolved import ConversationLimits
-from llmdo.journal import Runs
 from llmdo.journal.conversation import Earlier, goes_on_from
+from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.journal.spending import spent_together
@@ -39,7 +39,7 @@ def entry_of(root: Path, run: str) -> str:
     Raises:
         LlmdoError: There is no such run, or it never began.
     """
-    runs = Runs(root)
+    runs = runs_of(root)
     with runs.read(runs.find(run)) as journal:
         first = next(journal.entries("run"), None)
         if first is None:
@@ -93,7 +93,7 @@ def continuation(root: Path, run: str, entry: Entry, environ: Mapping[str, str])
     """
     from llmdo.runtime.recording.history import history_of, new_messages  # which takes a second
 
-    runs, known = Runs(root), Known.of(environ)
+    runs, known = runs_of(root, environ), Known.of(environ)
     name = runs.find(run)
     if (began := entry_of(root, name)) != entry.name:
         raise LlmdoError(

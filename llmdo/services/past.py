@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from llmdo.base.values import fields
-from llmdo.journal import Runs
 from llmdo.journal.answers import WEEK, Answers
+from llmdo.journal.opening import runs_of
 from llmdo.runtime import AskLater
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.models.choice import named
@@ -104,7 +104,7 @@ async def resume_async(
         sources=settings.get("sources", "workspace"),
         accepting="`allow_drift={names}`",
     )
-    runs = Runs(request.root)
+    runs = runs_of(request.root)
     name = runs.find(run)
     with runs.claim(name), runs.open(name) as journal:
         if (outcome := completed(journal, request)) is not None:

@@ -160,10 +160,10 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
     chosen = _chosen(read, request)
     if not from_runs:
         return tuple(suggesting.suggest(read.analysis, entry) for entry in chosen)
-    from llmdo.journal import Runs  # what only few questions need
     from llmdo.journal.needs import needs
+    from llmdo.journal.opening import runs_of  # what only few questions need
 
-    runs = Runs(root_folder(request.project))
+    runs = runs_of(root_folder(request.project))
     suggestions = []
     for entry in chosen:
         needed = needs(runs.each(), entry.name)

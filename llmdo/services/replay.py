@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from llmdo.journal import SUFFIX, Runs, read_journal
+from llmdo.journal import SUFFIX, read_journal
 from llmdo.journal.binding import binding_of
+from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, require_place
 from llmdo.services import basis as bases
@@ -73,11 +74,11 @@ def replay(request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody)
         LlmdoError: It cannot be repeated.
     """
     if is_exported(request.run):
-        path = Path(request.run)
+        read: JournalStore = read_journal(Path(request.run), whole=True)
     else:
-        runs = Runs(request.root)
-        path = runs.path(runs.find(request.run))
-    with read_journal(path, whole=True) as journal, TemporaryDirectory(prefix="llmdo-") as folder:
+        runs = runs_of(request.root, request.environ)
+        read = runs.read(runs.find(request.run), whole=True)
+    with read as journal, TemporaryDirectory(prefix="llmdo-") as folder:
         return _replay(journal, Path(folder), request, watching, tell)
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.graph.keys import names_of
 from llmdo.graph.resolved import Limits
-from llmdo.journal import JournalError, Runs
+from llmdo.journal import JournalError
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import require_ended
+from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.services import basis as bases
 from llmdo.services.host import EndedRun, carry_out
@@ -71,7 +72,7 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
     """
-    runs = Runs(request.root)
+    runs = runs_of(request.root, request.environ)
     run = runs.find(request.run)
     with runs.claim(run), runs.open(run) as journal:
         if (outcome := completed(journal, request)) is not None:
@@ -122,7 +123,9 @@ def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> Resum
     project = projects.read(request.root)
     if request.sources == "run":
         bases.require_no_drift(request.allow_drift)
-        basis = bases.of_run(journal, binding, project, Runs(request.root).sources(journal.run), tell)
+        basis = bases.of_run(
+            journal, binding, project, runs_of(request.root, request.environ).sources(journal.run), tell
+        )
     else:
         require_sound(project, tell)
         graph = resolved(project, tell)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.base.values import dataclass
-from llmdo.journal import JournalError, Runs
+from llmdo.journal import JournalError
 from llmdo.journal.asked import shown_requests
 from llmdo.journal.kept import sweep
+from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import summaries, summary
 from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.asked import ShownRequest
+    from llmdo.journal.ports import RunIndex
     from llmdo.journal.summary import Summary
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
@@ -101,7 +103,7 @@ def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
     """The runs that have a journal, the last one first; tells of those that cannot be read."""
     chosen = (
         run
-        for run in summaries(Runs(request.root), _telling(tell))
+        for run in summaries(runs_of(request.root), _telling(tell))
         if request.entry in (None, run.entry) and request.status in (None, run.status)
     )
     listed = chosen if request.turns else _as_one(chosen)
@@ -126,7 +128,7 @@ def show(root: Path, run: str, detail: Detail = TREE) -> ShownRun:
     """
     if detail.path is not None and not detail.messages:
         raise LlmdoError(f"`{detail.path}` says whose messages to show", hint="add `--messages`")
-    runs = Runs(root)
+    runs = runs_of(root)
     name = runs.find(run)
     with runs.read(name, whole=True) as journal:
         summed = summary(journal, is_running=runs.is_claimed(name))
@@ -144,7 +146,7 @@ def stats(request: StatsRequest, tell: Tell) -> list[Total]:
         LlmdoError: Nobody knows when the runs are to have begun.
     """
     since = float("-inf") if request.since is None else _moment(request.since)
-    return totals(Runs(request.root), request.by, since, _telling(tell))
+    return totals(runs_of(request.root), request.by, since, _telling(tell))
 
 
 def _moment(text: str) -> float:
@@ -166,7 +168,7 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
     Raises:
         LlmdoError: A run that was named does not exist, or is running.
     """
-    runs = Runs(request.root)
+    runs = runs_of(request.root)
     pruned = list(dict.fromkeys(map(runs.find, request.runs)) if request.runs else _over(runs, request, tell))
     if request.dry_run:
         return pruned
@@ -179,7 +181,7 @@ def prune(request: PruneRequest, tell: Tell) -> list[str]:
     return pruned
 
 
-def _over(runs: Runs, request: PruneRequest, tell: Tell) -> Iterator[str]:
+def _over(runs: RunIndex, request: PruneRequest, tell: Tell) -> Iterator[str]:
     """The runs that never began, and those that are over but for the last ones and what these go on from."""
     yield from runs.unbegun()
     now, needed = time.time(), set()

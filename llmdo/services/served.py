@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import Runs, audit
+from llmdo.journal import audit
 from llmdo.journal.answers import Answers, give
+from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.journal.summary import ending
@@ -101,7 +102,7 @@ class ServedTeam:
             LlmdoError: It cannot go on.
         """
         request = ResumeRequest(root=self.root, run=name, environ=self.environ)
-        runs = Runs(self.root)
+        runs = runs_of(self.root)
         with runs.claim(name), runs.open(name) as journal:
             if (outcome := completed(journal, request)) is not None:
                 return ServedRun(outcome=outcome)
@@ -124,7 +125,7 @@ class ServedTeam:
         Raises:
             LlmdoError: There is none, or it neither waits nor is complete. Of others nothing is said.
         """
-        runs = Runs(self.root)
+        runs = runs_of(self.root)
         nothing = LlmdoError(f"there is no run `{name}` that this server began")
         if name not in runs.names():
             raise nothing
@@ -138,7 +139,7 @@ class ServedTeam:
 
     def waiting(self, name: str) -> dict[str, Waiting]:
         """The questions that wait in the run of that id."""
-        with Runs(self.root).read(name) as journal:
+        with runs_of(self.root).read(name) as journal:
             journal.know(Known.of(self.environ))
             return waiting(journal)
 
@@ -150,7 +151,7 @@ class ServedTeam:
         Raises:
             LlmdoError: Only a person at a terminal may say so.
         """
-        runs = Runs(self.root)
+        runs = runs_of(self.root)
         with runs.claim(name), runs.open(name) as journal:
             journal.know(Known.of(self.environ))
             records = [

@@ -18,6 +18,7 @@ from llmdo.journal import Hold, JournalEntry, JournalError, Kind, audit
 from llmdo.journal.audit import START, Link
 from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
 from llmdo.journal.content import Content, packed
+from llmdo.journal.naming import require_id
 from llmdo.journal.secrets import NOTHING, Known, Registered, Secrets
 from llmdo.journal.spans import SecretSpan, marked
 
@@ -233,6 +234,10 @@ class CommitLog:
         if faults:
             raise JournalError(f"`{self.path}` is damaged: {faults[0]}")
 
+    def beside(self, run: str) -> CommitLog | None:
+        path = self.path.with_name(f"{require_id(run)}{SUFFIX}")
+        return CommitLog(path) if path.exists() else None
+
     def copy_to(
         self,
         path: Path,
@@ -342,6 +347,12 @@ class CommitLogs:
         order = self.folder / "order"
         noted = dict.fromkeys(order.read_text("ascii").split() if order.exists() else ())
         return [*(name for name in noted if name in there), *sorted(there - noted.keys())]
+
+    def has(self, run: str) -> bool:
+        return self.path(run).exists()
+
+    def unbegun(self) -> list[str]:
+        return [journal.run for journal in self.each() if not journal.last("run")]
 
     def note(self, run: str) -> None:
         with (self.folder / "order").open("a", encoding="ascii") as file:

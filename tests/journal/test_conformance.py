@@ -8,18 +8,22 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import JournalEntry, JournalError, Kind, RunIndex, Runs, audit
+from llmdo.journal import JournalEntry, JournalError, Kind, RunIndex, Runs, audit, read_journal
+from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 
-from .commit_log import CommitLogs
+from .commit_log import CommitLog, CommitLogs
 
 STORES: dict[str, Callable[[Path], RunIndex]] = {"sqlite": Runs, "commit log": CommitLogs}
-"""The index of the runs in a folder, for each store."""
+"""The index of the runs in a folder, for each store of files."""
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=[*STORES, pytest.param("postgres", marks=pytest.mark.fleet)])
 def runs(request: pytest.FixtureRequest, tmp_path: Path) -> RunIndex:
-    return STORES[request.param](tmp_path)
+    if request.param in STORES:
+        return STORES[request.param](tmp_path)
+    address: str = request.getfixturevalue("store")
+    return runs_of(tmp_path, {"LLMDO_STORE": address})
 
 
 def called(
@@ -121,15 +125,32 @@ def test_a_copy_has_what_was_committed_and_one_entry_more(runs: RunIndex, tmp_pa
         journal.add(called(2))
         copy = runs.path("copied")
         journal.copy_to(copy, [called(3)], without_secrets=lambda body: body.replace(b"x", b"y"))
-    with runs.read("copied", whole=True) as journal:
+    with CommitLog(copy) if isinstance(runs, CommitLogs) else read_journal(copy, whole=True) as journal:
+        journal.require_whole()
         assert [(entry.step, entry.is_redacted) for entry in journal.entries()] == [(1, True), (3, False)]
         assert journal.redacted() == 1
+
+
+def test_another_run_is_read_beside_a_journal(runs: RunIndex) -> None:
+    for name in ("r", "before"):
+        with runs.create(name) as journal:
+            journal.add(called(len(name)))
+            journal.commit()
+    with runs.read("r") as journal:
+        before = journal.beside("before")
+        assert before is not None
+        with before:
+            assert [entry.step for entry in before.entries()] == [6]
+        assert journal.beside("other") is None
+        with pytest.raises(LlmdoError):
+            journal.beside("../r")
 
 
 def test_runs_are_listed_as_they_came_and_found_by_a_part_of_their_id(runs: RunIndex) -> None:
     for name in ("b1", "a2"):
         runs.create(name).close()
-    assert runs.names() == ["b1", "a2"]
+    assert runs.names() == runs.unbegun() == ["b1", "a2"]
+    assert (runs.has("a2"), runs.has("a")) == (True, False)
     assert (runs.find("a"), runs.find("1"), runs.find("last")) == ("a2", "b1", "a2")
     assert [journal.run for journal in runs.each()] == ["b1", "a2"]
     with pytest.raises(JournalError):

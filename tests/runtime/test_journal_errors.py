@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llmdo.journal import Runs
-from llmdo.journal.sqlite import store
+from llmdo.journal import Runs, stored
 from llmdo.runtime import RunOptions, RunOutcome, run
 from llmdo.runtime.recording.recorder import Recorder
 from llmdo.runtime.telemetry.redaction import Redaction
@@ -113,7 +112,7 @@ def test_a_journal_that_goes_while_a_tool_runs_ends_the_run(tmp_path: Path, tool
 def test_a_result_that_is_too_large_for_the_journal_ends_the_run(
     tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MAX_ENTRY", 100_000)
+    monkeypatch.setattr(stored, "MAX_ENTRY", 100_000)
     (tmp_path / "tools.py").write_text(TOOLS)
     script(tmp_path, main=[[(tool, {})], "the model went on"], helper=[])
     outcome = outcome_of(tmp_path)

@@ -26,6 +26,7 @@ def approve(
     run: options.RunName,
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     yes: Annotated[
         options.Texts,
         typer.Option("--yes", metavar="PATH", help="Allow the call at this path; may be repeated."),

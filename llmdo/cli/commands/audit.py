@@ -35,6 +35,7 @@ def audit(
         AuditFormat, typer.Option(help="How it is printed; jsonl: the records as they are chained.")
     ] = AuditFormat.text,
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
 ) -> int:
     """Show every decision of a run: who let what through, by which rule or answer."""
     from llmdo.render import audit as render

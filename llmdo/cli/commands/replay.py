@@ -26,6 +26,7 @@ def replay(
     run: Annotated[str, typer.Argument(metavar="RUN|FILE", help="A run's id, or an exported run.")],
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     until: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(

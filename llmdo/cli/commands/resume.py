@@ -52,6 +52,7 @@ def resume(
     give_up: GiveUp = None,
     limit: LimitAnew = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     approvals: options.When = options.Approvals.prompt,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

@@ -71,6 +71,7 @@ def run(
     attach: Attach = None,
     model: options.Models = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     max_depth: options.MaxDepth = None,
     locked: options.Locked = False,
     approvals: options.When = options.Approvals.prompt,

@@ -54,6 +54,7 @@ runs = typer.Typer(invoke_without_command=True)
 def default(
     ctx: typer.Context,
     project: options.Project = None,
+    store: options.Store = None,
     entry: RunsOf = None,
     status: Status = None,
     limit: Limit = 20,
@@ -61,8 +62,8 @@ def default(
 ) -> int:
     """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
     if not ctx.invoked_subcommand:
-        return list_runs(project, entry, status, limit, form=form)
-    if project or entry or status or limit != 20 or form != "text":
+        return list_runs(project, store, entry, status, limit, form=form)
+    if project or store or entry or status or limit != 20 or form != "text":
         name = ctx.invoked_subcommand
         raise LlmdoError(
             "options come after the command", hint=f"llmdo runs {name} --help says what it takes"
@@ -73,6 +74,7 @@ def default(
 @runs.command("list")
 def list_runs(
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     entry: RunsOf = None,
     status: Status = None,
     limit: Limit = 20,
@@ -96,6 +98,7 @@ def show(
         typer.Argument(metavar="[PATH]", help="With --messages: those of the worker at this call path."),
     ] = None,
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     messages: Annotated[
         bool,
         typer.Option("--messages", help="What models were shown at each request, and what they answered."),
@@ -120,6 +123,7 @@ def show(
 @runs.command("stats")
 def stats(
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     by: Annotated[StatsBy, typer.Option("--by", help="What they are added up by.")] = StatsBy.entry,
     since: Annotated[
         Optional[str],  # noqa: UP045
@@ -145,6 +149,7 @@ def prune(
         typer.Argument(metavar="[RUN]...", help="Only these runs, even if they could be resumed."),
     ] = None,
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     keep: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the latest runs to keep.")] = 20,
     older_than: Annotated[
         Optional[int],  # noqa: UP045
@@ -171,6 +176,7 @@ def export(
         Path, typer.Argument(metavar="FILE.sqlite", help="The file to write, which must not exist.")
     ],
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
     no_sources: Annotated[
         bool,
         typer.Option("--no-sources", help="Leave out the sources; the run can then be resumed only here."),

@@ -8,14 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from llmdo.journal.entries import JournalError
+from llmdo.journal.stored import DAMAGED, MAX_ENTRY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
 MAX_FILE = 2 * 1024 * 1024 * 1024  # bytes of one journal
-
-DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
 
 _PAGE = 4096
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from errno import ELOOP
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
+from llmdo.journal.naming import match, require_id
 from llmdo.journal.sqlite.claim import Claim, is_claimed
 from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
@@ -23,8 +22,6 @@ PLACE = (".llmdo", "runs")
 SOURCES_SUFFIX = ".sources"
 ORDER = "order"
 """The file that lists the runs in the order in which they came into the folder."""
-
-_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,7 @@ class Runs:
         Raises:
             LlmdoError: It is not an id.
         """
-        if not _RUN.fullmatch(run):
-            raise LlmdoError(f"`{run}` is not the id of a run")
-        return self.folder / f"{run}{SUFFIX}"
+        return self.folder / f"{require_id(run)}{SUFFIX}"
 
     def sources(self, run: str) -> Path:
         """The folder of the sources that the run of that id brought, where it brought some.
@@ -76,6 +71,10 @@ class Runs:
         except OSError:
             return {}
 
+    def has(self, run: str) -> bool:
+        """Whether the run of that id has a journal."""
+        return self.path(run).exists()
+
     def note(self, run: str) -> None:
         """Puts the run of that id at the end of the list of runs.
 
@@ -96,24 +95,7 @@ class Runs:
         Raises:
             LlmdoError: None is, or several are.
         """
-        names = self.names()
-        if reference in names:
-            return reference
-        if reference == "last" and names:
-            return next((name for name in reversed(names) if self._has_begun(name)), names[-1])
-        matches = (
-            [name for name in names if name.startswith(reference) or name.endswith(reference)]
-            if reference
-            else []
-        )
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            raise LlmdoError(f"`{reference}` may be {len(matches)} runs", hint=f"such as `{matches[-1]}`")
-        hint = did_you_mean(reference, names) or (
-            "`llmdo runs` lists them" if names else "no run has a journal here"
-        )
-        raise LlmdoError(f"there is no run `{reference}`", hint=hint)
+        return match(reference, self.names(), self._has_begun)
 
     def _has_begun(self, run: str) -> bool:
         """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""

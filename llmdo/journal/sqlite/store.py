@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from contextlib import closing, suppress
 from errno import EEXIST
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from llmdo.journal import audit
-from llmdo.journal.chain import Heads, digest_of_body, linked
-from llmdo.journal.content import Content, digest_of, packed
+from llmdo.journal.chain import Heads
+from llmdo.journal.content import digest_of, packed
 from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import JournalEntry, JournalError
-from llmdo.journal.secrets import NOTHING, Secrets
+from llmdo.journal.naming import require_id
 from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
 from llmdo.journal.sqlite.committed import SUFFIX, Committed
-from llmdo.journal.sqlite.connection import (
-    DAMAGED,
-    MAX_ENTRY,
-    Translated,
-    connect,
-    require_file,
-)
+from llmdo.journal.sqlite.connection import Translated, connect, require_file
 from llmdo.journal.sqlite.layout import lay_out, require_layout
+from llmdo.journal.stored import DAMAGED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.journal.audit import Link
-    from llmdo.journal.entries import Kind
     from llmdo.journal.ports import Hold
-    from llmdo.journal.spans import SecretSpan
 
 __all__ = ["SUFFIX", "Journal", "create_journal", "digest_of", "open_journal", "read_journal"]
 
@@ -61,10 +52,8 @@ class Journal(Committed):
 
         `heads` says what is in it, where that is known.
         """
-        super().__init__(path, connection)
+        super().__init__(path, connection, heads)
         self._anchor = anchor
-        self._entries: Link | None = heads.entries if heads else None
-        self._records: Link | None = heads.records if heads else None
         self.written = heads or Heads()
         """What is written to the file, whether it is forced to disk or not."""
         self._forcing = Lock()
@@ -73,14 +62,6 @@ class Journal(Committed):
         self._forced = anchor.heads if anchor else Heads()
         self.head: Link | None = None
         """The last record of the audit that is on disk; None where no record was added to it."""
-        self._added: list[tuple[Link, JournalEntry, bytes]] = []
-        self._lines: list[tuple[int, str]] = []
-        self._contents: dict[str, Content] = {}
-        self._pending: dict[tuple[str, str, int], JournalEntry] = {}
-        self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
-        """The keys of all entries, where all were added here: most that is looked for is not there."""
-        if heads == Heads():
-            self._secrets = Secrets(NOTHING)
         self._inode: int | None = None
         self._log: int | None = None
 
@@ -94,72 +75,6 @@ class Journal(Committed):
                 os.close(self._log)
                 self._log = None
         super().close()
-
-    def add(self, entry: JournalEntry, contents: Mapping[str, bytes] | None = None) -> JournalEntry:
-        """Keeps `entry` for the next commit, with the binary contents that its body names as `name_of` does.
-
-        Secrets of the environment are cut out of all of it; gives back the entry as the journal has it.
-
-        Raises:
-            JournalError: It is too large.
-        """
-        largest = max(map(len, contents.values()), default=0) if contents else 0
-        if (largest := max(largest, len(entry.body))) > MAX_ENTRY:
-            raise JournalError(
-                f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
-                hint="`--no-journal` runs without one",
-            )
-        body, spans = self.secrets.cut(entry.body)
-        entry = _dated(entry, body, spans)
-        salt = os.urandom(16)
-        self._entries = linked(entry, digest_of_body(body, packed(spans), salt), self.entry_link)
-        self._added.append((self._entries, entry, salt))
-        key = (entry.path, entry.kind, entry.step)
-        self._pending[key] = entry
-        if self._known is not None:
-            self._known.add(key)
-        for content in (contents or {}).values():
-            self.keep(content)
-        return entry
-
-    def keep(self, content: bytes) -> None:
-        """Keeps content for the next commit that entries name as `name_of` does."""
-        kept = Content(*self.secrets.cut(content, is_json=False))
-        self._contents[kept.name] = kept
-
-    def name_of(self, content: bytes) -> str:
-        """The digest under which content is kept: of what is left of it without secrets."""
-        return Content(*self.secrets.cut(content, is_json=False)).name
-
-    def chain(self, record: Mapping[str, object]) -> None:
-        """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
-
-        Raises:
-            JournalError: The audit that is there does not hold.
-        """
-        follows = {"entries": self.entry_link.number, "entries_head": self.entry_link.head}
-        line, self._records = audit.chained({**record, **follows}, self.link)
-        self._lines.append((self._records.number, line))
-
-    @property
-    def entry_link(self) -> Link:
-        """The last entry, whether committed or not."""
-        if self._entries is None:
-            row = next(self._read("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1"), None)
-            self._entries = audit.Link(*row) if row else audit.Link()
-        return self._entries
-
-    @property
-    def link(self) -> Link:
-        """The last record of the audit, whether committed or not."""
-        if self._records is None:
-            self._records = audit.read(self.lines()).last
-        return self._records
-
-    @property
-    def has_uncommitted(self) -> bool:
-        """Whether something was added since the last commit."""
-        return bool(self._added or self._contents or self._lines)
 
     def commit(self, hold: Hold = "anchored") -> None:
         """Returns when all that was added is on disk and is kept so well.
@@ -178,7 +93,7 @@ class Journal(Committed):
             return False
         if hold == "written":
             return self._commits > LONG
-        return not _covers(self._anchor.heads if hold == "anchored" else self._forced, wanted)
+        return not (self._anchor.heads if hold == "anchored" else self._forced).cover(wanted)
 
     def force(self, hold: Hold) -> None:
         """Returns when all that was written is kept so well. Another thread may do it while this one writes.
@@ -258,18 +173,14 @@ class Journal(Committed):
                 hint="the run stops here: nothing of what follows would be recorded",
             )
 
-    def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
-        """The entry at this place, whether committed or not."""
-        if self._known is not None and (path, kind, step) not in self._known:
-            return None
-        return self._pending.get((path, kind, step)) or super().get(path, kind, step)
+    def beside(self, run: str) -> Journal | None:
+        """The journal of another run, to read, in the same folder; None where it is not there.
 
-    def content(self, digest: str) -> bytes:
-        """The binary content with that digest, whether committed or not."""
-        kept = self._contents.get(digest)
-        if kept is None:
-            return super().content(digest)
-        return self.secrets.whole(kept.rest, kept.spans, is_json=False)
+        Raises:
+            LlmdoError: It is not the id of a run, or its journal is damaged.
+        """
+        path = self.path.with_name(f"{require_id(run)}{SUFFIX}")
+        return read_journal(path, whole=True) if path.exists() else None
 
     def copy_to(
         self,
@@ -288,44 +199,51 @@ class Journal(Committed):
             JournalError: The journal is damaged, or the copy cannot be written.
         """
         self.require_whole()
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except OSError as error:
-            raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
-        with Translated(path, "written"), closing(sqlite3.connect(path, isolation_level=None)) as target:
-            self._connection.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")
-            copy = Journal(path, target)
-            _redact(copy, target, without_secrets)
-            for entry in added:
-                copy.add(entry, contents)
-            if added:
-                copy.commit()
-
-
-def _covers(heads: Heads, wanted: Heads) -> bool:
-    return heads.entries.number >= wanted.entries.number and heads.records.number >= wanted.records.number
-
-
-def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> JournalEntry:
-    """`entry` as it is kept: with its time, and with what is left of its body without secrets."""
-    return JournalEntry(
-        path=entry.path,
-        kind=entry.kind,
-        step=entry.step,
-        outcome=entry.outcome,
-        digest=entry.digest,
-        body=body,
-        at=entry.at or time.time(),
-        is_redacted=entry.is_redacted,
-        spans=spans,
-    )
+        write_copy(path, self._connection.backup, added, contents, without_secrets)
 
 
 def _row(added: tuple[Link, JournalEntry, bytes]) -> tuple[object, ...]:
     link, entry, salt = added
     columns = (entry.path, entry.kind, entry.step, entry.outcome, entry.digest, entry.at, entry.body)
     return (link.number, link.head, *columns, packed(entry.spans), salt)
+
+
+def write_copy(
+    path: Path,
+    fill: Callable[[sqlite3.Connection], None],
+    added: Sequence[JournalEntry],
+    contents: Mapping[str, bytes] | None,
+    without_secrets: Callable[[bytes], bytes],
+) -> None:
+    """Writes the file of an exported run, which `fill` puts its tables into, as `JournalStore.copy_to` says.
+
+    Raises:
+        JournalError: It cannot be written.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
+    with Translated(path, "written"), closing(sqlite3.connect(path, isolation_level=None)) as target:
+        fill(target)
+        target.execute("PRAGMA journal_mode = DELETE")
+        copy = Journal(path, target)
+        _redact(copy, target, without_secrets)
+        for entry in added:
+            copy.add(entry, contents)
+        if added:
+            copy.commit()
+
+
+def fill_tables(connection: sqlite3.Connection, tables: Mapping[str, Iterable[tuple[object, ...]]]) -> None:
+    """Makes the tables of a journal with the rows that another store has of them, by their names."""
+    lay_out(connection)
+    connection.execute("BEGIN")
+    for name, rows in tables.items():
+        for row in rows:
+            values = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO {name} VALUES ({values})", row)  # noqa: S608  # names of ours
+    connection.execute("COMMIT")
 
 
 def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Callable[[bytes], bytes]) -> None:

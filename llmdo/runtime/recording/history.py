@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic_ai.messages import ModelRequest, ModelResponse
 
 from llmdo.base.values import dataclass
-from llmdo.journal import SUFFIX, JournalError, Runs, read_journal
+from llmdo.journal import JournalError
 from llmdo.journal.conversation import goes_on_from, messages_at
 from llmdo.journal.summary import ending
 from llmdo.runtime.recording.encoding import Decoding
@@ -101,14 +101,13 @@ def new_messages(journal: JournalStore, known: Known) -> Messages:
 
 def _before(journal: JournalStore, end: Earlier) -> JournalStore:
     """The journal of the run that the run of `journal` goes on from: it lies beside it."""
-    Runs(journal.path.parent).path(end.run)  # a journal may come from anybody
-    path = journal.path.with_name(f"{end.run}{SUFFIX}")
-    if not path.exists():
+    before = journal.beside(end.run)
+    if before is None:
         raise JournalError(
             f"run `{journal.run}` goes on from run `{end.run}`, whose journal is not here any more",
             hint="it was pruned or not brought along: `llmdo runs export` writes a run with what it goes on from",
         )
-    return read_journal(path, whole=True)
+    return before
 
 
 def _said(journal: JournalStore, entry: JournalEntry, known: Known) -> Messages:

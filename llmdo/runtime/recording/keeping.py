@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmdo.base import digest
 from llmdo.base.backtrace import Frame
-from llmdo.journal import Runs
 from llmdo.journal.binding import Binding, reached
 from llmdo.journal.decided import decided_in, record_of
 from llmdo.journal.entries import JournalError
 from llmdo.journal.kept import Kept, kept_entry
+from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending
 from llmdo.runtime.outcome import RunOutcome, Usage
 from llmdo.runtime.recording.recorder import Recorder
@@ -45,7 +45,7 @@ def keeping(root: Path, run: str, environ: Mapping[str, str]) -> Iterator[Record
     Raises:
         JournalError: It cannot be written.
     """
-    runs = Runs(root)
+    runs = runs_of(root, environ)
     runs.prepare()
     with runs.claim(run), runs.create(run) as journal:
         try:

@@ -1,0 +1,49 @@
+"""The ids of runs, and how a person names one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+def require_id(run: str) -> str:
+    """`run`, where it is an id.
+
+    Raises:
+        LlmdoError: It is not.
+    """
+    if not _RUN.fullmatch(run):
+        raise LlmdoError(f"`{run}` is not the id of a run")
+    return run
+
+
+def match(reference: str, names: Sequence[str], has_begun: Callable[[str], bool]) -> str:
+    """The id among `names` that `reference` is, ends with or begins, where only one does; `last`: the last that began.
+
+    Raises:
+        LlmdoError: None is, or several are.
+    """
+    if reference in names:
+        return reference
+    if reference == "last" and names:
+        return next((name for name in reversed(names) if has_begun(name)), names[-1])
+    matches = (
+        [name for name in names if name.startswith(reference) or name.endswith(reference)]
+        if reference
+        else []
+    )
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise LlmdoError(f"`{reference}` may be {len(matches)} runs", hint=f"such as `{matches[-1]}`")
+    hint = did_you_mean(reference, names) or (
+        "`llmdo runs` lists them" if names else "no run has a journal here"
+    )
+    raise LlmdoError(f"there is no run `{reference}`", hint=hint)

@@ -1,0 +1,153 @@
+"""The connection to the database, and what its errors mean for whoever reads them."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from contextlib import contextmanager
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Protocol
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.entries import JournalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE = 15.0  # seconds for a database that restarts: less than two thirds of a lease
+_PAUSE = 0.2  # seconds between two attempts
+
+_SETTINGS: dict[str, str | int] = {
+    "connect_timeout": 10,
+    "application_name": "llmdo",
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 20_000,
+}
+"""What an address may say otherwise: no statement waits for ever on a network that is gone."""
+
+
+class BrokenError(JournalError):
+    """The connection broke, so that nobody knows whether its last statement was carried out."""
+
+
+class Statement(Protocol):
+    """Runs a statement in a transaction."""
+
+    def __call__(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Its rows."""
+        ...
+
+
+class Database:
+    """One connection, which is made when it is needed, and made anew where it broke. Threads may share it."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            given = conninfo_to_dict(address)
+        except psycopg.Error as error:
+            raise LlmdoError(
+                "the address of the store is not one of PostgreSQL",
+                hint="postgresql://USER@HOST:PORT/DATABASE; `%` and `@` in a password are written %25 and %40",
+            ) from error
+        self.name = (
+            f"`{given.get('dbname') or given.get('user') or ''}` at `{given.get('host') or 'this machine'}`"
+        )
+        """How a person is told of it: no password is in that."""
+        self.place = f"{given.get('host', '')}:{given.get('port', '')}/{given.get('dbname', '')}"
+        self._address = make_conninfo(
+            address, **{name: value for name, value in _SETTINGS.items() if name not in given}
+        )
+        self._connection: psycopg.Connection | None = None
+        self._connecting = RLock()
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a statement that may run twice: where the connection broke, it does.
+
+        Raises:
+            JournalError: It cannot be carried out.
+        """
+        try:
+            return self.rows_at_once(query, *values)
+        except BrokenError:
+            self.reconnect()
+            return self.rows_at_once(query, *values)
+
+    def rows_at_once(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a statement.
+
+        Raises:
+            BrokenError: Nobody knows whether it was carried out.
+            JournalError: It was not.
+        """
+        connection = self._connected()
+        with self._translated(connection):
+            return _rows(connection, query, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Statement]:
+        """What runs statements of which all count, or none."""
+        connection = self._connected()
+        with self._translated(connection), connection.transaction():
+            yield lambda query, *values: _rows(connection, query, values)
+
+    def reconnect(self) -> None:
+        """Returns when there is a connection again.
+
+        Raises:
+            JournalError: The database is not back in time.
+        """
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._connected()
+            except JournalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with self._connecting:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _connected(self) -> psycopg.Connection:
+        with self._connecting:
+            if self._connection is None or self._connection.closed:
+                try:
+                    self._connection = psycopg.connect(self._address, autocommit=True)
+                except psycopg.Error as error:
+                    raise JournalError(
+                        f"the store {self.name} cannot be reached: {_why(error)}",
+                        hint="`--no-journal` runs without a journal",
+                    ) from error
+                weakref.finalize(self, self._connection.close)
+            return self._connection
+
+    @contextmanager
+    def _translated(self, connection: psycopg.Connection) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            kind = BrokenError if connection.closed else JournalError
+            raise kind(f"the store {self.name} failed: {_why(error)}") from error
+        except (UnicodeEncodeError, ValueError) as error:
+            raise JournalError(f"the store {self.name} cannot keep this: {error}") from error
+
+
+def _rows(connection: psycopg.Connection, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    cursor = connection.execute(query.encode(), values or None, binary=bool(values))
+    return cursor.fetchall() if cursor.description else []
+
+
+def _why(error: psycopg.Error) -> str:
+    text = error.diag.message_primary or next(iter(str(error).splitlines()), "")
+    return text or type(error).__name__

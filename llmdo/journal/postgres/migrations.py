@@ -1,0 +1,87 @@
+"""The tables of the store, as numbered steps: each is applied once, and none that was released is changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.journal.entries import JournalError
+
+if TYPE_CHECKING:
+    from llmdo.journal.postgres.database import Database
+
+_FIRST = """
+CREATE TABLE llmdo.run (
+  run text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY, status text NOT NULL,
+  entry text NOT NULL DEFAULT '', epoch bigint NOT NULL, owner text, until timestamptz, beat timestamptz);
+CREATE TABLE llmdo.entry (
+  run text COLLATE "C" NOT NULL REFERENCES llmdo.run ON DELETE CASCADE, seq bigint NOT NULL, head text NOT NULL,
+  original text, path text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, step bigint NOT NULL,
+  outcome text NOT NULL, digest text NOT NULL, at double precision NOT NULL, body bytea NOT NULL,
+  spans text NOT NULL, salt bytea, PRIMARY KEY (run, seq), UNIQUE (run, path, kind, step));
+CREATE INDEX entry_kind ON llmdo.entry (run, kind, seq);
+CREATE TABLE llmdo.content (
+  run text COLLATE "C" NOT NULL REFERENCES llmdo.run ON DELETE CASCADE, digest text NOT NULL, bytes bytea,
+  spans text NOT NULL, PRIMARY KEY (run, digest));
+CREATE TABLE llmdo.secret (
+  run text COLLATE "C" NOT NULL REFERENCES llmdo.run ON DELETE CASCADE, n bigint NOT NULL, variable text NOT NULL,
+  salt bytea NOT NULL, digest bytea NOT NULL, PRIMARY KEY (run, n));
+CREATE TABLE llmdo.audit (
+  run text COLLATE "C" NOT NULL REFERENCES llmdo.run ON DELETE CASCADE, n bigint NOT NULL, line text NOT NULL,
+  PRIMARY KEY (run, n));
+"""
+
+MIGRATIONS = (_FIRST,)
+
+_NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
+_IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"
+_LOCK = "SELECT pg_advisory_xact_lock(1819045220)"
+"""One process migrates at a time; the number spells `llmd`."""
+
+
+def number_of(database: Database) -> int:
+    """How many migrations the store has.
+
+    Raises:
+        JournalError: It cannot be asked.
+    """
+    if database.rows(_IS_LAID_OUT) == [(False,)]:
+        return 0
+    number: int = database.rows(_NEWEST)[0][0]
+    return number
+
+
+def require_current(database: Database) -> None:
+    """Nothing, where the store has the tables that this llmdo reads and writes.
+
+    Raises:
+        JournalError: It has not.
+    """
+    number, newest = number_of(database), len(MIGRATIONS)
+    if number == newest:
+        return
+    hint = "use a newer llmdo" if number > newest else "`llmdo store migrate` brings it up to date"
+    raise JournalError(
+        f"the store {database.name} is at migration {number}, and this llmdo needs {newest}", hint=hint
+    )
+
+
+def migrate(database: Database) -> int:
+    """Applies what is lacking, all of it or nothing, and returns how many steps that were.
+
+    Raises:
+        JournalError: The store is newer than this llmdo, or does not allow it.
+    """
+    before = number_of(database)
+    if before > len(MIGRATIONS):
+        require_current(database)
+    if before == len(MIGRATIONS):
+        return 0
+    with database.transaction() as run:
+        run(_LOCK)
+        run("CREATE SCHEMA IF NOT EXISTS llmdo")
+        run("CREATE TABLE IF NOT EXISTS llmdo.migration (number bigint PRIMARY KEY, at timestamptz NOT NULL)")
+        there: int = run(_NEWEST)[0][0]
+        for number, statements in enumerate(MIGRATIONS[there:], there + 1):
+            run(statements)
+            run("INSERT INTO llmdo.migration VALUES (%s, clock_timestamp())", number)
+    return len(MIGRATIONS) - there

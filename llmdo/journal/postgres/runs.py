@@ -1,0 +1,219 @@
+"""The index of the runs in one database, which one workspace has on all its machines."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llmdo.base import digest
+from llmdo.journal.chain import Heads
+from llmdo.journal.disk import private_folder
+from llmdo.journal.entries import JournalError
+from llmdo.journal.naming import match, require_id
+from llmdo.journal.postgres.database import Database
+from llmdo.journal.postgres.lease import SECONDS, Lease, end_process, is_held
+from llmdo.journal.postgres.migrations import require_current
+from llmdo.journal.postgres.store import PostgresJournal, is_made
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+PLACE = (".llmdo", "stores")
+SUFFIX = ".journal"
+SOURCES_SUFFIX = ".sources"
+
+_NAMES = "SELECT run FROM llmdo.run WHERE status <> 'new' ORDER BY number"
+_UNBEGUN = """
+SELECT run FROM llmdo.run WHERE status = 'queued' AND (owner IS NULL OR until < clock_timestamp()) ORDER BY number
+"""
+_NOTE = "UPDATE llmdo.run SET number = DEFAULT WHERE run = %s"
+_MAKE = """
+UPDATE llmdo.run SET status = 'queued' WHERE run = %s AND epoch = %s AND owner = %s AND status = 'new' RETURNING run
+"""
+_DISCARD = "DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run"
+
+
+class PostgresRuns:
+    """The runs of one workspace whose journals are in a database."""
+
+    def __init__(
+        self,
+        root: Path,
+        address: str,
+        *,
+        seconds: float = SECONDS,
+        end: Callable[[str], None] = end_process,
+    ) -> None:
+        """`seconds` is how long a lease lasts; `end` ends a process that could not renew its own.
+
+        Raises:
+            LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
+        """
+        self._root = root
+        self._database = Database(address)
+        require_current(self._database)
+        self._take = partial(Lease, self._database, seconds=seconds, end=end, own=partial(Database, address))
+        self._leases: dict[str, Lease] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are that belong to runs on this machine."""
+        return self._root.joinpath(*PLACE, self._name)
+
+    @property
+    def _name(self) -> str:
+        """Of the folder: other stores have others."""
+        return digest.of_text(self._database.place).rpartition(":")[2][:16]
+
+    def path(self, run: str) -> Path:
+        """What the files of that run on this machine lie beside; the journal itself is in the database.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        return self.folder / f"{require_id(run)}{SUFFIX}"
+
+    def sources(self, run: str) -> Path:
+        """The folder of the sources that the run of that id brought, where it brought some.
+
+        Raises:
+            LlmdoError: It is not an id.
+        """
+        return self.path(run).with_suffix(SOURCES_SUFFIX)
+
+    def names(self) -> list[str]:
+        """The ids of the runs in the order in which they came into the store."""
+        return [name for (name,) in self._database.rows(_NAMES)]
+
+    def has(self, run: str) -> bool:
+        """Whether the run of that id has a journal."""
+        return is_made(self._database, run)
+
+    def note(self, run: str) -> None:
+        """Puts the run of that id at the end of the runs."""
+        self._database.rows(_NOTE, run)
+
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the last run that began.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        return match(reference, self.names(), self._has_begun)
+
+    def _has_begun(self, run: str) -> bool:
+        return self.read(run).last("run") is not None
+
+    def unbegun(self) -> list[str]:
+        """The journals that hold no run: the process that made each was killed before it began."""
+        return [name for (name,) in self._database.rows(_UNBEGUN)]
+
+    def prepare(self) -> Path:
+        """The folder for what belongs to runs on this machine, which is there and can be written.
+
+        Raises:
+            JournalError: It cannot be made, or is reached through a link.
+        """
+        try:
+            return private_folder(self._root, (*PLACE, self._name))
+        except OSError as error:
+            raise JournalError(f"cannot write `{error.filename}`: {error.strerror}") from error
+
+    def create(self, run: str) -> PostgresJournal:
+        """A new journal for the run of that id.
+
+        Raises:
+            JournalError: It cannot be made, or there is one.
+        """
+        self.prepare()
+        path = self.path(run)
+        lease, is_own = self._lease(run)
+        if not self._database.rows_at_once(_MAKE, *lease.fence):
+            if is_own:
+                lease.give_back()
+            raise JournalError(f"there is a journal of run `{run}` already, or another process makes it")
+        return PostgresJournal(path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own)
+
+    def open(self, run: str) -> PostgresJournal:
+        """The journal of that run, to read and to add to.
+
+        Raises:
+            JournalError: There is none, it is damaged, or another process works on the run.
+        """
+        lease, is_own = self._lease(run)
+        try:
+            with self.read(run, whole=True) as seen:
+                heads = Heads(seen.entry_link, seen.link)
+        except JournalError:
+            if is_own:
+                lease.give_back()
+            raise
+        return PostgresJournal(
+            self.path(run), run, self._database, lease=lease, heads=heads, is_lease_own=is_own
+        )
+
+    def read(self, run: str, *, whole: bool = False) -> PostgresJournal:
+        """The journal of that run, to read; `whole` holds all of it against its chains first.
+
+        Raises:
+            JournalError: There is none, or it is damaged.
+        """
+        journal = PostgresJournal(self.path(run), run, self._database)
+        if not self.has(run):
+            raise JournalError(f"the store {self._database.name} has no journal of run `{run}`")
+        if whole:
+            journal.require_whole()
+        return journal
+
+    def each(self) -> Iterator[PostgresJournal]:
+        """The journals of all runs, one after the other."""
+        return map(self.read, self.names())
+
+    def claim(self, run: str) -> Lease:
+        """The right to work on that run, which is renewed until it is given back.
+
+        Raises:
+            ClaimedError: Another process has it.
+        """
+        lease = self._leases[run] = self._take(require_id(run))
+        return lease
+
+    def _lease(self, run: str) -> tuple[Lease, bool]:
+        """The lease of the run that this process has, or a new one, and whether it is new."""
+        held = self._leases.get(run)
+        if held is not None and not held.is_over:
+            return held, False
+        return self._take(require_id(run)), True
+
+    def is_claimed(self, run: str) -> bool:
+        """Whether a process works on that run."""
+        return is_held(self._database, run)
+
+    def remove(self, run: str) -> None:
+        """Removes the journal of that run and what belongs to it on this machine.
+
+        Raises:
+            JournalError: A process works on it, or it cannot be removed.
+        """
+        with self.claim(run):
+            self.discard(run)
+
+    def discard(self, run: str) -> None:
+        """Removes the same for the process that works on that run.
+
+        Raises:
+            JournalError: It cannot be removed, or another process has taken it over.
+        """
+        lease, _ = self._lease(run)
+        if not self._database.rows(_DISCARD, *lease.fence) and self.has(run):
+            raise lease.lost()
+        try:
+            for path in self.folder.iterdir() if self.folder.is_dir() else ():
+                if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name.startswith(f"{run}."):
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise JournalError(f"cannot remove what belongs to run `{run}`: {error.strerror}") from error

@@ -1,0 +1,250 @@
+"""One journal in the database: what is committed is there for all, and nobody commits without the lease of its run."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from llmdo.journal import fill_tables, write_copy
+from llmdo.journal.chain import Heads
+from llmdo.journal.content import packed
+from llmdo.journal.entries import JournalError
+from llmdo.journal.naming import require_id
+from llmdo.journal.postgres.database import BrokenError
+from llmdo.journal.stored import StoredJournal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from llmdo.journal.audit import Link
+    from llmdo.journal.entries import JournalEntry
+    from llmdo.journal.ports import Hold
+    from llmdo.journal.postgres.database import Database
+    from llmdo.journal.postgres.lease import Lease
+
+_TABLES = ("entry", "content", "secret", "audit")
+_OWN = ", ".join(
+    f"{table} AS NOT MATERIALIZED (SELECT * FROM llmdo.{table} WHERE run = %s)"  # noqa: S608  # constants
+    for table in _TABLES
+)
+"""The tables as though they held one run alone."""
+
+_COLUMNS = {
+    "entry": "seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt",
+    "content": "digest, bytes, spans",
+    "audit": "n, line",
+}
+"""Those of an export, which has no list of secrets."""
+
+_FORCED = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')"
+"""At least the disk of the database, whatever its default; more where it is set up so."""
+
+_COMMIT = f"""
+WITH mine AS (
+  UPDATE llmdo.run SET until = clock_timestamp() + make_interval(secs => %s), beat = clock_timestamp(),
+    status = coalesce(%s, status), entry = coalesce(%s, entry)
+  WHERE run = %s AND epoch = %s AND owner = %s RETURNING run
+), entries AS (
+  INSERT INTO llmdo.entry
+  SELECT mine.run, a.seq, a.head, NULL, a.path, a.kind, a.step, a.outcome, a.digest, a.at, a.body, a.spans, a.salt
+  FROM mine, unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::text[], %s::text[],
+    %s::float8[], %s::bytea[], %s::text[], %s::bytea[])
+    AS a (seq, head, path, kind, step, outcome, digest, at, body, spans, salt)
+), contents AS (
+  INSERT INTO llmdo.content SELECT mine.run, a.* FROM mine, unnest(%s::text[], %s::bytea[], %s::text[]) AS a
+  ON CONFLICT DO NOTHING
+), secrets AS (
+  INSERT INTO llmdo.secret
+  SELECT mine.run, a.* FROM mine, unnest(%s::bigint[], %s::text[], %s::bytea[], %s::bytea[]) AS a
+), lines AS (
+  INSERT INTO llmdo.audit SELECT mine.run, a.* FROM mine, unnest(%s::bigint[], %s::text[]) AS a
+)
+SELECT run, set_config('synchronous_commit', CASE WHEN %s THEN {_FORCED} ELSE 'off' END, true) FROM mine
+"""  # noqa: S608  # nothing but constants
+"""All of a commit, or nothing where the lease is not this process's any more."""
+
+
+_State = tuple["str | None", "str | None"]
+_Rows = tuple["list[Any]", ...]
+_NO_ROWS: _Rows = tuple([] for _ in range(20))
+
+
+class PostgresJournal(StoredJournal):
+    """The entries of one run, in the tables of all runs."""
+
+    def __init__(
+        self,
+        path: Path,
+        run: str,
+        database: Database,
+        *,
+        lease: Lease | None = None,
+        heads: Heads | None = None,
+        is_lease_own: bool = False,
+    ) -> None:
+        """Without `lease` it can be read alone; one of its `own` it gives back when it is closed."""
+        super().__init__(path, heads)
+        self._run, self._database = run, database
+        self._lease, self._is_lease_own = lease, is_lease_own
+        self.written = heads or Heads()
+        """What others see, whether it is forced to disk or not."""
+        self._forced = self.written
+        self.head: Link | None = None
+        """The last record of the audit that was written; None where no record was added to it."""
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self._run
+
+    def close(self) -> None:
+        """Gives the run back, where nobody but this journal has it; what was not committed is lost."""
+        if self._is_lease_own and self._lease is not None:
+            self._lease.give_back()
+
+    def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        runs = [self._run] * len(_TABLES)
+        yield from self._database.rows(f"WITH {_OWN} {query.replace('?', '%s')}", *runs, *values)
+
+    def commit(self, hold: Hold = "anchored") -> None:
+        """Returns when all that was added is in the database and is kept so well.
+
+        Raises:
+            ClaimedError: Another process has taken over the run: nothing was written.
+            JournalError: It cannot be written; nothing of it is, and what was there before still is.
+        """
+        if not self.has_uncommitted:
+            if hold != "written":
+                self.force(hold)
+            return
+        self._send(forced=hold != "written")
+        self.secrets.stored = len(self.secrets.registered)
+        if self._lines:
+            self.head = self.link
+        self.written = Heads(self.entry_link, self.link)
+        if hold != "written":
+            self._forced = self.written
+        for committed in (self._added, self._lines, self._contents, self._pending):
+            committed.clear()
+
+    def needs_force(self, wanted: Heads, hold: Hold) -> bool:
+        """Whether `wanted`, which was written, is not on the disk of the database yet."""
+        return self._lease is not None and hold != "written" and not self._forced.cover(wanted)
+
+    def force(self, hold: Hold) -> None:  # noqa: ARG002  # what is forced here cannot go missing by itself
+        """Returns when all that was written is on the disk of the database.
+
+        Raises:
+            ClaimedError: Another process has taken over the run.
+            JournalError: It cannot be forced.
+        """
+        written = self.written
+        if self._lease is not None and self._forced != written:
+            self._carry_out(
+                self._lease, (None, None), _NO_ROWS, forced=True
+            )  # which takes with it what came before
+            self._forced = written
+
+    def _send(self, *, forced: bool) -> None:
+        if self._lease is None:
+            raise JournalError(f"the journal of run `{self._run}` was opened to be read alone")
+        state, rows = self._state(), self._uncommitted()
+        try:
+            self._carry_out(self._lease, state, rows, forced=forced)
+        except BrokenError:
+            self._database.reconnect()
+            if not self._is_written():
+                self._carry_out(self._lease, state, rows, forced=forced)
+
+    def _carry_out(self, lease: Lease, state: _State, rows: _Rows, *, forced: bool) -> None:
+        at = time.monotonic()
+        values = (lease.seconds, *state, *lease.fence, *rows, forced)
+        if not self._database.rows_at_once(_COMMIT, *values):
+            raise lease.lost()
+        lease.renewed(at)
+
+    def _is_written(self) -> bool:
+        """Whether the last of what is uncommitted is in the database all the same."""
+        if self._added:
+            last = self._added[-1][0]
+            return [*self._read("SELECT head FROM entry WHERE seq = ?", last.number)] == [(last.head,)]
+        if self._lines:
+            number, line = self._lines[-1]
+            return [*self._read("SELECT line FROM audit WHERE n = ?", number)] == [(line,)]
+        return False  # contents may be written twice
+
+    def _state(self) -> _State:
+        """What the run's row says from then on of how it stands, and of which entry it is; None: as before."""
+        status = started = None
+        for _, entry, _ in self._added:
+            if entry.kind in ("run", "session"):
+                status = "running"
+            elif entry.kind == "end":
+                status = entry.outcome
+            if entry.kind == "run":
+                started = entry.path
+        return status, started
+
+    def _uncommitted(self) -> _Rows:
+        entries = [entry for _, entry, _ in self._added]
+        new = self.secrets.registered[self.secrets.stored :]
+        contents = self._contents.values()
+        return (
+            [link.number for link, _, _ in self._added],
+            [link.head for link, _, _ in self._added],
+            [entry.path for entry in entries],
+            [entry.kind for entry in entries],
+            [entry.step for entry in entries],
+            [entry.outcome for entry in entries],
+            [entry.digest for entry in entries],
+            [entry.at for entry in entries],
+            [entry.body for entry in entries],
+            [packed(entry.spans) for entry in entries],
+            [salt for _, _, salt in self._added],
+            [*self._contents],
+            [content.rest for content in contents],
+            [packed(content.spans) for content in contents],
+            *([secret[column] for secret in new] for column in range(4)),
+            [number for number, _ in self._lines],
+            [line for _, line in self._lines],
+        )
+
+    def beside(self, run: str) -> PostgresJournal | None:
+        """The journal of another run, to read, in the same database; None where it is not there.
+
+        Raises:
+            LlmdoError: It is not the id of a run, or its journal is damaged.
+        """
+        journal = PostgresJournal(
+            self.path.with_name(f"{require_id(run)}{self.path.suffix}"), run, self._database
+        )
+        if not is_made(self._database, run):
+            return None
+        journal.require_whole()
+        return journal
+
+    def copy_to(
+        self,
+        path: Path,
+        added: Sequence[JournalEntry] = (),
+        contents: Mapping[str, bytes] | None = None,
+        *,
+        without_secrets: Callable[[bytes], bytes] = bytes,
+    ) -> None:
+        """Writes a copy of what is committed to the new file `path`, an exported run, with the entries `added`.
+
+        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
+        not in the copy. Nothing is known of a secret there, so none is ever put back.
+
+        Raises:
+            JournalError: The journal is damaged, or the copy cannot be written.
+        """
+        self.require_whole()
+        tables = {name: self._read(f"SELECT {columns} FROM {name}") for name, columns in _COLUMNS.items()}  # noqa: S608  # constants
+        write_copy(path, lambda target: fill_tables(target, tables), added, contents, without_secrets)
+
+
+def is_made(database: Database, run: str) -> bool:
+    """Whether the run of that id has a journal."""
+    return bool(database.rows("SELECT 1 FROM llmdo.run WHERE run = %s AND status <> 'new'", run))

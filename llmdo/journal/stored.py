@@ -1,0 +1,360 @@
+"""What stores that speak SQL share: what is read of the tables of a run, and what waits to be written to them.
+
+A query names the tables as though they held one run, and its values by `?`; a store's `_read` is what runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+from llmdo.journal import audit
+from llmdo.journal.audit import START
+from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
+from llmdo.journal.content import Content, packed
+from llmdo.journal.entries import JournalEntry, JournalError
+from llmdo.journal.secrets import NOTHING, Registered, Secrets
+from llmdo.journal.spans import SecretSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.journal.audit import Link
+    from llmdo.journal.entries import Kind
+    from llmdo.journal.secrets import Known
+
+MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
+
+DAMAGED = "a copy from before may be whole; nothing in this one can be relied on"
+
+_COLUMNS = "SELECT seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt FROM entry"
+_TYPES = (int, str, str | None, str, str, int, str, str, float, bytes, str, bytes | None)
+_GET = f"{_COLUMNS} WHERE path = ? AND kind = ? AND step = ?"
+_LAST = f"{_COLUMNS} WHERE kind = ? ORDER BY seq DESC LIMIT 1"
+_LIST = f"{_COLUMNS}{{}} ORDER BY seq"
+_SOME = " WHERE seq IN (SELECT seq FROM entry WHERE {})"  # which an index answers, that holds no bodies
+_REDACTED = "SELECT (SELECT count(original) FROM entry) + (SELECT count(*) FROM content WHERE bytes IS NULL)"
+
+
+class StoredJournal(ABC):
+    """The entries of one run, and its audit. Nothing in it is ever changed; what is added waits to be written."""
+
+    def __init__(self, path: Path, heads: Heads | None = None) -> None:
+        """`heads` says what is in it, where that is known."""
+        self.path = path
+        self._entries: Link | None = heads.entries if heads else None
+        self._records: Link | None = heads.records if heads else None
+        self._added: list[tuple[Link, JournalEntry, bytes]] = []
+        self._lines: list[tuple[int, str]] = []
+        self._contents: dict[str, Content] = {}
+        self._pending: dict[tuple[str, str, int], JournalEntry] = {}
+        self._known: set[tuple[str, str, int]] | None = set() if heads == Heads() else None
+        """The keys of all entries, where all were added here: most that is looked for is not there."""
+        self._secrets: Secrets | None = Secrets(NOTHING) if heads == Heads() else None
+
+    @abstractmethod
+    def _read(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows that `query` finds in the tables of this run."""
+
+    @property
+    @abstractmethod
+    def run(self) -> str:
+        """The run's id."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes it; what was not committed is lost."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of the run, as far as the process knows any."""
+        return self._secrets or self.know(NOTHING)
+
+    def know(self, known: Known) -> Secrets:
+        """Cuts the secrets in `known` out of what is kept from here on, and puts them back into what was kept."""
+        if self._secrets is None or self._secrets.known is not known:
+            self._secrets = Secrets(known, self._registered())
+        return self._secrets
+
+    def _registered(self) -> Iterator[Registered]:
+        types = (int, str, bytes, bytes)
+        for number, row in enumerate(
+            self._read("SELECT n, variable, salt, digest FROM secret ORDER BY n"), 1
+        ):
+            if not all(map(isinstance, row, types)) or row[0] != number:
+                raise JournalError(f"`{self.path}` is damaged: secret {row[0]!r}", hint=DAMAGED)
+            yield Registered(*row)
+
+    def add(self, entry: JournalEntry, contents: Mapping[str, bytes] | None = None) -> JournalEntry:
+        """Keeps `entry` for the next commit, with the binary contents that its body names as `name_of` does.
+
+        Secrets of the environment are cut out of all of it; gives back the entry as the journal has it.
+
+        Raises:
+            JournalError: It is too large.
+        """
+        largest = max(map(len, contents.values()), default=0) if contents else 0
+        if (largest := max(largest, len(entry.body))) > MAX_ENTRY:
+            raise JournalError(
+                f"{entry.path}: {largest // 1024**2} MiB are too much for one entry of the journal",
+                hint="`--no-journal` runs without one",
+            )
+        body, spans = self.secrets.cut(entry.body)
+        entry = _dated(entry, body, spans)
+        salt = os.urandom(16)
+        self._entries = linked(entry, digest_of_body(body, packed(spans), salt), self.entry_link)
+        self._added.append((self._entries, entry, salt))
+        key = (entry.path, entry.kind, entry.step)
+        self._pending[key] = entry
+        if self._known is not None:
+            self._known.add(key)
+        for content in (contents or {}).values():
+            self.keep(content)
+        return entry
+
+    def keep(self, content: bytes) -> None:
+        """Keeps content for the next commit that entries name as `name_of` does."""
+        kept = Content(*self.secrets.cut(content, is_json=False))
+        self._contents[kept.name] = kept
+
+    def name_of(self, content: bytes) -> str:
+        """The digest under which content is kept: of what is left of it without secrets."""
+        return Content(*self.secrets.cut(content, is_json=False)).name
+
+    def chain(self, record: Mapping[str, object]) -> None:
+        """Adds `record` to the audit with the next commit, bound to the entries that were added before it.
+
+        Raises:
+            JournalError: The audit that is there does not hold.
+        """
+        follows = {"entries": self.entry_link.number, "entries_head": self.entry_link.head}
+        line, self._records = audit.chained({**record, **follows}, self.link)
+        self._lines.append((self._records.number, line))
+
+    @property
+    def entry_link(self) -> Link:
+        """The last entry, whether committed or not."""
+        if self._entries is None:
+            row = next(self._read("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1"), None)
+            self._entries = audit.Link(*row) if row else audit.Link()
+        return self._entries
+
+    @property
+    def link(self) -> Link:
+        """The last record of the audit, whether committed or not."""
+        if self._records is None:
+            self._records = audit.read(self.lines()).last
+        return self._records
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Whether something was added since the last commit."""
+        return bool(self._added or self._contents or self._lines)
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the audit."""
+        for number, line in self._read("SELECT n, line FROM audit ORDER BY n"):
+            if not isinstance(line, str):
+                raise JournalError(f"`{self.path}` is damaged: line {number} of its audit", hint=DAMAGED)
+            yield line
+
+    def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
+        """The entry at this place, whether committed or not.
+
+        Raises:
+            JournalError: An export took a secret out of it, so that nothing can go on from it.
+        """
+        if self._known is not None and (path, kind, step) not in self._known:
+            return None
+        if pending := self._pending.get((path, kind, step)):
+            return pending
+        entry = next((row.entry for row in self._rows(_GET, path, kind, step)), None)
+        if entry is not None and entry.is_redacted:
+            raise JournalError(
+                f"{path}: `{kind}` {step} is needed, and the export took a secret out of it",
+                hint="the journal that was exported has it",
+            )
+        return entry
+
+    def whole(self, entry: JournalEntry) -> dict[str, Any]:
+        """The body of `entry` with the secrets that were cut out of it, for what goes on with the run.
+
+        Where a variable has another value by now, something stands for the secret that `secrets` knows.
+
+        Raises:
+            JournalError: It is not what was written.
+        """
+        secrets = self.secrets
+        return entry.understood(lambda body: json.loads(secrets.whole(body, entry.spans)))
+
+    def for_output(self, entry: JournalEntry) -> dict[str, object]:
+        """The same for what is shown to somebody.
+
+        Raises:
+            LlmdoError: There was a secret in it that its variable has not any more.
+        """
+        data = self.whole(entry)
+        if variable := self.secrets.lacks(data):
+            raise self.secrets.missing(variable)
+        return data
+
+    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
+        """The entries in the order in which they were added: of these kinds, or all; below a path, or all."""
+        wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
+        wanted += ["path >= ? AND path < ?"] if below is not None else []
+        bounds = (f"{below}/", f"{below}0") if below is not None else ()  # "0" follows "/"
+        chosen = _SOME.format(" AND ".join(wanted)) if wanted else ""
+        for row in self._rows(_LIST.format(chosen), *kinds, *bounds):
+            yield row.entry
+
+    def count(self, path: str, kind: Kind) -> int:
+        """How many entries of that kind there are at that path."""
+        query = "SELECT count(*) FROM entry WHERE path = ? AND kind = ?"
+        number: int = next(self._read(query, path, kind))[0]
+        return number
+
+    def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
+        """The entries of these kinds that were added after the one of that number."""
+        where = f" WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))})"
+        return self._rows(_LIST.format(where), number, *kinds)
+
+    def rows(self) -> Iterator[ChainedRow]:
+        """All entries."""
+        return self._rows(_LIST.format(""))
+
+    def last(self, kind: Kind) -> JournalEntry | None:
+        """The last entry of that kind."""
+        return next((row.entry for row in self._rows(_LAST, kind)), None)
+
+    def counted(self) -> dict[str, int]:
+        """How many entries there are of each kind."""
+        return dict(self._read("SELECT kind, count(*) FROM entry GROUP BY kind"))
+
+    def content(self, digest: str) -> bytes:
+        """The binary content with that digest, whether committed or not.
+
+        Raises:
+            JournalError: It is not there, is not what it was, or an export took it out.
+        """
+        kept = self._contents.get(digest) or self._kept(digest)
+        return self.secrets.whole(kept.rest, kept.spans, is_json=False)
+
+    def _kept(self, digest: str) -> Content:
+        row = next(self._read("SELECT bytes, spans FROM content WHERE digest = ?", digest), None)
+        if row is not None and row[0] is None:
+            raise JournalError(
+                f"the content `{digest}` is needed, and the export took it out: it held a secret",
+                hint="the journal that was exported has it",
+            )
+        if row is None or not isinstance(row[0], bytes) or not isinstance(row[1], str):
+            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
+        kept = Content(row[0], self._spans(row[1]))
+        if kept.name != digest:
+            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
+        return kept
+
+    def redacted(self) -> int:
+        """How many entries and contents an export took a secret out of."""
+        number: int = next(self._read(_REDACTED))[0]
+        return number
+
+    def faults(self) -> Iterator[str]:
+        """What shows that the entries are not those that were added: a sentence each. Looks at all of them."""
+        try:
+            yield from breaks(self.rows())
+        except JournalError as error:
+            yield error.message
+        heads = {str(number): head for number, head in self._read("SELECT seq, head FROM entry")}
+        for record in audit.read(self.lines()).records:
+            if record.get("entries_head", START) != heads.get(str(record.get("entries")), START):
+                yield f"record {record['n']} of the audit follows other entries than those of the journal"
+        for (digest,) in list(self._read("SELECT digest FROM content WHERE bytes IS NOT NULL")):
+            try:
+                self._kept(digest)
+            except JournalError as error:
+                yield error.message
+
+    def require_whole(self) -> None:
+        """Nothing, where all of it is what was written.
+
+        Raises:
+            JournalError: It is not.
+        """
+        if fault := next(self.faults(), None):
+            raise JournalError(f"`{self.path}` is damaged: {fault}", hint=DAMAGED)
+        if any(not fault.is_end for fault in audit.read(self.lines()).faults):
+            raise JournalError(
+                f"the audit in `{self.path}` does not hold, so nothing is added to it",
+                hint=f"`llmdo audit {self.run} --verify` says where",
+            )
+
+    def _rows(self, query: str, *values: object) -> Iterator[ChainedRow]:
+        return map(self._understood, self._read(query, *values))
+
+    def _understood(self, row: tuple[Any, ...]) -> ChainedRow:
+        """A row of the table of entries, which anybody may have written.
+
+        Raises:
+            JournalError: It is not what llmdo writes.
+        """
+        if not all(map(isinstance, row, _TYPES)):
+            raise JournalError(f"`{self.path}` is damaged: entry {row[0]!r}", hint=DAMAGED)
+        number, head, original, path, kind, step, outcome, digest, at, body, spans, salt = row
+        entry = JournalEntry(
+            path=path,
+            kind=kind,
+            step=step,
+            outcome=outcome,
+            digest=digest,
+            body=body,
+            at=at,
+            is_redacted=original is not None,
+            spans=self._spans(spans),
+        )
+        return ChainedRow(number, head, original, digest_of_body(body, spans, salt or b""), entry)
+
+    def _spans(self, text: str) -> tuple[SecretSpan, ...]:
+        """What the file says of the places where secrets were cut out of something.
+
+        Raises:
+            JournalError: It is not what llmdo writes.
+        """
+        if not text:
+            return ()
+        try:
+            rows = [(at, length, secret, form) for at, length, secret, form in json.loads(text)]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise JournalError(f"`{self.path}` is damaged: {error}", hint=DAMAGED) from error
+        if not all(all(map(isinstance, row, (int, int, int, str))) for row in rows):
+            raise JournalError(f"`{self.path}` is damaged: {text[:40]}", hint=DAMAGED)
+        if any(row[2] > len(self.secrets.registered) for row in rows):
+            self.secrets.learn(self._registered())
+        return tuple(
+            SecretSpan(at, length, secret, self.secrets.variable(secret), form)
+            for at, length, secret, form in rows
+        )
+
+
+def _dated(entry: JournalEntry, body: bytes, spans: tuple[SecretSpan, ...]) -> JournalEntry:
+    """`entry` as it is kept: with its time, and with what is left of its body without secrets."""
+    return JournalEntry(
+        path=entry.path,
+        kind=entry.kind,
+        step=entry.step,
+        outcome=entry.outcome,
+        digest=entry.digest,
+        body=body,
+        at=entry.at or time.time(),
+        is_redacted=entry.is_redacted,
+        spans=spans,
+    )
