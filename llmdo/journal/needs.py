@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.journal.decided import decided_in
+from llmdo.journal.entries import lineage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from llmdo.journal.ports import JournalStore
     from llmdo.policy.authority import Capability
@@ -21,20 +23,43 @@ class Needs:
     raised: frozenset[Capability]
     asked: frozenset[Capability]
     """The part of it that somebody was asked about, and allowed."""
+    by_worker: Mapping[str, frozenset[Capability]]
+    """What the calls of each worker raised, and those of the workers that it called: its ceiling holds for them too."""
+    reasons: frozenset[str]
+    """Why calls were decided on as they were, also those that were denied."""
+    runs: int
+    """How many runs there were."""
 
 
 def needs(journals: Iterable[JournalStore], entry: str) -> Needs:
     """What the runs of `entry` among `journals` needed."""
     raised: set[Capability] = set()
     asked: set[Capability] = set()
+    by_worker: defaultdict[str, set[Capability]] = defaultdict(set)
+    reasons: set[str] = set()
+    number = 0
     for journal in journals:
         first = next(journal.entries("run"), None)
         if first is None or first.path != entry:
             continue
+        number += 1
+        workers = {called.path: str(called.data["worker"]) for called in journal.entries("call")}
+        for worker in workers.values():
+            by_worker[worker].update()
         for entry_of_call in journal.entries("decision"):
             call = decided_in(entry_of_call.path, entry_of_call.data, {})
+            reasons.update(call.reasons)
             if call.allowed:
                 raised.update(call.raised)
+                for path in lineage(call.path):
+                    if path in workers and path != call.path:
+                        by_worker[workers[path]].update(call.raised)
                 if call.decision == "needs_approval":
                     asked.update(call.raised)
-    return Needs(raised=frozenset(raised), asked=frozenset(asked))
+    return Needs(
+        raised=frozenset(raised),
+        asked=frozenset(asked),
+        by_worker={worker: frozenset(used) for worker, used in by_worker.items()},
+        reasons=frozenset(reasons),
+        runs=number,
+    )

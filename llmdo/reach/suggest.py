@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import dataclass
 from llmdo.policy.authority import ONLY_BY_FULL_NAME, OUTSIDE_CEILINGS, decide, scope_order
 from llmdo.policy.composition import Layer
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from llmdo.graph.resolved import Entry
-    from llmdo.policy.authority import Capability, Reason
+    from llmdo.policy.authority import Capability, Reason, Rule
     from llmdo.reach import Analysis
 
 
@@ -26,6 +26,14 @@ class Suggestion:
     """What that ceiling cuts off, because it would have to be named in full."""
     rules: tuple[Capability, ...]
     """What would have to be `allowed` so that it runs without approval."""
+    runs: int = 0
+    """How many runs it rests on; 0 where it rests on what is declared."""
+    workers: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
+    """The smallest ceiling of each worker that these runs called."""
+    idle: tuple[Rule, ...] = ()
+    """The rules that decided nothing in these runs."""
+    unused: tuple[tuple[str, Capability], ...] = ()
+    """What ceilings admit that these runs never used, with whose ceiling that is."""
 
 
 def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
@@ -35,13 +43,13 @@ def suggest(analysis: Analysis, entry: Entry) -> Suggestion:
     """
     rows = [row for row in analysis.of(entry, ceiling=False) if row.decision != "blocked"]
     capabilities = [row.capability for row in rows]
-    may = _smallest(
+    may = smallest(
         capability
         for capability in capabilities
         if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
     )
-    cut = _smallest(capability for capability in capabilities if capability.name in ONLY_BY_FULL_NAME)
-    asked = _smallest(
+    cut = smallest(capability for capability in capabilities if capability.name in ONLY_BY_FULL_NAME)
+    asked = smallest(
         reason.capability
         for row in rows
         if row.decision != "allowed"
@@ -66,11 +74,11 @@ def suggest_for(
         for capability in asked
         if all(map(_is_unnamed, decide([capability], [capability], authority).reasons))
     ]
-    may = _smallest(
+    may = smallest(
         capability for capability in raised if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
     )
-    cut = _smallest(capability for capability in raised if capability.name in ONLY_BY_FULL_NAME)
-    return Suggestion(entry.name, may, cut, _smallest(asked))
+    cut = smallest(capability for capability in raised if capability.name in ONLY_BY_FULL_NAME)
+    return Suggestion(entry.name, may, cut, smallest(asked))
 
 
 def _is_unnamed(reason: Reason) -> bool:
@@ -78,7 +86,7 @@ def _is_unnamed(reason: Reason) -> bool:
     return reason.rule is None and reason.decision == "needs_approval"
 
 
-def _smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
+def smallest(capabilities: Iterable[Capability]) -> tuple[Capability, ...]:
     """The capabilities that no other one of them contains, sorted; of two that mean the same the shorter."""
     kept: list[Capability] = []
     for capability in sorted(

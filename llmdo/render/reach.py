@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
+from llmdo.render.amounts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -235,6 +236,17 @@ def suggestion(suggested: Suggestion) -> str:
     if suggested.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
         lines += [f'{_quoted(str(each))} = "allowed"' for each in suggested.rules]
+    if suggested.runs:
+        lines += ["", f"# in {counted(suggested.runs, 'run')}, each worker with those that it called used"]
+        for name, may in suggested.workers:
+            lines.append(f"# {shown(name)}: may = [{', '.join(_quoted(str(each)) for each in may)}]")
+        lines += [
+            f"# decided nothing in them: {shown(str(rule))} ({shown(rule.origin)})" for rule in suggested.idle
+        ]
+        lines += [
+            f"# admitted by the ceiling of {shown(owner)}, and never used: {shown(_quoted(str(grant)))}"
+            for owner, grant in suggested.unused
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -19,7 +19,8 @@ from llmdo.workspace import project as projects
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from llmdo.graph.resolved import Entry
+    from llmdo.graph.resolved import Entry, Graph
+    from llmdo.journal.needs import Needs
     from llmdo.reach import Analysis, Depth, Row
     from llmdo.reach.paths import CallPath, Target
     from llmdo.reach.selectors import Selection
@@ -167,8 +168,36 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
     suggestions = []
     for entry in chosen:
         needed = needs(runs.each(), entry.name)
-        suggestions.append(suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked))
+        suggested = suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked)
+        suggestions.append(_with_runs(suggested, read.graph, needed) if needed.runs else suggested)
     return tuple(suggestions)
+
+
+def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs) -> Suggestion:
+    """`suggestion`, with what runs say of each worker, of each rule and of what ceilings admit."""
+    from llmdo.policy.authority import OUTSIDE_CEILINGS
+    from llmdo.reach.suggest import smallest
+
+    entry = graph.entries[suggestion.entry]
+    workers = [graph.workers[name] for name in sorted(needed.by_worker) if name in graph.workers]
+    ceilings = [(f"entry `{entry.name}`", entry.may, needed.raised)]
+    ceilings += [(f"worker `{worker.name}`", worker.may, needed.by_worker[worker.name]) for worker in workers]
+    rules = (*graph.rules, *entry.approvals, *(rule for worker in workers for rule in worker.approvals))
+    return replace(
+        suggestion,
+        runs=needed.runs,
+        workers=tuple(
+            (name, smallest(each for each in raised if each.name not in OUTSIDE_CEILINGS))
+            for name, raised in sorted(needed.by_worker.items())
+        ),
+        idle=tuple(rule for rule in rules if not any(f": {rule} (" in reason for reason in needed.reasons)),
+        unused=tuple(
+            (owner, grant)
+            for owner, may, raised in ceilings
+            for grant in may or ()
+            if not any(grant.touches(each) for each in raised)
+        ),
+    )
 
 
 def selected(read: Opened, select: Sequence[str], unread: Collection[str] = ()) -> Selection:

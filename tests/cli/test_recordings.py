@@ -162,6 +162,7 @@ def test_what_past_runs_needed_is_suggested(llmdo: Llmdo, recorded: Path) -> Non
     said = llmdo("suggest", "main", "--from-runs", cwd=recorded).out
     assert 'may = ["fs.read:a.txt"]' in said
     assert "secret" not in said
+    assert '# main: may = ["fs.read:a.txt"]' in said
 
 
 def test_results_are_a_document_and_a_junit_report_too(llmdo: Llmdo, recorded: Path) -> None:

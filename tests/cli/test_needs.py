@@ -1,0 +1,32 @@
+"""`suggest --from-runs`: what each worker used, what decided nothing and what nobody used, in a manifest that holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.examples.running import copied
+
+from .conftest import Llmdo
+from .test_suggest import findings, pasted
+
+
+def test_runs_say_what_workers_used_and_what_nothing_used(llmdo: Llmdo, tmp_path: Path) -> None:
+    root = copied("pitchdeck", tmp_path)
+    manifest = root / "llmdo.toml"
+    text = manifest.read_text(encoding="utf-8")
+    rule = '"fs.write:reports/**" = "allowed"'
+    manifest.write_text(text.replace(rule, f'{rule}\n"net.connect" = "blocked"'), encoding="utf-8")
+    assert llmdo("run", "pitchdeck", "Evaluate decks/brightwell.md", cwd=root).code == 0
+    printed = llmdo("suggest", "--from-runs", cwd=root).out
+    assert "# in 1 run, each worker with those that it called used\n" in printed
+    assert '# main: may = ["fs.list:input/**", "fs.read:input/brightwell.md", "fs.write:reports/' in printed
+    assert "# pitch_evaluator: may = []\n" in printed
+    assert '# decided nothing in them: "net.connect" = "blocked" (llmdo.toml' in printed
+    assert "decided nothing in them: " + rule not in printed
+    before = findings(root)
+    text = manifest.read_text(encoding="utf-8")
+    bare = re.sub(r"^may = (?:\[\n(?: .*\n)*\]|.*)\n", "", text, flags=re.MULTILINE)
+    manifest.write_text(pasted(bare, printed), encoding="utf-8")
+    # A ceiling that is narrower than what is declared cuts something off, and the lock has the old one.
+    assert {code for code, _ in findings(root)} - {code for code, _ in before} <= {"LDO401", "LDO501"}
