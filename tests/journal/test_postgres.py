@@ -14,8 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
+
+from tests import forking, postgres
+
+if lacking := postgres.lacking():
+    if os.environ.get("LLMDO_TEST_POSTGRES"):
+        pytest.fail(lacking, pytrace=False)
+    pytest.skip(lacking, allow_module_level=True)
+
+import psycopg
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalEntry, JournalError
@@ -24,7 +32,6 @@ from llmdo.journal.postgres import migrations
 from llmdo.journal.postgres.database import Database
 from llmdo.journal.postgres.runs import PostgresRuns
 from llmdo.journal.secrets import Known
-from tests import forking, postgres
 from tests.commands import llmdo, process
 from tests.locks import locked
 
