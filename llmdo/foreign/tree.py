@@ -75,7 +75,10 @@ class DiskTree:
     _ignoring: discovery.Ignoring | None = None
 
     def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-        """The paths that the globs name: no link is followed, and what git ignores is left out."""
+        """The paths that the globs name: no link is followed, and what git ignores is left out.
+
+        What lies in the hidden folder of a tool counts although git ignores it: so it does for that tool.
+        """
         patterns = tuple(patterns)
         if self.only is not None:
             return ((self.only,) if is_like(self.only, patterns) else ()), ()
@@ -83,11 +86,11 @@ class DiskTree:
             self._ignoring = discovery.git_ignored(self.root)
         ignored, problems = self._ignoring
         globs = list(filter(is_pattern, patterns))
-        self._matches.update(
-            discovery.find(
-                self.root, (each for each in globs if each not in self._matches), ignored, with_hidden=True
-            )
-        )
+        new = [each for each in globs if each not in self._matches]
+        for of_tools in (True, False):
+            look = [each for each in new if each.startswith(".") is of_tools]
+            heeded = _nothing_ignored if of_tools else ignored
+            self._matches.update(discovery.find(self.root, look, heeded, with_hidden=True))
         paths = {path for glob in globs for path in self._matches[glob].paths}
         self._walked |= paths
         refused = {path: why for glob in globs for path, why in self._matches[glob].refused}
@@ -110,6 +113,10 @@ class DiskTree:
         if content.code == "LDO106":
             return None
         return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
+
+
+def _nothing_ignored(_path: str) -> bool:
+    return False
 
 
 def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:

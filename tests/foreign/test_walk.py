@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from llmdo.foreign.tree import DiskTree
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -49,3 +51,13 @@ def test_each_folder_is_listed_once_for_all_formats(lines: list[str]) -> None:
     most, folders = map(int, lines[2].split())
     assert most == 1
     assert folders >= 22
+
+
+def test_what_lies_in_the_hidden_folder_of_a_tool_counts_although_git_ignores_it(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text(".claude/\n/agents/\n")
+    for folder in (".claude/agents", "agents"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "reviewer.md").write_text("---\nname: reviewer\n---\nGo.\n")
+    tree = DiskTree(tmp_path)
+    paths, _ = tree.find((".claude/agents/**/*.md", "agents/**/*.md"))
+    assert paths == (".claude/agents/reviewer.md",)
