@@ -24,7 +24,7 @@ from tests import forking
 # What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
 USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile("brief", USUAL, derandomize=True, max_examples=15)
-settings.register_profile("usual", USUAL, derandomize=True)
+settings.register_profile("usual", USUAL, derandomize=True, max_examples=60)
 settings.register_profile("thorough", USUAL, derandomize=True, max_examples=400)
 settings.register_profile("explore", USUAL, max_examples=400)
 settings.load_profile("brief")
