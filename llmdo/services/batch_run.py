@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.batch.files import KeptFiles, attached_of
@@ -87,15 +87,16 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
 def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
     """What became of the item whose run ended so; secrets of the environment are in none of it."""
     state = outcome.status if outcome.status in ("completed", "failed", "waiting") else "queued"
-    output: Json = outcome.output
-    if output is not None:
-        text = redaction.text(outcome.output or "")
-        output = json.loads(text) if outcome.is_typed else text
+    output: object = None
+    if outcome.output is not None:
+        # Taken out of JSON as text, a secret that is a number would leave no JSON.
+        text = outcome.output
+        output = redaction.plain(json.loads(text)) if outcome.is_typed else redaction.text(text)
     return Result(
         state="queued" if outcome.out_of_quota else state,
-        output=output,
+        output=cast("Json", output),
         error=outcome.error and redaction.text(outcome.error),
-        hint=outcome.hint,
+        hint=outcome.hint and redaction.text(outcome.hint),
         requests=outcome.usage.requests,
         input_tokens=outcome.usage.input_tokens,
         output_tokens=outcome.usage.output_tokens,
