@@ -26,10 +26,10 @@ The packages, each importing only from those above it:
     checks/         one function a check; its docstring is what `explain` prints
     journal/        what a run did, on disk, with the audit of its decisions
     runtime/        Graph -> an answer: runs, calls, gate/, approvals/, models/, recording/, telemetry/
-    batch/          many inputs for one entry: items, their file, the order in which they are worked off
     scaffold/       `init`, `add`, `remove`, `import`: what writes into a workspace
-    services/       llmdo from Python, locking, fixes, serving, doctor
+    services/       one function a command; llmdo from Python, batches, serving, doctor
     render/         findings, reach, runs -> text, JSON and the formats of CI services; the live display
+    page/           requests of a browser -> services -> JSON; the shell and modules it is shown by
     cli/            the commands: parse, one library call, render, exit code
 
 `__main__.py` dispatches `check` and `runs` before anything heavy is imported. A worker is what others call an agent.

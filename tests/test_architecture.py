@@ -47,10 +47,10 @@ PACKAGES = (
     "checks",
     "journal",
     "runtime",
-    "batch",
     "scaffold",
     "services",
     "render",
+    "page",
     "cli",
 )
 """A package imports from those above it, and from itself."""
@@ -58,8 +58,13 @@ PACKAGES = (
 GROUND_FLOOR = {"__init__", "__main__", "version"}
 
 DOORS = {
+    "dbos": {"services/fleet"},
     "psycopg": {"journal/postgres"},
-    "sqlite3": {"batch/store.py", "journal/sqlite"},
+    "pydantic_evals": {"services/evaluation"},
+    "pygls": {"services/editor"},
+    "starlette": {"page"},
+    "watchfiles": {"services/editor"},
+    "sqlite3": {"journal/sqlite", "services/batch/store.py"},
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
     "tomlkit": {"scaffold"},
@@ -71,7 +76,7 @@ DOORS = {
     "fastmcp": {"toolsets/mcp.py"},
     "prompt_toolkit": {"cli/chat"},
     "mcp": {"services/serving.py"},
-    "uvicorn": {"services/serving.py"},
+    "uvicorn": {"page", "services/serving.py"},
 }
 """Where each library may be imported."""
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
     from pathlib import Path
 
-    from llmdo.batch.items import BatchItem, Result
-    from llmdo.batch.scheduling import BatchBounds, Draining
-    from llmdo.batch.store import BatchStore
     from llmdo.graph.resolved import Graph
-    from llmdo.services.batch import BatchOutcome
+    from llmdo.services.batch.commands import BatchOutcome
+    from llmdo.services.batch.items import BatchItem, Result
+    from llmdo.services.batch.scheduling import BatchBounds, Draining
+    from llmdo.services.batch.store import BatchStore
     from llmdo.services.host import Approving
 
 

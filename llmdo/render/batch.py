@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
-from llmdo.batch.items import STATES
-from llmdo.batch.rows import row
 from llmdo.render.amounts import counted, money
+from llmdo.services.batch.items import STATES
+from llmdo.services.batch.rows import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.base.colour import Screen, Shade
-    from llmdo.batch.items import BatchItem, Result, State
-    from llmdo.batch.store import BatchUsage
-    from llmdo.services.batch import BatchOutcome
+    from llmdo.services.batch.commands import BatchOutcome
+    from llmdo.services.batch.items import BatchItem, Result, State
+    from llmdo.services.batch.store import BatchUsage
 
 LONGEST = 100  # characters of what is quoted in a line
 
@@ -124,8 +124,8 @@ def outcome_record(outcome: BatchOutcome) -> dict[str, object]:
 
 
 def as_json(outcome: BatchOutcome, items: Iterable[BatchItem] | None = None) -> str:
-    """The document `llmdo.batch/1`, with `items` where they are asked for."""
-    document: dict[str, object] = {"schema": "llmdo.batch/1", **outcome_record(outcome)}
+    """The document `llmdo.services.batch/1`, with `items` where they are asked for."""
+    document: dict[str, object] = {"schema": "llmdo.services.batch/1", **outcome_record(outcome)}
     if items is not None:
         document["rows"] = [{**row(item, item.result), "hint": item.result.hint} for item in items]
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

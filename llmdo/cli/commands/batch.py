@@ -141,7 +141,7 @@ def start(
 ) -> int:
     """Put all inputs in, then run the entry for each; `llmdo batch ENTRY` is the same."""
     from llmdo.cli import batching, quick
-    from llmdo.services import batch as service
+    from llmdo.services.batch import commands as service
     from llmdo.services.run import EntryRequest
 
     is_locked = quick.is_locked(flag=locked, environ=os.environ)
@@ -181,7 +181,7 @@ def resume(
 ) -> int:
     """Go on with what is left, what stopped on the way, and what has its answers by now; nothing is done twice."""
     from llmdo.cli import batching
-    from llmdo.services import batch as service
+    from llmdo.services.batch import commands as service
 
     working = service.Working(
         bounds=service.bounds(jobs, limit, max_failures, budget_usd), out=out, debug=debug
@@ -219,7 +219,7 @@ def retry(
 ) -> int:
     """Go on with items that failed or that only a person can decide about, where each of them stopped."""
     from llmdo.cli import batching
-    from llmdo.services import batch as service
+    from llmdo.services.batch import commands as service
 
     request = service.ContinuedBatch(
         root=root_folder(project),
@@ -239,7 +239,7 @@ def list_batches(
 ) -> int:
     """List the batches of the workspace, the latest first."""
     from llmdo.render import batch as render
-    from llmdo.services import batch as service
+    from llmdo.services.batch import commands as service
 
     outcomes = list(service.outcomes(root_folder(project)))
     if format == "json":
@@ -263,7 +263,7 @@ def show(
 ) -> int:
     """Show a batch and each of its items: key, state, run, and what came of it."""
     from llmdo.render import batch as render
-    from llmdo.services import batch as service
+    from llmdo.services.batch import commands as service
 
     outcome, items = service.show(root_folder(project), name, None if state is None else state.value)
     if format == "json":
@@ -281,7 +281,7 @@ def cancel(
 ) -> int:
     """Take what has not begun out of a batch; what is at work goes on to its end."""
     from llmdo.cli import batching
-    from llmdo.services import batch as service
+    from llmdo.services.batch import commands as service
 
     batching.report(service.cancel(root_folder(project), name), as_json=format == "json")
     return FINE

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.batch.files import KeptFiles, attached_of
-from llmdo.batch.items import Result
 from llmdo.journal import ClaimedError, JournalError
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending, unfinished
@@ -18,6 +16,8 @@ from llmdo.runtime import run as run_entry
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
 from llmdo.services.basis import DriftError
+from llmdo.services.batch.files import KeptFiles, attached_of
+from llmdo.services.batch.items import Result
 from llmdo.services.resume import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.base.values import Json
-    from llmdo.batch.items import BatchItem
-    from llmdo.batch.store import BatchStore
     from llmdo.graph.resolved import Graph
     from llmdo.journal.ports import JournalStore
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.services.batch.items import BatchItem
+    from llmdo.services.batch.store import BatchStore
     from llmdo.services.host import Approving
 
 Standing = Literal["new", "open"]

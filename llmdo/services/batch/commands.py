@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.batch.files import name_of
-from llmdo.batch.inputs import InputChoice, items_of, require_distinct
-from llmdo.batch.items import ENDED
-from llmdo.batch.scheduling import BatchBounds, Draining, work_off
-from llmdo.batch.store import Batch, Batches
 from llmdo.graph.inventory import reachable
 from llmdo.graph.worker import Attachments
 from llmdo.journal import JournalError
@@ -26,6 +21,11 @@ from llmdo.journal.binding import reached
 from llmdo.journal.opening import require_files, runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
+from llmdo.services.batch.files import name_of
+from llmdo.services.batch.inputs import InputChoice, items_of, require_distinct
+from llmdo.services.batch.items import ENDED
+from llmdo.services.batch.scheduling import BatchBounds, Draining, work_off
+from llmdo.services.batch.store import Batch, Batches
 from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from llmdo.batch.items import BatchItem, NewItem, Result, State
-    from llmdo.batch.rows import Rows
-    from llmdo.batch.store import BatchStore, BatchUsage
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.ports import RunIndex
+    from llmdo.services.batch.items import BatchItem, NewItem, Result, State
+    from llmdo.services.batch.rows import Rows
+    from llmdo.services.batch.store import BatchStore, BatchUsage
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
 
@@ -249,7 +249,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
     """How the batch stands after what is queued was worked off."""
     from llmdo.runtime.attached import WorkspaceFiles
     from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.services.batch_run import BatchBasis, carry_out
+    from llmdo.services.batch.item_run import BatchBasis, carry_out
     from llmdo.toolsets.confinement import Root
 
     personal.read(working.environ)  # first: what it might forbid must not begin
@@ -362,7 +362,7 @@ def _rows(store: BatchStore, out: str | None) -> Iterator[Rows | None]:
     if out is None:
         yield None
         return
-    from llmdo.batch.rows import Rows
+    from llmdo.services.batch.rows import Rows
 
     with Rows(Path(out)) as rows:
         rows.complete(store.items(*ENDED))

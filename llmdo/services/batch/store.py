@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, fields
-from llmdo.batch.items import STATES, BatchItem, InputFile, Result
 from llmdo.journal.disk import force_folder, private_folder
+from llmdo.services.batch.items import STATES, BatchItem, InputFile, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from llmdo.batch.items import NewItem, State, Word
+    from llmdo.services.batch.items import NewItem, State, Word
 
 PLACE = (".llmdo", "batches")
 SUFFIX = ".sqlite"

@@ -8,7 +8,7 @@ import pytest
 
 from llmdo.runtime import RunOutcome, Usage
 from llmdo.runtime.telemetry.redaction import Redaction
-from llmdo.services.batch_run import result_of
+from llmdo.services.batch.item_run import result_of
 
 USED = Usage(requests=1, tool_calls=0, input_tokens=None, output_tokens=None, cost_usd=None)
 
