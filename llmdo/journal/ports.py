@@ -19,6 +19,18 @@ Hold = Literal["written", "forced", "anchored"]
 """How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
 
 
+class Pace(Protocol):
+    """How often something is done by all processes of a store together."""
+
+    def turn(self, key: str, interval: float) -> float:
+        """The seconds until the next turn of `key`, which the caller has; the one after it is `interval` seconds later.
+
+        Raises:
+            JournalError: The store cannot be asked.
+        """
+        ...
+
+
 class JournalStore(Protocol):
     """The entries of one run and its audit. Nothing in it is ever changed; what is added waits for `commit`."""
 
@@ -37,6 +49,11 @@ class JournalStore(Protocol):
     @property
     def secrets(self) -> Secrets:
         """The secrets of the run, as far as the process knows any."""
+        ...
+
+    @property
+    def pace(self) -> Pace | None:
+        """The turns that all processes of the store take; None where each process limits itself."""
         ...
 
     def know(self, known: Known) -> Secrets:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.audit import Link
     from llmdo.journal.entries import Kind
+    from llmdo.journal.ports import Pace
     from llmdo.journal.secrets import Known
 
 MAX_ENTRY = 64 * 1024 * 1024  # bytes of one entry, or of one piece of binary content
@@ -64,6 +65,11 @@ class StoredJournal(ABC):
     @abstractmethod
     def run(self) -> str:
         """The run's id."""
+
+    @property
+    def pace(self) -> Pace | None:
+        """The turns that all processes of the store take; None where each process limits itself."""
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -54,6 +54,11 @@ class Budget:
     on_event: Sink
     of_conversation: frozenset[str] = frozenset()
     """The limits that are what the conversation has left of its own."""
+    pace: Callable[[float], Awaitable[float | None]] | None = None
+    """How long a request waits whose limit a minute all processes of a store share, given the seconds between two.
+
+    What it returns is None, and it is None itself, where each run limits itself.
+    """
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _starts: deque[float] = field(init=False)
@@ -77,7 +82,7 @@ class Budget:
         self.check(frame.depth)
         self.ledger.count_request(frame.name)
         try:
-            if wait := self._wait():
+            if wait := await self._wait():
                 self.on_event(RequestDelayed(path=frame.path, worker=frame.name, wait=wait))
                 await self.sleep(wait)
                 self._check_spent()
@@ -181,10 +186,12 @@ class Budget:
     def _whose(self, limit: str) -> str:
         return "the conversation's remaining" if limit in self.of_conversation else "the run's"
 
-    def _wait(self) -> float:
+    async def _wait(self) -> float:
         """The seconds until the next request may start; its place in the queue is taken."""
-        if self._starts.maxlen is None:
+        if (most := self.limits.requests_per_minute) is None:
             return 0.0
+        if self.pace and (wait := await self.pace(MINUTE / most)) is not None:
+            return wait
         now = self.clock()
         is_full = len(self._starts) == self._starts.maxlen
         start = max(now, self._starts[0] + MINUTE) if is_full else now

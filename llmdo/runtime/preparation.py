@@ -175,9 +175,16 @@ def _budget(entry: Entry, options: RunOptions, ledger: Ledger, on_event: Sink) -
     """
     limits, of_conversation = lowered(entry, options.continues.spent if options.continues else {})
     entry = _with_limits(replace(entry, limits=limits), options)
-    budget = Budget(limits=entry.limits, ledger=ledger, on_event=on_event, of_conversation=of_conversation)
-    if options.recorder:
-        budget.count_earlier(spent(options.recorder.journal))
+    recorder = options.recorder
+    budget = Budget(
+        limits=entry.limits,
+        ledger=ledger,
+        on_event=on_event,
+        of_conversation=of_conversation,
+        pace=partial(recorder.turn, f"requests of {entry.name}") if recorder else None,
+    )
+    if recorder:
+        budget.count_earlier(spent(recorder.journal))
     return budget
 
 

@@ -91,6 +91,10 @@ class CommitLog:
     def secrets(self) -> Secrets:
         return self._secrets
 
+    @property
+    def pace(self) -> None:
+        return None
+
     def know(self, known: Known) -> Secrets:
         if self._secrets.known is not known:
             self._secrets = Secrets(known, self._committed.secrets)

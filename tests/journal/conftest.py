@@ -31,6 +31,15 @@ def store(cluster: postgres.Cluster) -> str:
 
 
 @pytest.fixture
+def own_cluster() -> Iterator[postgres.Cluster]:
+    """A server that the test may stop."""
+    if lacking := postgres.lacking():
+        pytest.skip(lacking)
+    with postgres.cluster() as server:
+        yield server
+
+
+@pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Of a workspace."""
     return tmp_path

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -174,15 +174,6 @@ def test_a_lease_is_renewed_for_as_long_as_it_is_held(store: str, root: Path) ->
         assert other.is_claimed("r")
         assert not ended
     assert not other.is_claimed("r")
-
-
-@pytest.fixture
-def own_cluster() -> Iterator[postgres.Cluster]:
-    """A server that the test may stop."""
-    if lacking := postgres.lacking():
-        pytest.skip(lacking)
-    with postgres.cluster() as server:
-        yield server
 
 
 def test_a_process_ends_itself_before_its_lease_does(own_cluster: postgres.Cluster, root: Path) -> None:

@@ -30,7 +30,12 @@ CREATE TABLE llmdo.audit (
   PRIMARY KEY (run, n));
 """
 
-MIGRATIONS = (_FIRST,)
+_PACE = """
+CREATE TABLE llmdo.pace (key text COLLATE "C" PRIMARY KEY, tat timestamptz NOT NULL);
+"""
+"""`tat`: when the next turn of that key is, the theoretical arrival time of GCRA."""
+
+MIGRATIONS = (_FIRST, _PACE)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

@@ -11,6 +11,7 @@ from llmdo.journal.content import packed
 from llmdo.journal.entries import JournalError
 from llmdo.journal.naming import require_id
 from llmdo.journal.postgres.database import BrokenError
+from llmdo.journal.postgres.pace import PostgresPace
 from llmdo.journal.stored import StoredJournal
 
 if TYPE_CHECKING:
@@ -97,6 +98,11 @@ class PostgresJournal(StoredJournal):
     def run(self) -> str:
         """The run's id."""
         return self._run
+
+    @property
+    def pace(self) -> PostgresPace:
+        """The turns that all processes of the store take."""
+        return PostgresPace(self._database)
 
     def close(self) -> None:
         """Gives the run back, where nobody but this journal has it; what was not committed is lost."""

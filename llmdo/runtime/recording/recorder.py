@@ -6,6 +6,7 @@ before anything is asked or executed, so that a run which goes on is the run tha
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic_core import PydanticSerializationError
@@ -167,6 +168,16 @@ class Recorder:
         """Keeps that a request of the call at `path` leaves: it counts, also where nobody hears its answer."""
         self._add(Entry(path=path, kind="sent", step=self._steps.take_new(path, "sent")))
         await self.settled(forced=False)
+
+    async def turn(self, key: str, interval: float) -> float | None:
+        """The seconds until the next turn of `key` over all processes of the store; None where it keeps none.
+
+        The next one is `interval` seconds later. A store that cannot be asked stops the run.
+        """
+        if (pace := self.journal.pace) is None:
+            return None
+        async with self.certain:
+            return await asyncio.to_thread(pace.turn, key, interval)
 
     def attempted(self, path: str, model: str, error: Exception, *, was_sent: bool) -> None:
         """Keeps that `model` did not answer the next request of the call at `path`; not what its provider sent."""
