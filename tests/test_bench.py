@@ -15,6 +15,7 @@ from tests import forking
 from tests.work import calls_made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", [Shape(workers=60), Shape(workers=60, seed=5, recursive=True)], ids=str)
 def test_a_generated_workspace_is_clean_and_its_lock_is_the_one_that_lock_writes(
     shape: Shape, tmp_path: Path
@@ -72,6 +73,7 @@ def test_all_sides_of_the_streaming_benchmark_take_every_piece() -> None:
     }
 
 
+@pytest.mark.long
 def test_a_later_turn_of_a_chat_stores_as_much_as_an_earlier_one() -> None:
     taken = chat.measure(turns=4)
     assert {side: len(each) for side, each in taken.items()} == {"bare": 4, "chat": 4, "bytes": 4}

@@ -133,6 +133,7 @@ def test_the_steps_pass_where_nothing_changed(runner: Runner) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_widening_fails_and_is_in_the_summary(runner: Runner, llmdo: Llmdo) -> None:
     let_triage_publish(runner.workspace, llmdo)
     commit(runner.workspace, "let triage publish")
@@ -212,6 +213,7 @@ def test_the_action_installs_what_it_was_checked_out_with_or_the_version_asked_f
     assert done.stdout.splitlines() == [f"<-m><pip><install><--quiet><{name}>" for name in wanted]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 def test_a_hook_started_at_the_top_of_the_repository_stops_a_stale_lock(
     hook: dict[str, Any], runner: Runner

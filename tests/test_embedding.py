@@ -348,6 +348,7 @@ async def use(policy: RunPolicy) -> None:
 """
 
 
+@pytest.mark.long
 def test_a_type_checker_finds_each_wrong_argument(tmp_path: Path) -> None:
     """With the modules that say what the arguments are, and without the rest: it would take a minute."""
     (tmp_path / "uses.py").write_text(USES, encoding="utf-8")

@@ -37,6 +37,7 @@ def test_an_example_runs_as_locked(name: str, tmp_path: Path) -> None:
     assert "rules, not a language model" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", READMES)
 def test_what_a_readme_shows_is_what_happens(name: str, tmp_path: Path) -> None:
     root = copied(name, tmp_path)
@@ -113,6 +114,7 @@ def test_a_deck_by_another_name_can_be_mapped(tmp_path: Path) -> None:
     assert not (root / "reports/mine.md").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALL)
 def test_every_run_of_an_example_is_repeated_from_its_journal(name: str, tmp_path: Path) -> None:
     root = copied(name, tmp_path)

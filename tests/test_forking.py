@@ -102,6 +102,7 @@ def test_a_program_ends_as_a_started_one_does(
     assert forked.stderr.splitlines()[-1:] == started.stderr.splitlines()[-1:]
 
 
+@pytest.mark.long
 def test_the_command_line_is_a_module_that_is_run(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('of the folder')")
     for words in (["check"], ["--version"], ["run"], ["nonsense"]):

@@ -144,6 +144,7 @@ def test_a_second_lock_from_another_folder_and_files_in_another_order_is_byte_id
     assert (other / "llmdo.lock").read_bytes() == (locked / "llmdo.lock").read_bytes()
 
 
+@pytest.mark.long
 def test_neither_hash_seed_nor_locale_nor_umask_changes_a_byte(locked: Path, tmp_path: Path) -> None:
     other = tmp_path / "w"
     write_files(other, FILES)

@@ -254,6 +254,7 @@ def merges(number: int, seed: int, tmp_path: Path) -> Counter[str]:
     return ends
 
 
+@pytest.mark.long
 def test_a_lock_that_merges_cleanly_is_the_lock_of_the_merged_sources(tmp_path: Path) -> None:
     ends = merges(20, 1, tmp_path)
     assert ends["lock is right"] >= 5

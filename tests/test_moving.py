@@ -36,6 +36,7 @@ def answers(workers: str) -> list[Say]:
     return [*calls, Say(ANSWER)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("section", "runs"),
     [(SECTIONS[0], ["clerk", "clerk"]), (SECTIONS[1], ["confirm", "clerk", "clerk", "clerk"])],

@@ -208,6 +208,7 @@ async def hold() -> str:
 """
 
 
+@pytest.mark.long
 def test_the_questions_of_a_run_that_goes_on_are_shown_and_not_answered(llmdo: Llmdo, asking: Path) -> None:
     text = (asking / "models.py").read_text()
     (asking / "models.py").write_text(

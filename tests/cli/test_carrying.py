@@ -102,6 +102,7 @@ def process(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return forking.run([sys.executable, "-m", "llmdo", *words], cwd=cwd, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_a_run_goes_on_with_its_own_sources_where_the_branch_has_moved_on(
     llmdo: Llmdo, asking: Path, tmp_path: Path
 ) -> None:

@@ -284,6 +284,7 @@ def test_a_model_that_fails_half_way_ends_in_a_sentence(llmdo: Llmdo, workspace:
     assert [path.name for path in (workspace / "out").iterdir()] == ["a.txt"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5"])
 def test_a_missing_key_or_library_is_one_sentence(
     llmdo: Llmdo, workspace: Path, model: str, monkeypatch: pytest.MonkeyPatch

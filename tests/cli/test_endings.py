@@ -127,6 +127,7 @@ def test_a_failed_run(llmdo: Llmdo, team: Path, words: str, error: str) -> None:
     is_same(llmdo, team, then)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["look;interrupts", "look;helper>interrupts;helper>look", "late"])
 def test_an_interrupted_run(llmdo: Llmdo, team: Path, words: str) -> None:
     then = llmdo("run", "main", words, "--format", "json", cwd=team)
@@ -134,6 +135,7 @@ def test_an_interrupted_run(llmdo: Llmdo, team: Path, words: str) -> None:
     is_same(llmdo, team, then)
 
 
+@pytest.mark.long
 def test_a_waiting_run(llmdo: Llmdo, team: Path) -> None:
     words = "look;pay;helper>pay;helper>look"
     then = llmdo("run", "main", words, "--approvals", "later", "--format", "json", cwd=team)

@@ -70,6 +70,7 @@ def test_a_command_ends_with_its_run(slow: Path, long: str, number: signal.Signa
     assert gone(long)
 
 
+@pytest.mark.long
 def test_a_run_goes_on_once_its_command_has_ended(
     llmdo: Llmdo, slow: Path, long: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -253,6 +253,7 @@ def test_a_clock_that_was_set_back_makes_no_negative_times(llmdo: Llmdo, noting:
     assert llmdo("audit", run, "--verify", cwd=noting).code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

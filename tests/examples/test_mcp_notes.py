@@ -17,6 +17,7 @@ def root(tmp_path: Path) -> Path:
     return copied("mcp_notes", tmp_path)
 
 
+@pytest.mark.long
 def test_the_notes_answer_and_keep_the_answer(root: Path) -> None:
     done = llmdo(root, "run", "--locked")
     assert (done.returncode, done.stdout) == (0, ANSWER), done.stderr

@@ -48,6 +48,7 @@ def cases() -> Iterator[object]:
             yield pytest.param(name, ROUTE[route], (at + number) % 2 == 0, marks=marks, id=f"{name}-{route}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "route", "streams"), list(cases()))
 def test_whatever_a_model_does_the_run_ends_in_order(
     name: str, route: Route, streams: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -125,6 +125,7 @@ def test_a_flipped_bit_after_it_is_a_shorter_run_and_never_another_one(
         assert steps(journal) == list(range(1, number + 1))
 
 
+@pytest.mark.long
 def test_a_log_that_was_cut_is_refused_before_the_anchor_and_taken_after_it(
     killed: Path, tmp_path: Path
 ) -> None:

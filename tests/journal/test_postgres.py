@@ -127,6 +127,7 @@ with runs.claim("r"), runs.create("r") as journal:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("watched", ["watched", "fenced"])
 def test_a_process_that_sleeps_through_a_takeover_wakes_to_nothing(
     store: str, root: Path, watched: str
@@ -165,6 +166,7 @@ def test_a_killed_process_is_followed_by_another(store: str, root: Path) -> None
         journal.commit()
 
 
+@pytest.mark.long
 def test_a_lease_is_renewed_for_as_long_as_it_is_held(store: str, root: Path) -> None:
     ended: list[str] = []
     runs, other = PostgresRuns(root, store, seconds=0.6, end=ended.append), PostgresRuns(root, store)
@@ -199,6 +201,7 @@ def test_a_process_ends_itself_before_its_lease_does(own_cluster: postgres.Clust
     assert (child.returncode, "could not be renewed" in told) == (2, True), told
 
 
+@pytest.mark.long
 def test_a_server_that_restarts_loses_and_doubles_nothing(own_cluster: postgres.Cluster, root: Path) -> None:
     store = own_cluster.new_database()
     migrate(store)

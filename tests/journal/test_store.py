@@ -181,6 +181,7 @@ print("made")
 """
 
 
+@pytest.mark.long
 def test_whoever_is_killed_while_a_journal_is_made_leaves_a_whole_one_or_none(tmp_path: Path) -> None:
     runs, made = Runs(tmp_path), False
     for statement in itertools.count(1):

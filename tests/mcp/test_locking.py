@@ -101,6 +101,7 @@ def test_a_server_that_cannot_be_asked_is_told_with_the_reason(
     assert capfd.readouterr() == ("", ""), "nothing of it reaches the terminal by another way"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", ["hang", "silent"])
 def test_a_server_that_never_greets_is_given_up(
     tmp_path: Path, start: str, monkeypatch: pytest.MonkeyPatch

@@ -281,6 +281,7 @@ def test_an_isolated_server_writes_only_where_its_tools_declare_it(tmp_path: Pat
     assert not (tmp_path / "outside.txt").exists()
 
 
+@pytest.mark.long
 @pytest.mark.needs_bwrap
 def test_a_server_starts_in_the_workspace_and_writes_in_the_root_that_it_is_told(tmp_path: Path) -> None:
     server = 'isolation = "require"\ncapabilities = { write = ["fs.write:notes/**"] }'
@@ -326,6 +327,7 @@ def test_a_run_that_is_ended_leaves_no_process(tmp_path: Path, ending: signal.Si
     assert waited_for(lambda: not processes_with(tmp_path.name) and not Path(f"/proc/{daemon}").exists(), 10)
 
 
+@pytest.mark.long
 def test_a_run_out_of_time_leaves_no_process(tmp_path: Path) -> None:
     root = workspace(tmp_path, f"name={tmp_path.name}")
     with (root / "llmdo.toml").open("a") as manifest:

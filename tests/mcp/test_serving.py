@@ -266,6 +266,7 @@ def continued(root: Path, run: str, *names: str, **more: Any) -> Any:
     return using(root, lambda client: client.call_tool("continue_run", arguments), *names, keeps=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_where_nobody_can_be_asked_the_run_waits_for_a_person(root: Path, mode: str) -> None:
     script(root, main=WRITE, typed=["x"])

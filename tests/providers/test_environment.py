@@ -139,6 +139,7 @@ def test_instrument_all_traces_the_runs_of_a_program(tmp_path: Path) -> None:
     assert above is not None, "the delegate's span stands below its caller's"
 
 
+@pytest.mark.long
 def test_an_entry_that_is_open_serves_many_requests_at_once(tmp_path: Path, serve: Serve) -> None:
     server = serve(main=[Say("fine")] * 50)
 

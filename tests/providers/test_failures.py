@@ -161,6 +161,7 @@ def test_a_stream_that_breaks_fails_the_run_with_a_sentence(model: str, serve: S
     assert len(server.asked) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [CHAT, RESPONSES, ANTHROPIC])
 def test_a_provider_that_is_too_slow_is_given_up(
     model: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

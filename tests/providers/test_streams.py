@@ -101,6 +101,7 @@ def test_an_agent_that_streams_by_itself_is_told_of_in_one_piece(serve: Serve, t
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["A story."]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [CHAT, RESPONSES, ANTHROPIC])
 def test_a_stream_that_stalls_is_given_up_after_the_workers_timeout(
     model: str, serve: Serve, tmp_path: Path
@@ -117,6 +118,7 @@ def test_a_stream_that_stalls_is_given_up_after_the_workers_timeout(
     assert len(server.asked) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [CHAT, ANTHROPIC])
 def test_the_time_limit_of_the_run_ends_a_slow_stream(model: str, serve: Serve, tmp_path: Path) -> None:
     pytest.importorskip(model.partition(":")[0].removesuffix("-chat"))  # else its import is part of the run

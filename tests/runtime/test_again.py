@@ -193,6 +193,7 @@ def test_what_a_caller_was_told_of_does_not_run_again(root: Path) -> None:
     assert effects(root) == ["h"]
 
 
+@pytest.mark.long
 @tried(20)
 @given(failures=st.lists(st.integers(0, 2), min_size=1, max_size=3), together=st.booleans())
 def test_every_attempt_was_asked_for(failures: list[int], *, together: bool) -> None:

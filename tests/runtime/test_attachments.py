@@ -197,6 +197,7 @@ def test_the_files_of_one_call_are_bounded_in_number_and_in_all(tmp_path: Path) 
     assert (enough.output or "").startswith("[success")
 
 
+@pytest.mark.long
 def test_a_worker_that_takes_larger_files_takes_as_much_in_all(tmp_path: Path) -> None:
     (tmp_path / "input/big.txt").write_bytes(b"x" * 51_000_000)
     outcome = handed(tmp_path, "input/big.txt", limits={"max_bytes": 51_000_000})

@@ -90,6 +90,7 @@ def test_parallel_delegates_never_send_a_request_too_many(limit: int, tmp_path: 
     assert outcome.output == ("20 done" if limit >= 62 else outcome.output)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("steps", [1, 3])
 def test_tokens_and_cost_go_over_their_limit_by_no_more_than_what_is_under_way(
     steps: int, tmp_path: Path
@@ -307,6 +308,7 @@ def test_a_request_that_waited_is_not_sent_when_the_money_is_gone() -> None:
     assert shared.ledger.requests == 1
 
 
+@pytest.mark.long
 def test_the_time_limit_holds_while_requests_wait(tmp_path: Path) -> None:
     script(tmp_path, main=[[("helper", {"input": "x"})], "done"], helper=["fine"])
     limits = {"seconds": 1.5, "requests_per_minute": 1}

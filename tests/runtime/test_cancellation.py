@@ -120,6 +120,7 @@ def test_a_cancelled_run_stops_every_delegate_and_their_processes(tmp_path: Path
     assert_everything_stopped(tmp_path, events)
 
 
+@pytest.mark.long
 def test_a_run_out_of_time_stops_every_delegate_too(tmp_path: Path) -> None:
     events: list[Event] = []
     # Long enough that all are at work by then, on a busy machine too.

@@ -192,6 +192,7 @@ go(team(), Path(sys.argv[2]))
 """
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_with_the_very_same_text(root: Path) -> None:
     expected = without_journal(team(), root)
     assert expected.count(TOKEN) > 4
@@ -213,6 +214,7 @@ def test_a_killed_run_goes_on_with_the_very_same_text(root: Path) -> None:
         assert not [line for line in journal.lines() if TOKEN in line or "rd/7f3a" in line]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environ", [ENVIRON, AGAIN])
 def test_a_run_that_waited_goes_on_with_the_very_same_text(root: Path, environ: dict[str, str]) -> None:
     expected = without_journal(team(asks=True), root)
@@ -235,6 +237,7 @@ def test_a_run_that_waited_goes_on_with_the_very_same_text(root: Path, environ: 
     require_clean(root)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environ", OTHERS)
 def test_another_value_stops_what_needs_the_one_that_it_was(root: Path, environ: dict[str, str]) -> None:
     expected = without_journal(team(asks=True), root)
@@ -258,6 +261,7 @@ def test_another_value_stops_what_needs_the_one_that_it_was(root: Path, environ:
     assert len(effects(root)) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environ", OTHERS)
 def test_another_value_stops_nothing_that_does_not_need_it(root: Path, environ: dict[str, str]) -> None:
     made = team("apart", asks=True, worker="apart")
@@ -278,6 +282,7 @@ def graph_without_input(made: Graph) -> Graph:
     return replace(made, entries={"go": replace(made.entries["go"], input="go")})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environ", [*OTHERS, AGAIN])
 def test_a_replay_is_told_apart_by_what_it_says_alone(root: Path, environ: dict[str, str]) -> None:
     expected = without_journal(team(), root)
@@ -290,6 +295,7 @@ def test_a_replay_is_told_apart_by_what_it_says_alone(root: Path, environ: dict[
         assert "go: the value that `ACME_API_KEY` had when it was recorded is needed" in (lacking.error or "")
 
 
+@pytest.mark.long
 def test_code_is_never_handed_what_stands_for_a_secret(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = team(asks=True, function="team.py:entry", calls=("helper", "talker", "apart"))
     made = graph_without_input(made)
@@ -373,6 +379,7 @@ def test_no_digest_of_a_run_depends_on_a_secret(root: Path) -> None:
         assert list(set(one) ^ set(other)) == []
 
 
+@pytest.mark.long
 def test_a_call_of_a_thread_is_found_again_whatever_is_secret_by_now(root: Path) -> None:
     made = graph_without_input(team(asks=True, function="team.py:threads", calls=("helper", "apart")))
     assert go(made, root, approver=AskLater()).status == "waiting"

@@ -104,6 +104,7 @@ def lines(root: Path, name: str) -> int:
     return len((root / name).read_text().splitlines()) if (root / name).exists() else 0
 
 
+@pytest.mark.long
 @tried(25)
 @given(
     schedule=st.lists(st.sampled_from(["call", "call", "fail", "hang"]), max_size=8),

@@ -142,6 +142,7 @@ STEPS: st.SearchStrategy[list[Any]] = st.recursive(
 )
 
 
+@pytest.mark.long
 def test_answers_of_a_replay_are_not_swapped_between_items(tmp_path: Path) -> None:
     made = program_of(tmp_path)
     first = asyncio.run(perform(made, tmp_path, STAGES, chance=1))
@@ -154,6 +155,7 @@ def test_answers_of_a_replay_are_not_swapped_between_items(tmp_path: Path) -> No
         assert again == first
 
 
+@pytest.mark.long
 @tried(25)
 @given(steps=STEPS, chances=st.tuples(st.integers(0, 99), st.integers(0, 99)), data=st.data())
 def test_code_that_goes_on_is_handed_the_answers_that_it_had(

@@ -275,6 +275,7 @@ def test_a_killed_run_goes_on_where_it_stopped(root: Path, effect: str) -> None:
     assert (again.output, sorted(effects(root))) == (outcome.output, expected)
 
 
+@pytest.mark.long
 def test_a_tool_that_did_not_finish_runs_again_where_that_is_asked_for(root: Path) -> None:
     made = stepwise(root)
     assert die_at(root, "rich") == -9
@@ -310,6 +311,7 @@ def look() -> str:
 """
 
 
+@pytest.mark.long
 def test_another_prompt_or_tool_is_a_divergence_that_says_so(root: Path) -> None:
     made = stepwise(root)
     start(made, root)

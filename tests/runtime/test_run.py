@@ -65,6 +65,7 @@ def test_ctrl_c_is_raised_when_the_journal_has_what_was_used(tmp_path: Path) -> 
     assert events[-1].status == "interrupted"
 
 
+@pytest.mark.long
 def test_a_run_that_takes_too_long_fails_with_the_limit(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(COUNTING)
     script(tmp_path, main=[[("helper", {"input": "x"})]], helper=[[("sleep", {})]])

@@ -30,6 +30,7 @@ def test_no_attempt_gets_past_the_rules_without_isolation() -> None:
     assert wrong("off", "asks") == []
 
 
+@pytest.mark.long
 @pytest.mark.needs_bwrap
 def test_no_attempt_gets_past_the_rules_or_out_of_bubblewrap() -> None:
     assert wrong("require", "ran") == []
@@ -45,6 +46,7 @@ def test_no_attempt_gets_further_in_a_root_apart_from_the_workspace(
     assert wrong(mode, outcome, is_apart=True) == []
 
 
+@pytest.mark.long
 @pytest.mark.needs_bwrap
 def test_the_docs_say_what_happened() -> None:
     assert bypasses.PAGE.read_text(encoding="utf-8") == bypasses.page(), "run python -m tests.bypasses"

@@ -328,6 +328,7 @@ while True:
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="needs an atomic exchange of names")
 @pytest.mark.parametrize("kind", ["openat2", "walk"])
 def test_a_swap_race_never_leads_outside(tmp_path, kind):

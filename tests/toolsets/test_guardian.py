@@ -66,6 +66,7 @@ def guardian_of(folder: Path) -> int:
     return int(stat.rpartition(")")[2].split()[1])
 
 
+@pytest.mark.long
 @linux
 @pytest.mark.parametrize("forks", ["", "forked"])
 def test_all_that_a_command_started_ends_when_its_process_is_killed(

@@ -228,6 +228,7 @@ def test_what_is_no_toolset_or_cannot_be_made_is_told(tmp_path):
     ]
 
 
+@pytest.mark.long
 def test_the_child_finds_what_this_process_finds(tmp_path):
     write(tmp_path, "tools/calc.py", CALC)
     write(tmp_path, "classes.py", CLASSES)
@@ -238,6 +239,7 @@ def test_the_child_finds_what_this_process_finds(tmp_path):
     assert list(facts.facts) == sorted(facts.facts)
 
 
+@pytest.mark.long
 def test_a_workspace_may_be_named_relative_to_here(tmp_path, monkeypatch):
     write(tmp_path, "w/calc.py", CALC)
     monkeypatch.chdir(tmp_path)
@@ -281,6 +283,7 @@ def hash_of_a_in_a_fresh_interpreter() -> int:
     return int(subprocess.run(words, env={"PYTHONHASHSEED": "0"}, capture_output=True, check=True).stdout)
 
 
+@pytest.mark.long
 def test_every_bad_module_is_told_at_once_and_an_exit_names_the_work(tmp_path):
     write(tmp_path, "a.py", "x = 1\nraise ValueError('first')")
     write(tmp_path, "b.py", "import sys\nsys.exit('second')")
@@ -299,6 +302,7 @@ def test_every_bad_module_is_told_at_once_and_an_exit_names_the_work(tmp_path):
     assert "a.py: importing `a.py` raised ValueError: first" in error.message
 
 
+@pytest.mark.long
 def test_a_module_that_kills_its_process_is_named(tmp_path):
     write(tmp_path, "a.py", "import os\nos.kill(os.getpid(), 9)")
     told = "the process that inspects toolsets was killed by SIGKILL while importing `a.py`"
@@ -366,6 +370,7 @@ def let_go(folder: Path) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_ctrl_c_kills_the_child_and_goes_through(tmp_path):
     write(
         tmp_path,
@@ -418,6 +423,7 @@ os._exit(7)
 """
 
 
+@pytest.mark.long
 @pytest.mark.needs_bwrap
 def test_a_module_reaches_no_socket_no_home_and_writes_nothing(tmp_path, monkeypatch):
     (root := tmp_path / "workspace").mkdir()
@@ -449,6 +455,7 @@ def test_a_module_reaches_no_socket_no_home_and_writes_nothing(tmp_path, monkeyp
     assert (tmp_path / "outside").read_text() == "canary"
 
 
+@pytest.mark.long
 def test_without_isolation_it_is_said_once(tmp_path, monkeypatch):
     monkeypatch.setattr(bubblewrap, "_bubblewrap", lambda _: None)
     write(tmp_path, "a.py", CALC)
@@ -457,6 +464,7 @@ def test_without_isolation_it_is_said_once(tmp_path, monkeypatch):
     assert (len(found.facts), found.unsealed) == (4, "there is no `bwrap` here")
 
 
+@pytest.mark.long
 def test_threads_that_a_module_leaves_behind_keep_nothing_up(tmp_path):
     write(
         tmp_path,

@@ -106,6 +106,7 @@ def test_a_process_that_holds_the_output_does_not_hold_the_command(machine, isol
     assert gone(long)
 
 
+@pytest.mark.long
 @both
 def test_a_command_that_ignores_signals_is_ended_in_time(machine, isolation, long) -> None:
     line = f"trap '' TERM INT HUP; echo waiting; sleep {long}; sleep {long}"
@@ -154,6 +155,7 @@ def test_memory_is_limited(machine, isolation) -> None:
     assert "memory" in out(finished)
 
 
+@pytest.mark.long
 @both
 def test_what_forks_without_end_is_ended_as_a_whole(machine, isolation, long) -> None:
     line = f"while :; do sleep {long} & done"

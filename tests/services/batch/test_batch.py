@@ -314,6 +314,7 @@ def test_the_first_ctrl_c_begins_nothing_more_and_finishes_what_has_begun(llmdo:
     assert effects(root) == ["a", "b", "c"]
 
 
+@pytest.mark.long
 def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
     inputs(root, *(f"effect {number}" for number in range(20)))
     llmdo(*START, "--limit", "1", cwd=root)
@@ -326,6 +327,7 @@ def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
     assert len({row["key"] for row in rows(root)}) == 20
 
 
+@pytest.mark.long
 def test_a_batch_has_several_processes_where_it_is_asked_to(llmdo: Llmdo, root: Path) -> None:
     inputs(root, *(f"careful {number}" for number in range(12)))
     words = [*COMMAND, *START[1:], "--processes", "3", "--jobs", "2", "--approve", "x.effects.careful"]
