@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.journal.questions import Waiting
 
+
+class StaleError(LlmdoError):
+    """An answer is for another question than the one that waits, or none waits any more."""
+
+
+class GoesOnError(LlmdoError):
+    """A process works on the run, which would not see an answer."""
+
+
 WEEK = VALID_SECONDS / 3600
 """How many hours an answer counts where nobody says."""
 
@@ -28,7 +37,11 @@ class Answers:
     yes: Sequence[str] = ()
     no: Sequence[str] = ()
     records: Sequence[Mapping[str, object]] = ()
-    """Answers with a path and the digest of their question, and perhaps more of what follows."""
+    """Answers with a path and the digest of their question, and perhaps more of what follows.
+
+    One that `lasts` allows this very call until the run ends; one with `instead` has the call with these
+    arguments decided on.
+    """
     reason: str = ""
     """Why not, for the model."""
     by: str | None = None
@@ -44,7 +57,8 @@ class Answers:
         """Each answer as it is kept, with the one of `questions` that it is for.
 
         Raises:
-            LlmdoError: One is for no question that waits, or for another one than was asked, or two are for one.
+            StaleError: One is for another question than the one that waits.
+            LlmdoError: One is for no question that waits, or does not fit it, or two are for one.
         """
         given = [
             (_find(path, questions), self.as_kept({"allowed": allowed}))
@@ -54,11 +68,14 @@ class Answers:
         for record in self.records:
             question = _find(str(record.get("path")), questions)
             if record.get("digest") != question.key:
-                raise LlmdoError(
+                raise StaleError(
                     f"{question.path}: the answer is for another question than the one that waits",
                     hint="`--format json` prints the `digest` that an answer has to repeat",
                 )
-            given.append((question, self.as_kept(record)))
+            kept = self.as_kept(record)
+            if kept.get("arguments") == question.record["arguments"]:
+                raise LlmdoError(f"{question.path}: nothing was changed", hint="allow it, or refuse it")
+            given.append((question, kept))
         numbers = Counter(question.path for question, _ in given)
         if twice := next((path for path, number in numbers.items() if number > 1), None):
             raise LlmdoError(f"`{twice}` is answered twice", hint="a question takes one answer")
@@ -68,20 +85,31 @@ class Answers:
         """An answer as it is kept.
 
         Raises:
-            LlmdoError: It does not say whether the call is allowed, or not for how long.
+            LlmdoError: It does not say whether the call is allowed, or not for how long, or contradicts itself.
         """
-        allowed = record.get("allowed")
+        instead = record.get(
+            "instead"
+        )  # not `arguments`, which a question has that is given back with an answer
+        allowed = record.get("allowed", None if instead is None else False)
         if not isinstance(allowed, bool):
             raise LlmdoError("`allowed` of an answer is true or false")
+        if instead is not None and (allowed or not isinstance(instead, dict)):
+            raise LlmdoError("`instead` of an answer is an object of arguments, and allows nothing by itself")
+        lasts = record.get("lasts", False)
+        if not isinstance(lasts, bool) or (lasts and not allowed):
+            raise LlmdoError("`lasts` of an answer is true or false, and only a yes lasts")
         hours = record.get("hours", self.hours)
         require_hours(hours)
         reason = str(record.get("reason", self.reason))
+        is_no = not allowed and instead is None
         return {
             "allowed": allowed,
             "by": str(record.get("by") or self.by or _user()),
-            "reason": "" if allowed else "the answer was no" + (f": {reason}" if reason else ""),
-            "told": "" if allowed else reason,
+            "reason": "the answer was no" + (f": {reason}" if reason else "") if is_no else "",
+            "told": reason if is_no else "",
             "expires": time.time() + hours * 3600,
+            **({"lasts": True} if lasts else {}),
+            **({"arguments": instead} if instead is not None else {}),
         }
 
 
@@ -99,12 +127,12 @@ def waiting_so_far(runs: RunIndex, run: str, answers: Answers) -> dict[str, Wait
     """What waits in a run that some process works on; None where none does, so that its questions can be answered.
 
     Raises:
-        LlmdoError: There are `answers`, which that process would not see.
+        GoesOnError: There are `answers`, which that process would not see.
     """
     if not runs.is_claimed(run):
         return None
     if not answers.are_none:
-        raise LlmdoError(
+        raise GoesOnError(
             f"run `{run}` goes on, and can be answered once it has stopped",
             hint="with `--approvals later` it stops as soon as nothing but its questions is left; without an answer, "
             "`llmdo approve` shows what waits so far",
@@ -119,18 +147,27 @@ def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[st
     Raises:
         LlmdoError: The run is complete, or one of them does not fit.
     """
-    end = journal.last("end")
-    if end is not None and end.outcome == "completed":
-        raise LlmdoError(f"run `{journal.run}` is complete: nothing in it waits for an answer")
+    require_open(journal)
     given = answers.to(waiting(journal))
     for question, answer in given:
         add_answer(journal, question, answer, at_terminal=False)
     return given
 
 
+def require_open(journal: JournalStore) -> None:
+    """Nothing, where something in the run may wait for an answer.
+
+    Raises:
+        StaleError: The run is complete.
+    """
+    end = journal.last("end")
+    if end is not None and end.outcome == "completed":
+        raise StaleError(f"run `{journal.run}` is complete: nothing in it waits for an answer")
+
+
 def _find(path: str, questions: Mapping[str, Waiting]) -> Waiting:
     if path not in questions:
-        raise LlmdoError(
+        raise StaleError(
             f"no question waits at `{path}`",
             hint=did_you_mean(path, questions) or f"those that wait: {', '.join(questions) or 'none'}",
         )

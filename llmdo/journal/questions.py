@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.entries import JournalEntry, pack
+from llmdo.journal.spans import marked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,11 +34,23 @@ class Waiting:
     """The digest of the call that it is about, with the files that a command names, for this run alone."""
     record: Mapping[str, Any]
     """The question as it was asked."""
+    entry: JournalEntry
+    """What keeps it."""
 
     @property
     def terminal_only(self) -> bool:
         """Whether only a person at a terminal may say yes."""
         return bool(self.record["terminal_only"])
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables whose names stand in its record for what they hold."""
+        return tuple(sorted({span.variable for span in self.entry.spans}))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its record says all of the call: nothing was left out of it but what a variable holds."""
+        return bool(json.loads(marked(self.entry.body, self.entry.spans)) == self.record)
 
 
 def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[str, Waiting]:
@@ -53,7 +67,7 @@ def waiting(journal: JournalStore, ended: JournalEntry | None = None) -> dict[st
             if ended and entry.step == ended.step:
                 break
         elif entry.kind == "asked":
-            questions[entry.path] = Waiting(path=entry.path, key=entry.digest, record=entry.data)
+            questions[entry.path] = Waiting(path=entry.path, key=entry.digest, record=entry.data, entry=entry)
         elif entry.kind == "decision" or _still_counts(entry, now, foreign):
             questions.pop(entry.path, None)
     return dict(sorted(questions.items(), key=lambda item: _position(item[0])))
@@ -103,7 +117,7 @@ def digest_of(question: Mapping[str, object]) -> str:
 def add_answer(
     journal: JournalStore, question: Waiting, answer: Mapping[str, object], *, at_terminal: bool
 ) -> None:
-    """Keeps an answer for whoever goes on with the run; `answer` has `allowed`, `by`, `reason`, `told`, `expires`.
+    """Keeps an answer for whoever goes on with the run; `answer` is as `Answers.as_kept` makes it.
 
     Raises:
         LlmdoError: Only a person at a terminal may give it.

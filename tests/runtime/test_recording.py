@@ -14,6 +14,7 @@ import pytest
 from llmdo.graph.resolved import Graph
 from llmdo.graph.toolset import Retry, Tool
 from llmdo.journal import Runs
+from llmdo.journal.answers import Answers, give
 from llmdo.journal.ports import Hold
 from llmdo.journal.questions import VALID_SECONDS, add_answer, waiting
 from llmdo.journal.summary import summary
@@ -108,6 +109,16 @@ async def calls(ctx: RunContext) -> str:
 def crashes() -> str:
     note("crashes")
     raise ZeroDivisionError("oh")
+
+class Scoped(FunctionToolset):
+    async def get_capabilities(self, name, tool_args, ctx, config):
+        return {f"x.named:{tool_args['name']}"}
+
+def named(name: str) -> str:
+    note(name)
+    return f"did {name}"
+
+scoped = Scoped(tools=[named], id="scoped")
 """
 
 ALL = ("effect", "fails", "retries", "invalid", "point", "image", "rich", "asks", "calls", "crashes")
@@ -397,6 +408,10 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_no_model_is_told(
     assert len(effects(root)) < len(EFFECTS)
 
 
+ANSWER = {"path": "main/effect#1", "by": "ada"}
+NAMED = {"path": "main/named#1", "by": "ada"}
+
+
 class Changes:
     """A person who changes the first call, and lets the changed one run."""
 
@@ -421,6 +436,84 @@ def test_a_call_that_a_person_changed_is_repeated_as_it_ran(root: Path) -> None:
     assert go_on(made, root) == first
     assert go_on(made, root, replay_mode=ReplayMode(live=False)) == first
     assert effects(root) == ["b"]
+
+
+class Undecided:
+    """A person who changes a call there and back some times, and lets it run then."""
+
+    def __init__(self, changes: int) -> None:
+        self.left = changes
+
+    async def ask(self, question: Question) -> Answer:
+        self.left -= 1
+        if self.left < 0:
+            return Answer(allowed=True, by="a person", at_terminal=True)
+        other = {"a": "b", "b": "a"}[str(question.arguments["name"])]
+        return Answer(allowed=False, by="a person", arguments={"name": other}, at_terminal=True)
+
+
+def test_a_call_may_be_changed_there_and_back_and_each_change_counts_once(root: Path) -> None:
+    script(root, main=[[("effect", {"name": "a"})], "{results}"])
+    made = graph(worker("main", "tools"), tools())
+    person = Undecided(5)
+    first = start(made, root, approver=person)
+    assert person.left == -1, "each question was asked"
+    assert (first.output, effects(root)) == ("[success: did b]", ["b"])
+    broken_models(root)
+    assert go_on(made, root) == first
+
+
+def test_a_change_that_is_given_later_is_judged_anew_and_asked_about_again(root: Path) -> None:
+    script(root, main=[[("effect", {"name": "a"})], "{results}"])
+    made = graph(worker("main", "tools"), tools())
+    assert start(made, root, approver=AskLater()).status == "waiting"
+    for instead in ("b", "a", "c"):
+        with Runs(root).open("r") as journal:
+            (question,) = waiting(journal).values()
+            answers = Answers(records=[{**ANSWER, "digest": question.key, "instead": {"name": instead}}])
+            ((_, kept),) = give(journal, answers)
+            assert (kept["allowed"], kept["arguments"]) == (False, {"name": instead})
+        assert go_on(made, root, approver=AskLater()).status == "waiting"
+        assert effects(root) == []
+    with Runs(root).open("r") as journal:
+        (question,) = waiting(journal).values()
+        assert (question.record["arguments"], question.record["by_tool"]) == ({"name": "c"}, True)
+        assert question.record["reasons"][-1] == "a person changed its arguments"
+        give(journal, Answers(records=[{**ANSWER, "digest": question.key, "allowed": True}]))
+    assert go_on(made, root, approver=AskLater()).output == "[success: did c]"
+    assert effects(root) == ["c"]
+    with Runs(root).open("r") as journal:
+        changed = [call.changed for call in tree(journal)["main"].children["main/effect#1"].decisions]
+    assert changed == [{"name": "b"}, {"name": "a"}, {"name": "c"}, None]
+
+
+def test_what_a_person_changes_a_call_into_may_still_be_blocked(root: Path) -> None:
+    script(root, main=[[("named", {"name": "a"})], "{results}"])
+    hooked = Tool(name="named", capabilities=(Capability("x.named"),), hook=True)
+    made = graph(
+        worker("main", "scoped"),
+        toolset("scoped", "tools.py:scoped", named=hooked),
+        approvals={"x.named:secret": "blocked"},
+    )
+    assert start(made, root, approver=AskLater()).status == "waiting"
+    with Runs(root).open("r") as journal:
+        (question,) = waiting(journal).values()
+        give(journal, Answers(records=[{**NAMED, "digest": question.key, "instead": {"name": "secret"}}]))
+    ended = go_on(made, root, approver=ApproveAll())
+    assert "`named` is blocked" in (ended.output or "")
+    assert effects(root) == []
+
+
+def test_an_answer_that_lasts_is_taken_wherever_the_same_call_is_made_again(root: Path) -> None:
+    script(root, main=[[("effect", {"name": "a"})], [("effect", {"name": "a"})], "{results}"])
+    made = graph(worker("main", "tools"), tools())
+    assert start(made, root, approver=AskLater()).status == "waiting"
+    with Runs(root).open("r") as journal:
+        (question,) = waiting(journal).values()
+        record = {**ANSWER, "digest": question.key, "allowed": True, "lasts": True}
+        give(journal, Answers(records=[record]))
+    assert go_on(made, root, approver=AskLater()).status == "completed"
+    assert effects(root) == ["a", "a"]
 
 
 class Once:

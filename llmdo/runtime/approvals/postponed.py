@@ -73,6 +73,8 @@ class Postponed:
         """The call paths at which the last question was answered, or the call decided on."""
         self._answers: dict[_Subject, dict[str, list[_Given]]] = {}
         """The answers to each question, by the call path at which they were given."""
+        self._edits: dict[str, list[_Subject]] = {}
+        """The questions to which other arguments were given that are not decided on yet, by call path."""
         self._numbers: Counter[str] = Counter()
         """How many answers there are at each call path."""
         self._lasting: dict[_Subject, list[_Given]] = {}
@@ -97,6 +99,8 @@ class Postponed:
             self._closed.discard(entry.path)
         elif entry.kind in ("answered", "decision"):
             self._closed.add(entry.path)
+        if entry.kind == "decision":
+            self._take_back_edits(entry.path)
         if entry.kind == "answered":
             self._numbers[entry.path] += 1
             given = _Given(entry, entry.data)
@@ -105,8 +109,19 @@ class Postponed:
                 self._left_out[entry.path] = frozenset(given.data["left_out"])
             subject = (entry.digest, str(given.data.get("question")))
             self._answers.setdefault(subject, {}).setdefault(entry.path, []).append(given)
+            if given.data.get("arguments") is not None:
+                self._edits.setdefault(entry.path, []).append(subject)
             if given.data.get("lasts"):
                 self._lasting.setdefault(subject, []).append(given)
+
+    def _take_back_edits(self, path: str) -> None:
+        """Forgets the other arguments that were given at `path`, now that the call with them is decided on next.
+
+        Given again, of themselves, they could lead back to a question that they answer, and so on for ever.
+        """
+        for subject in self._edits.pop(path, ()):
+            given = self._answers[subject][path]
+            given[:] = [answer for answer in given if answer.data.get("arguments") is None]
 
     @contextmanager
     def busy(self, path: str) -> Iterator[None]:
