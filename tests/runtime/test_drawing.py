@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmdo.base.visible import scripts, visible
 from llmdo.policy.authority import Capability
 from llmdo.runtime import Question
-from llmdo.runtime.approvals.drawing import MARGIN, TITLES, WIDE, LeftOut, describe, scripts, visible
+from llmdo.runtime.approvals.drawing import MARGIN, TITLES, WIDE, LeftOut, describe
 
 WRITE = Capability("fs.write", "a.txt")
 

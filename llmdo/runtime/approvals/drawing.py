@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import shown
+from llmdo.base.visible import scripts, visible, without_runs
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
@@ -32,78 +33,12 @@ FIRST_ROWS, LAST_ROWS = 8, 4  # of one value that is folded
 FIRST_ITEMS, LAST_ITEMS = 30, 10  # of arguments, capabilities, reasons or advice
 LONGEST_LINE = 60  # characters of JSON
 FOLDED_TEXT = 20_000  # characters at either end of a text: more than fit into the rows of any terminal
-MOST_BLANKS = 20  # in a row: no code is indented further, and no more than that can push text out of sight
 MOST_ALIKE = 3  # rows
 
 RUNS = Capability("proc.exec")
 """What raises this runs a command, of which nothing may be left out."""
 
-_NAMED = {"\\": "\\\\", "\t": "\\t", "\r": "\\r"}
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that count as letters or symbols and draw nothing."""
-_PROSE = frozenset("\u2018\u2019\u201c\u201d\u2026\u00ab\u00bb\u00bf\u00a1\u00b0\u00a7\u20ac\u00a3")
-"""Quotation marks and other signs of plain text, none of which passes for what a command or a path is made of."""
-_RUN = re.compile(f" {{{MOST_BLANKS + 1},}}")
 _TOKEN = re.compile(r"\\u\{[0-9a-f]+\}|\\\{[0-9,]+ blanks\}|\\.|.")
-_CONFUSING_LATIN = frozenset("\u0131\u0138\u0140\u0149\u017f")
-
-
-def visible(text: str, *, prose: bool = False) -> str:
-    r"""One line as it may be shown, every character that hides, moves or passes for another as `\u{..}`.
-
-    No two texts look alike: a word that has ASCII letters or digits keeps no letter that could be mistaken for one,
-    and unless this is `prose`, a text of a single word, such as a path or a host, nothing beyond ASCII.
-    """
-    words = text.split(" ")
-    is_name = len(words) == 1 and not prose
-    drawn = " ".join(_word(word, is_name=is_name) for word in words)
-    return drawn[:-1] + "\\u{20}" if drawn.endswith(" ") else drawn
-
-
-def _word(word: str, *, is_name: bool) -> str:
-    if word.isascii() and word.isprintable():
-        return word.replace("\\", "\\\\")
-    is_mixed = any(character.isascii() and character.isalnum() for character in word)
-    return "".join(
-        _drawn(
-            character,
-            keep=not is_mixed or (not is_name and (character in _PROSE or _is_plain_latin(character))),
-        )
-        for character in word
-    )
-
-
-def _drawn(character: str, *, keep: bool) -> str:
-    if " " <= character <= "~" and character != "\\":
-        return character
-    if named := _NAMED.get(character):
-        return named
-    if not keep or _hides(character) or _stands_for_ascii(character):
-        return f"\\u{{{ord(character):x}}}"
-    return character
-
-
-def _hides(character: str) -> bool:
-    """Whether it draws nothing, moves what stands beside it, or is drawn over it."""
-    joins = (
-        "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff"
-    )  # parts of Korean syllables
-    return unicodedata.category(character)[0] in "CMZ" or character in _BLANK or joins
-
-
-def _stands_for_ascii(character: str) -> bool:
-    """Whether it is another form of an ASCII letter or digit: full width, bold, in a circle."""
-    return character.isalnum() and any(plain < "\x7f" for plain in unicodedata.normalize("NFKC", character))
-
-
-def _is_plain_latin(character: str) -> bool:
-    return "\u00c0" <= character <= "\u017f" and character.isalpha() and character not in _CONFUSING_LATIN
-
-
-def scripts(drawn: str) -> tuple[str, ...]:
-    """The scripts, beside plain Latin, of the letters in what `visible` kept: whole words can look alike too."""
-    beyond = {sign for sign in drawn if not sign.isascii() and sign.isalpha() and not _is_plain_latin(sign)}
-    return tuple(sorted({unicodedata.name(sign, "unknown").split(" ")[0].capitalize() for sign in beyond}))
 
 
 class LeftOut(str):
@@ -180,12 +115,12 @@ def _argument(name: str, value: object, room: int, *, folded: bool) -> Iterator[
 def _text(name: str, text: str, room: int, *, folded: bool) -> Iterator[str]:
     number = text.count("\n") + 1
     if number == 1 and len(text) <= (FIRST_ROWS + LAST_ROWS) * room:
-        parts = [[_without_runs(visible(text))]]
+        parts = [[without_runs(visible(text))]]
         yield f'{name}: "{parts[0][0]}"'
     else:
         yield f"{name}: {f'{number:,} lines, ' if number > 1 else ''}{_size(text):,} bytes"
         parts = [
-            [_without_runs(visible(line, prose=number > 1)) for line in part.split("\n")]
+            [without_runs(visible(line, prose=number > 1)) for line in part.split("\n")]
             for part in _ends(text, folded=folded)
         ]
         yield from _block(text, parts, room, folded=folded)
@@ -198,10 +133,10 @@ def _data(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]
     kind = "" if isinstance(value, int | float | list | dict | None) else f" ({type(value).__name__})"
     text = _as_json(value)
     if "\n" not in text:
-        yield f"{name}{kind}: {_without_runs(text)}"
+        yield f"{name}{kind}: {without_runs(text)}"
     else:
         yield f"{name}{kind}: {_size(text):,} bytes of JSON"
-        parts = [[*map(_without_runs, part.split("\n"))] for part in _ends(text, folded=folded)]
+        parts = [[*map(without_runs, part.split("\n"))] for part in _ends(text, folded=folded)]
         yield from _block(text, parts, room, folded=folded)
 
 
@@ -239,11 +174,6 @@ def _counted(drawn: Iterable[str]) -> Iterator[str]:
         else:
             yield f"... {number:,} times this row:"
             yield row
-
-
-def _without_runs(drawn: str) -> str:
-    r"""A line that is made visible already, with its long runs of blanks as counts: `\{1,600 blanks}`."""
-    return _RUN.sub(lambda run: f"\\{{{len(run[0]):,} blanks}}", drawn)
 
 
 def _size(text: str) -> int:

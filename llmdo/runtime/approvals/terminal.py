@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base.colour import has_colour, painted, plain
 from llmdo.base.diagnostic import excerpt
+from llmdo.base.visible import visible
 from llmdo.runtime.approvals.approver import BEFORE, Answer, GoneError, RejectAll
-from llmdo.runtime.approvals.drawing import HEADING, MARGIN, NARROWEST, WIDE, LeftOut, describe, rows, visible
+from llmdo.runtime.approvals.drawing import HEADING, MARGIN, NARROWEST, WIDE, LeftOut, describe, rows
 from llmdo.runtime.approvals.editing import NotEdited, as_text, edit_in, editor_of, parse
 
 if TYPE_CHECKING:
