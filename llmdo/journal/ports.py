@@ -147,12 +147,14 @@ class JournalStore(Protocol):
         """
         ...
 
-    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
-        """The committed entries in the order in which they were added: of these kinds, or all; below a path, or all."""
+    def entries(
+        self, *kinds: Kind, below: str | None = None, at: str | None = None
+    ) -> Iterator[JournalEntry]:
+        """The committed entries in the order in which they were added: of these kinds, below a path, at it, or all."""
         ...
 
     def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
-        """The committed entries of these kinds that were added after the one of that number."""
+        """The committed entries of these kinds, or all, that were added after the one of that number."""
         ...
 
     def rows(self) -> Iterator[ChainedRow]:

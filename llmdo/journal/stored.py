@@ -214,11 +214,15 @@ class StoredJournal(ABC):
             raise self.secrets.missing(variable)
         return data
 
-    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
-        """The entries in the order in which they were added: of these kinds, or all; below a path, or all."""
+    def entries(
+        self, *kinds: Kind, below: str | None = None, at: str | None = None
+    ) -> Iterator[JournalEntry]:
+        """The entries in the order in which they were added: of these kinds, below a path, at a path, or all."""
         wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
         wanted += ["path >= ? AND path < ?"] if below is not None else []
-        bounds = (f"{below}/", f"{below}0") if below is not None else ()  # "0" follows "/"
+        bounds = [f"{below}/", f"{below}0"] if below is not None else []  # "0" follows "/"
+        wanted += ["path = ?"] if at is not None else []
+        bounds += [at] if at is not None else []
         chosen = _SOME.format(" AND ".join(wanted)) if wanted else ""
         for row in self._rows(_LIST.format(chosen), *kinds, *bounds):
             yield row.entry
@@ -230,8 +234,8 @@ class StoredJournal(ABC):
         return number
 
     def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
-        """The entries of these kinds that were added after the one of that number."""
-        where = f" WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))})"
+        """The entries of these kinds, or all, that were added after the one of that number."""
+        where = f" WHERE seq > ? AND kind IN ({', '.join('?' * len(kinds))})" if kinds else " WHERE seq > ?"
         return self._rows(_LIST.format(where), number, *kinds)
 
     def rows(self) -> Iterator[ChainedRow]:

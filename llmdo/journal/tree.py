@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     Arguments = Mapping[str, Iterator[Mapping[str, object]]]
     """What was decided on at each call path, in the order of the decisions."""
+
+_OF_RUN = frozenset({"run", "session", "end", "sources", "imported", "kept", "history", "messages"})
+"""The entries that are about a run as a whole."""
 
 STARTS = "(start)"
 """What the path of a decision on starting an MCP server ends with."""
@@ -85,7 +89,7 @@ def tree(journal: JournalStore, arguments: Arguments | None = None) -> dict[str,
     roots: dict[str, Node] = {}
     known: dict[str, Node] = {}
     for entry in journal.entries():
-        if entry.kind in ("run", "session", "end", "sources", "imported", "kept", "history", "messages"):
+        if entry.kind in _OF_RUN:
             continue
         node = known.get(entry.path)
         if node is None:
@@ -172,6 +176,44 @@ def full_tree(journal: JournalStore) -> dict[str, Node]:
     return roots
 
 
+def call_at(journal: JournalStore, path: str) -> Node | None:
+    """The call at `path` with what it was given, as `full_tree` has it, without what is below it; None for none.
+
+    Raises:
+        JournalError: The audit does not say what was decided on.
+    """
+    node: Node | None = None
+    given: Arguments | None = None
+    for entry in journal.entries(at=path):
+        if entry.kind in _OF_RUN:
+            continue
+        if entry.kind == "decision" and given is None:
+            given = _decided_on(journal, path)
+        node = node or Node(path=path, began=entry.at, ended=entry.at)
+        node.ended = entry.at
+        _take(node, entry, given)
+    if node is not None:
+        node.written = _written(journal, path)
+    return node
+
+
+def _written(journal: JournalStore, path: str) -> object:
+    """The arguments of the call at `path` as its model wrote them; None where none did."""
+    above, _, last = path.rpartition("/")
+    tool, _, number = last.rpartition("#")
+    if not number.isdecimal():
+        return None
+    paths = [entry.path for entry in journal.entries("decision", "started", "invalid", below=above)]
+    left = int(number) - first_numbers(journal, paths).get(f"{above}/{tool}#", 1)
+    for entry in journal.entries("request", at=above):
+        for part in entry.data["response"]["parts"]:
+            if part.get("part_kind") == "tool-call" and part["tool_name"] == tool:
+                if not left:
+                    return part.get("args")
+                left -= 1
+    return None
+
+
 def walk(nodes: Mapping[str, Node]) -> Iterator[Node]:
     """All calls of a tree, callers first."""
     for node in nodes.values():
@@ -194,10 +236,12 @@ def first_numbers(journal: JournalStore, paths: Iterable[str]) -> dict[str, int]
     return first
 
 
-def _decided_on(journal: JournalStore) -> Arguments:
-    """What was decided on, as the audit has it: the entries of decisions do not repeat it."""
+def _decided_on(journal: JournalStore, path: str | None = None) -> Arguments:
+    """What was decided on, as the audit has it: the entries of decisions do not repeat it; at a path, or everywhere."""
     arguments = defaultdict(list)
-    for record in audit.read(journal.lines()).records:
+    named = None if path is None else json.dumps(path)
+    lines = (line for line in journal.lines() if named is None or named in line)
+    for record in audit.read(lines).records:
         if record.get("kind") == "decided":
             given = without_tokens(record.get("arguments"))
             if isinstance(given, dict):

@@ -188,14 +188,16 @@ class CommitLog:
             raise self.secrets.missing(variable)
         return data
 
-    def entries(self, *kinds: Kind, below: str | None = None) -> Iterator[JournalEntry]:
+    def entries(
+        self, *kinds: Kind, below: str | None = None, at: str | None = None
+    ) -> Iterator[JournalEntry]:
         for row in self._committed.rows:
             is_below = below is None or row.entry.path.startswith(f"{below}/")
-            if is_below and (not kinds or row.entry.kind in kinds):
+            if is_below and at in (None, row.entry.path) and (not kinds or row.entry.kind in kinds):
                 yield row.entry
 
     def after(self, number: int, *kinds: Kind) -> Iterator[ChainedRow]:
-        return (row for row in self.rows() if row.number > number and row.entry.kind in kinds)
+        return (row for row in self.rows() if row.number > number and (not kinds or row.entry.kind in kinds))
 
     def rows(self) -> Iterator[ChainedRow]:
         return (row.chained for row in self._committed.rows)

@@ -45,6 +45,9 @@ def test_what_was_committed_is_there_in_its_order_for_whoever_opens_it_again(run
         ]
         assert [entry.step for entry in journal.entries("call", below="main")] == []
         assert [entry.kind for entry in journal.entries(below="main")] == ["return"]
+        assert [entry.kind for entry in journal.entries(at="main")] == ["call", "call"]
+        assert [entry.kind for entry in journal.entries("return", at="main/helper#1")] == ["return"]
+        assert [row.number for row in journal.after(1)] == [2, 3]
         assert journal.counted() == {"call": 2, "return": 1}
         assert journal.count("main", "call") == 2
         last = journal.last("call")

@@ -1,0 +1,70 @@
+"""What waits for a person, as the JSON documents `llmdo.inbox/1` and `llmdo.question/1`: values drawn, and complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.visible import visible, without_runs
+from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.base.values import Json
+    from llmdo.services.inbox import Pending, PendingCall
+    from llmdo.services.proposed import ProposedChange
+
+LONGEST = 200  # characters of the arguments that a line of the list quotes
+
+
+def listed(pending: Iterable[Pending]) -> dict[str, Json]:
+    """The document of all that waits, a line each. What an answer has to repeat is in that of the question alone."""
+    return {"schema": "llmdo.inbox/1", "waiting": [_line(each) for each in pending]}
+
+
+def question(call: PendingCall) -> dict[str, Json]:
+    """The document of one question, all of it."""
+    asked = call.pending.question
+    record = asked.record
+    return {
+        "schema": "llmdo.question/1",
+        **_line(call.pending),
+        "digest": asked.key,
+        "arguments": drawn_arguments(record["arguments"]),
+        "given": record["arguments"],
+        "capabilities": drawn_texts(record["capabilities"]),
+        "asking": drawn_texts(record["asking"]),
+        "reasons": drawn_texts(record["reasons"]),
+        "advice": drawn_texts(record["advice"]),
+        "variables": [*asked.variables],
+        "change": None if call.change is None else _change(call.change),
+    }
+
+
+def _line(pending: Pending) -> dict[str, Json]:
+    run, asked = pending.run, pending.question
+    record = asked.record
+    return {
+        "run": run.run,
+        "entry": visible(run.entry),
+        "status": run.status,
+        "path": asked.path,
+        "asked": asked.entry.at,
+        **drawn_names(record, "worker", "toolset", "tool"),
+        "callers": [[visible(path), visible(worker)] for path, worker in pending.callers],
+        "excerpt": excerpt(str(record["arguments"]), LONGEST),
+        "why": drawn_texts(record["reasons"][:1]),
+        "terminal_only": asked.terminal_only,
+        "by_tool": bool(record["by_tool"]),
+        "obstacle": pending.obstacle,
+    }
+
+
+def _change(change: ProposedChange) -> dict[str, Json]:
+    lines = [without_runs(line[:1] + visible(line[1:], prose=True)) for line in change.lines]
+    return {
+        "path": visible(change.path),
+        "note": visible(change.note, prose=True),
+        "lines": [*counted(lines)],
+    }

@@ -1,0 +1,115 @@
+"""An answer to a question that waits, from somebody who is not at its run's terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.answers import Answers, GoesOnError, StaleError, give, require_open
+from llmdo.journal.binding import binding_of
+from llmdo.journal.opening import runs_of
+from llmdo.journal.questions import waiting
+from llmdo.journal.secrets import Known
+from llmdo.services.inbox import NOT_WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from llmdo.journal.ports import JournalStore
+
+Verb = Literal["allow", "always", "edit", "refuse", "stop"]
+"""`always`: this very call, until the run ends; `edit`: another call instead, which is decided on anew."""
+
+
+class NotWholeError(LlmdoError):
+    """A call cannot be allowed where not all of it can be shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """What somebody says to one question."""
+
+    run: str
+    path: str
+    digest: str
+    """That of the question that was shown."""
+    verb: Verb
+    instead: Mapping[str, object] | None = None
+    """The arguments of the other call."""
+    reason: str = ""
+    """Why not, for the model."""
+    by: str | None = None
+    """None: the user of this machine."""
+
+    @property
+    def record(self) -> dict[str, object]:
+        """The answer as `llmdo approve --answers` reads it; not of one that ends the run."""
+        common = {"path": self.path, "digest": self.digest, "reason": self.reason, "by": self.by}
+        match self.verb:
+            case "edit":
+                return {**common, "instead": self.instead}
+            case "always":
+                return {**common, "allowed": True, "lasts": True}
+        return {**common, "allowed": self.verb == "allow"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """An answer, and the workspace whose runs it is for."""
+
+    root: Path
+    answer: GivenAnswer
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def answer(request: AnswerRequest) -> str:
+    """Keeps the answer for whoever goes on with the run, or ends the run; the id of that run.
+
+    Raises:
+        StaleError: The question is not the one any more that was shown, or waits no more.
+        GoesOnError: A process works on the run, which would not see the answer.
+        NotWholeError: It allows a call that cannot be shown whole.
+        LlmdoError: It does not fit: only a person at a terminal may give it, or it contradicts itself.
+    """
+    given = request.answer
+    if given.verb == "edit" and given.instead is None:
+        raise LlmdoError("an edited call needs its arguments")
+    runs = runs_of(request.root, request.environ)
+    run = runs.find(given.run)
+    if runs.is_claimed(run):
+        raise GoesOnError(f"run `{run}` goes on, and can be answered once it has stopped")
+    with runs.claim(run), runs.open(run) as journal:
+        journal.know(Known.of(request.environ))
+        require_open(journal)
+        question = waiting(journal).get(given.path)
+        if question is None or question.key != given.digest:
+            raise StaleError(f"{given.path}: the answer is for another question than the one that waits")
+        if given.verb == "stop":
+            _end(journal, given, request.environ)
+        else:
+            if given.verb in ("allow", "always") and not question.is_whole:
+                raise NotWholeError(f"{given.path}: {NOT_WHOLE}", hint=f"`llmdo approve {run}` at a terminal")
+            give(journal, Answers(records=[given.record]))
+    return run
+
+
+def _end(journal: JournalStore, given: GivenAnswer, environ: Mapping[str, str]) -> None:
+    """Keeps that a person ended the run: its questions wait for whoever goes on with it."""
+    from llmdo.runtime.recording.recorder import Recorder  # which takes a second
+    from llmdo.runtime.telemetry.redaction import Redaction
+
+    by = str(Answers(by=given.by).as_kept({"allowed": False})["by"])
+    recorder = Recorder(journal, Redaction.of(environ))
+    binding = binding_of(journal)
+
+    async def work() -> None:
+        await recorder.begin(binding, "nobody", None, {})
+        await recorder.end(
+            binding.entry, "interrupted", {"error": f"{by} ended the run at `{given.path}`", "hint": None}
+        )
+
+    asyncio.run(work())

@@ -1,0 +1,125 @@
+"""Processes that go on with runs whose questions were answered: in them runs code of the workspace, not in the caller.
+
+Each is `llmdo resume RUN --approvals later`, so it stops when nothing but questions is left, and what came of it is in
+the journal. It outlives whoever started it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Self
+
+from llmdo.base.diagnostic import unsteering
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LAST = 2_000  # bytes of what a process says that are told of one which could not go on
+COULD_NOT = 2
+"""The exit code of a command that could not do what it was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Started:
+    """A process that goes on with a run."""
+
+    process: subprocess.Popen[bytes]
+    words: IO[bytes]
+    """What it says to a person."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    @property
+    def fault(self) -> str | None:
+        """Why it could not go on, where it could not."""
+        if self.process.poll() != COULD_NOT:
+            return None
+        self.words.seek(0)
+        text = self.words.read()[-LAST:].decode(errors="replace")
+        _, error, sentence = text.rpartition("error: ")
+        return unsteering(f"{error}{sentence}" if error else text).strip()
+
+
+@dataclass(slots=True, kw_only=True)
+class GoingOn:
+    """The runs of one workspace that go on, one process each."""
+
+    root: Path
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _started: dict[str, _Started] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leaves the processes alone: they end by themselves, and what they do is in the journal."""
+        for started in self._started.values():
+            started.words.close()
+            started.process.poll()
+            started.process.returncode = started.process.returncode or 0  # nobody waits for it any more
+
+    def start(self, run: str) -> None:
+        """Goes on with the run of that id, unless a process of ours does already."""
+        if self.is_at_work(run):
+            return
+        if before := self._started.pop(run, None):
+            before.words.close()
+        # `-P`: nothing in the workspace is taken for llmdo itself.
+        command = [sys.executable, "-P", "-m", "llmdo", "resume", run, "--project", str(self.root)]
+        words = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it for as long as it runs
+        process = subprocess.Popen(
+            [*command, "--approvals", "later"],
+            cwd=self.root,
+            env=dict(self.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=words,
+            start_new_session=True,  # Ctrl-C ends whoever started it, not this
+        )
+        self._started[run] = _Started(process=process, words=words)
+
+    def is_at_work(self, run: str) -> bool:
+        """Whether a process of ours goes on with the run."""
+        started = self._started.get(run)
+        return started is not None and not started.is_over
+
+    def fault(self, run: str) -> str | None:
+        """Why the run could not go on, in the words of the last process that was to; None where it could, or does."""
+        started = self._started.get(run)
+        return started.fault if started else None
+
+    def stop(self, run: str) -> bool:
+        """Ends the process that goes on with the run, as Ctrl-C does; whether there was one of ours."""
+        started = self._started.get(run)
+        if started is None or started.is_over:
+            return False
+        started.process.send_signal(signal.SIGINT)
+        return True
+
+    def at_work(self) -> tuple[str, ...]:
+        """The runs that processes of ours go on with."""
+        return tuple(run for run in self._started if self.is_at_work(run))
+
+    def wait(self, run: str, seconds: float | None = None) -> None:
+        """Returns when no process of ours goes on with the run any more.
+
+        Raises:
+            TimeoutError: One still does after so long.
+        """
+        if started := self._started.get(run):
+            try:
+                started.process.wait(seconds)
+            except subprocess.TimeoutExpired as error:
+                raise TimeoutError(run) from error
