@@ -10,14 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
-    "scan": {
-        "--format": ("text", "markdown", "json"),
-        "--fail-on": (),
-    },
-    "init": {
-        "--template": ("minimal", "delegation", "tools", "chat", "service"),
-        "--force": None,
-    },
+    "scan": {"--format": ("text", "markdown", "json"), "--fail-on": ()},
+    "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
     "check": {
         "--project": (),
         "--locked": None,
@@ -45,30 +39,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--project": (),
         "--from": (),
     },
-    "explain": {
-        "--from": (),
-    },
-    "suggest": {
-        "--project": (),
-        "--from-runs": None,
-    },
-    "graph": {
-        "--select": (),
-        "--format": ("text", "mermaid", "dot", "json"),
-        "--project": (),
-        "--from": (),
-    },
-    "reach": {
-        "--select": (),
-        "--format": ("text", "json", "markdown"),
-        "--project": (),
-        "--from": (),
-    },
-    "why": {
-        "--all": None,
-        "--project": (),
-        "--from": (),
-    },
+    "explain": {"--from": ()},
+    "suggest": {"--project": (), "--from-runs": None},
+    "graph": {"--select": (), "--format": ("text", "mermaid", "dot", "json"), "--project": (), "--from": ()},
+    "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
+    "why": {"--all": None, "--project": (), "--from": ()},
     "run": {
         "--entry": (),
         "--project": (),
@@ -163,57 +138,21 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--sources": ("workspace", "run"),
         "--format": ("text", "json", "junit"),
     },
-    "import": {
-        "--to": (),
-    },
+    "import": {"--to": ()},
     "schema": {},
-    "doctor": {
-        "--format": ("text", "json"),
-        "--project": (),
-    },
+    "doctor": {"--format": ("text", "json"), "--project": ()},
     "completion": {},
-    "add worker": {
-        "--toolset": (),
-        "--description": (),
-        "--entry": None,
-        "--path": (),
-        "--project": (),
-    },
-    "add toolset": {
-        "--python": (),
-        "--project": (),
-    },
-    "add mcp": {
-        "--url": (),
-        "--env": (),
-        "--project": (),
-    },
-    "add entry": {
-        "--worker": (),
-        "--input": (),
-        "--project": (),
-    },
-    "add path": {
-        "--project": (),
-    },
-    "add rule": {
-        "--project": (),
-    },
-    "remove worker": {
-        "--project": (),
-    },
-    "remove toolset": {
-        "--project": (),
-    },
-    "remove entry": {
-        "--project": (),
-    },
-    "remove path": {
-        "--project": (),
-    },
-    "remove rule": {
-        "--project": (),
-    },
+    "add worker": {"--toolset": (), "--description": (), "--entry": None, "--path": (), "--project": ()},
+    "add toolset": {"--python": (), "--project": ()},
+    "add mcp": {"--url": (), "--env": (), "--project": ()},
+    "add entry": {"--worker": (), "--input": (), "--project": ()},
+    "add path": {"--project": ()},
+    "add rule": {"--project": ()},
+    "remove worker": {"--project": ()},
+    "remove toolset": {"--project": ()},
+    "remove entry": {"--project": ()},
+    "remove path": {"--project": ()},
+    "remove rule": {"--project": ()},
     "batch start": {
         "--inputs": (),
         "--key": (),
@@ -268,19 +207,13 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--debug": None,
         "--format": ("text", "json"),
     },
-    "batch list": {
-        "--project": (),
-        "--format": ("text", "json"),
-    },
+    "batch list": {"--project": (), "--format": ("text", "json")},
     "batch show": {
         "--project": (),
         "--state": ("queued", "running", "waiting", "unsure", "completed", "failed", "cancelled", "refused"),
         "--format": ("text", "json"),
     },
-    "batch cancel": {
-        "--project": (),
-        "--format": ("text", "json"),
-    },
+    "batch cancel": {"--project": (), "--format": ("text", "json")},
     "runs list": {
         "--project": (),
         "--store": (),
@@ -305,31 +238,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--since": (),
         "--format": ("text", "json"),
     },
-    "runs prune": {
-        "--project": (),
-        "--store": (),
-        "--keep": (),
-        "--older-than": (),
-        "--dry-run": None,
-    },
-    "runs export": {
-        "--project": (),
-        "--store": (),
-        "--no-sources": None,
-    },
-    "runs import": {
-        "--project": (),
-    },
-    "store migrate": {
-        "--env-file": (),
-        "--store": (),
-    },
-    "serve mcp": {
-        "--http": (),
-        "--model": (),
-        "--project": (),
-        "--env-file": (),
-    },
+    "runs prune": {"--project": (), "--store": (), "--keep": (), "--older-than": (), "--dry-run": None},
+    "runs export": {"--project": (), "--store": (), "--no-sources": None},
+    "runs import": {"--project": ()},
+    "store migrate": {"--env-file": (), "--store": ()},
+    "serve mcp": {"--http": (), "--model": (), "--project": (), "--env-file": ()},
 }
 """Every command with its long options but `--help`, and what each may be; None where it takes no value."""
 

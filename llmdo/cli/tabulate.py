@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TARGET = Path(__file__).with_name("tables.py")
 HELP = Path(__file__).with_name("help")
+WIDTH = 110  # characters, as the rest of the code
 
 _HEAD = '''"""What completion knows of the commands.
 
@@ -85,12 +86,16 @@ def _commands(command: Command, path: tuple[str, ...]) -> Iterator[tuple[str, Co
         yield from _commands(inner, (*path, name))
 
 
-def _written(value: object, indent: str = "") -> str:
-    """A value as Python, a line for each key."""
+def _written(value: object, indent: str = "", before: int = 0) -> str:
+    """A value as Python: a line for each key, or one for all where they fit into it behind so many characters."""
     if isinstance(value, dict):
         inner = indent + "    "
-        lines = (f"{inner}{_written(key)}: {_written(each, inner)},\n" for key, each in value.items())
-        return f"{{\n{''.join(lines)}{indent}}}" if value else "{}"
+        pairs = [(_written(key), each) for key, each in value.items()]
+        short = f"{{{', '.join(f'{key}: {_written(each)}' for key, each in pairs)}}}"
+        if "\n" not in short and len(indent) + before + len(f"{short},") <= WIDTH:
+            return short
+        lines = (f"{inner}{key}: {_written(each, inner, len(f'{key}: '))},\n" for key, each in pairs)
+        return f"{{\n{''.join(lines)}{indent}}}"
     if isinstance(value, tuple):
         words = ", ".join(map(_written, value))
         return f"({words},)" if len(value) == 1 else f"({words})"
