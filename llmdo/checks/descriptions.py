@@ -115,7 +115,7 @@ def _escaped(at: Place, what: str, text: str) -> Iterator[tuple[Location, str, s
 
 def _hidden(text: str) -> str:
     """The characters of `text` that do not show, each once and spelled out; empty where all of it shows."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").isprintable():  # as nearly every file of a workspace is
         return ""
     candidates = {character for character in set(text) if _may_be_hidden(character)}
     if not candidates:
