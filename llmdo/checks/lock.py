@@ -49,7 +49,8 @@ def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
     if not items:
         return
     gains: dict[tuple[str, str], list[str]] = {}
-    for (entry, verb, path), capabilities in _widened(locked, current).items():
+    widened = {} if all(map(_is_harmless, items)) else _widened(locked, current)
+    for (entry, verb, path), capabilities in widened.items():
         words = f"entry `{entry}` {verb} {', '.join(capabilities)} by {' > '.join(path)}"
         gains.setdefault(_cause(items, entry, path), []).append(words)
     for item in items:
@@ -57,6 +58,14 @@ def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
         more = [f"and {len(gained) - MAX_GAINS} more"] if len(gained) > MAX_GAINS else []
         words = "; ".join([item.problem.message, *gained[:MAX_GAINS], *more])
         yield replace(item.problem, message=words)
+
+
+_HARMLESS = frozenset({"its prompt changed", "its description changed", "its input changed"})
+
+
+def _is_harmless(item: Drift) -> bool:
+    """Whether what changed is text for models alone, which lets nobody do anything."""
+    return item.kind in ("worker", "entry") and _HARMLESS.issuperset(item.changes)
 
 
 _VERBS = {
@@ -82,8 +91,7 @@ def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str
 
 def _cause(items: Sequence[Drift], entry: str, hops: Sequence[str]) -> tuple[str, str]:
     """The item that most likely lets `entry` reach further: the first on its path, else a rule or a setting."""
-    harmless = {"its prompt changed", "its description changed", "its input changed"}
-    telling = [(item.kind, item.name) for item in items if not harmless.issuperset(item.changes)]
+    telling = [(item.kind, item.name) for item in items if not _is_harmless(item)]
     path = [("entry", entry), *(("worker", name) for name in hops), ("toolset", hops[-1] if hops else "")]
     suspects = [*path, ("rules", ""), ("settings", ""), ("paths", ""), *telling]
     return next((suspect for suspect in suspects if suspect in telling), (items[0].kind, items[0].name))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from llmdo.diff.difference import Kind
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.settings import Acceptance
+    from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Decision
     from llmdo.reach import Row, Walk
 
@@ -150,7 +151,12 @@ def _scopes(analysis: Analysis) -> Iterator[Capability]:
     for entry in graph.entries.values():
         for own in code_calls.own_tools(graph, entry):
             yield from (capability for capability in own.capabilities if capability.scope is not None)
-    for worker in graph.workers.values():
+    alike: dict[object, Worker] = {}
+    for name, worker in graph.workers.items():
+        # Of workers with equal lines, the tools are equal; what they may hand over depends on whether anybody takes it.
+        hands_over = any(not graph.workers[callee].attachments.are_refused for callee in graph.edges[name])
+        alike.setdefault((graph.lines[name], hands_over), worker)
+    for worker in alike.values():
         for use in worker.uses:
             for tool in code_calls.tools_with_calls(graph, worker, use):
                 yield from (capability for capability in tool.capabilities if capability.scope is not None)

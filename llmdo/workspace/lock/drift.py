@@ -81,7 +81,8 @@ def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
 
 
 def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
-    before, after = encode(locked), encode(current)
+    others = frozenset(_other_workers(locked, current))
+    before, after = encode(locked, others), encode(current, others)
     for kind in ("settings", "rules", "paths"):
         if changes := tuple(_fields(parts.table(before[kind]), parts.table(after[kind]), {})):
             yield Drift(kind, "", changes, None)
@@ -101,6 +102,17 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
         yield Drift("shell", "", changes, None)
     if before.get("accept") != after.get("accept"):
         yield Drift("accept", "", ("the acceptances changed",), None)
+
+
+def _other_workers(before: Graph, after: Graph) -> Iterator[str]:
+    """The workers that differ, or whose lines do: there may be many, and mostly few changed."""
+    for name in {*before.workers, *after.workers}:
+        if (
+            before.workers.get(name) != after.workers.get(name)
+            or before.edges[name] != after.edges[name]
+            or before.lines[name] != after.lines[name]
+        ):
+            yield name
 
 
 def _place(graph: Graph, kind: str, name: str) -> Place | None:

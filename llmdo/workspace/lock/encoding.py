@@ -19,7 +19,7 @@ from llmdo.syntax.document import Place
 from llmdo.workspace import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from llmdo.base.values import Json
     from llmdo.syntax.document import Document
@@ -31,19 +31,28 @@ REVISION = 1
 """A reader that knows only older ones may read."""
 
 
-def encode(graph: Graph) -> dict[str, Json]:
-    """The lock of `graph` as data, of the form `formats.locked.LockFile`. What is None or empty is left out."""
-    first, *middle, last = parts(graph)
-    return {
-        **first,
-        "worker": {name: worker for part in middle for name, worker in table(part, "worker").items()},
-        **last,
+def encode(graph: Graph, only: Container[str] | None = None) -> dict[str, Json]:
+    """The lock of `graph` as data, of the form `formats.locked.LockFile`. What is None or empty is left out.
+
+    With `only`, of the workers it has no others.
+    """
+    workers = {
+        name: _worker(graph, worker) for name, worker in graph.workers.items() if only is None or name in only
     }
+    return {**before_workers(graph), "worker": workers, **behind_workers(graph)}
 
 
 def parts(graph: Graph) -> Iterator[dict[str, Json]]:
     """The lock of `graph` in parts, one behind the other: each worker is one, for there may be many."""
-    yield {
+    yield before_workers(graph)
+    for worker in graph.workers.values():
+        yield part_of_worker(graph, worker)
+    yield behind_workers(graph)
+
+
+def before_workers(graph: Graph) -> dict[str, Json]:
+    """The first part of a lock."""
+    return {
         "version": VERSION,
         "revision": REVISION,
         "settings": encoded(graph.settings),
@@ -55,8 +64,15 @@ def parts(graph: Graph) -> Iterator[dict[str, Json]]:
         "module": {path: {"source": source} for path, source in graph.modules.items()},
         "entry": {entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared},
     }
-    for worker in graph.workers.values():
-        yield {"worker": {worker.name: _worker(graph, worker)}}
+
+
+def part_of_worker(graph: Graph, worker: Worker) -> dict[str, Json]:
+    """The part of a lock that one worker is."""
+    return {"worker": {worker.name: _worker(graph, worker)}}
+
+
+def behind_workers(graph: Graph) -> dict[str, Json]:
+    """The last part of a lock."""
     last: dict[str, Json] = {
         "toolset": {toolset.name: encoded(toolset) for toolset in graph.toolsets.values()}
     }
@@ -64,7 +80,7 @@ def parts(graph: Graph) -> Iterator[dict[str, Json]]:
         last["shell"] = _shell(graph.shell)
     if graph.acceptances:
         last["accept"] = sorted(map(encoded, graph.acceptances), key=digest.canonical)
-    yield last
+    return last
 
 
 def _worker(graph: Graph, worker: Worker) -> dict[str, Json]:

@@ -25,6 +25,11 @@ def pieces(parts: Iterable[Mapping[str, Json]]) -> Iterator[str]:
         yield from _tables(part, "")
 
 
+def part_text(part: Mapping[str, Json]) -> str:
+    """The text of one such part."""
+    return "".join(_tables(part, ""))
+
+
 def _tables(table: Mapping[str, Json], route: str) -> Iterator[str]:
     """The text of a table and of those in it; `route` is its own name with a dot behind it, empty at the top."""
     lines = []
