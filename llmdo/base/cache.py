@@ -53,6 +53,11 @@ def mode_of(known: bytes) -> int:
     return mode
 
 
+def is_young(known: bytes, now: int) -> bool:
+    """Whether what these packed facts are about changed so shortly before `now` that they may miss another change."""
+    return _is_recent(marshal.loads(known), now)  # noqa: S302  # what this process packed
+
+
 def is_off(environ: Mapping[str, str]) -> bool:
     """Whether the environment says that nothing be remembered."""
     return environ.get("LLMDO_NO_CACHE", "").lower() not in _UNSET
@@ -100,7 +105,7 @@ def keep(
     try:
         ourselves = {path: facts(os.lstat(path)) for path in sorted(set(code))}
         seen = tuple((path, marshal.loads(content)) for path, content in fingerprint.seen.items())  # noqa: S302  # as above
-        if any(_is_young(state, fingerprint.since) for _, state in (*ourselves.items(), *seen)):
+        if any(_is_recent(state, fingerprint.since) for _, state in (*ourselves.items(), *seen)):
             return
         folder, path = _folder(root, environ), _file(root, environ)
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -180,7 +185,7 @@ def _head(root: str) -> tuple[object, ...]:
     return (VERSION, __version__, sys.version, root)
 
 
-def _is_young(state: Facts, since: int) -> bool:
+def _is_recent(state: Facts, since: int) -> bool:
     # The last is when the file changed in any way, which nobody can set; elsewhere it is when it was made.
     changed = state[-1] if os.name == "posix" else state[-2]
     tick = _COARSE_TICK if changed % 1_000_000_000 == 0 else _FINE_TICK

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
 
+    Findings = tuple[Diagnostic, ...]
     Ignoring = tuple[Callable[[str], bool], tuple[Diagnostic, ...]]
     """Whether a path is left out, and what is wrong with the files that say so."""
 
@@ -94,8 +95,12 @@ def read(
     except OSError as error:
         return RefusedPath("LDO105", f"cannot be read: {(error.strerror or 'error').lower()}")
     if len(content) > limit:
-        return RefusedPath("LDO105", f"is larger than {limit // 1024:,} KiB")
+        return _too_large(limit)
     return content
+
+
+def _too_large(limit: int) -> RefusedPath:
+    return RefusedPath("LDO105", f"is larger than {limit // 1024:,} KiB")
 
 
 def exists(root: Path, path: str, seen: Seen | None = None) -> RefusedPath | None:
@@ -142,15 +147,27 @@ def _note(seen: Seen, base: str, folder: str) -> None:
 
 def read_source(
     root: Path, path: str, *, limit: int = MAX_FILE, seen: Seen | None = None
-) -> tuple[Source, tuple[Diagnostic, ...]]:
+) -> tuple[Source, Findings]:
     """The text at `path`: UTF-8 with or without byte-order mark, any line ends; empty beside its problem."""
-    content = read(root, path, limit=limit, seen=seen)
+    return _decoded(path, read(root, path, limit=limit, seen=seen))
+
+
+def stand_in(
+    root: Path, path: str, text: str, *, limit: int = MAX_FILE, seen: Seen | None = None
+) -> tuple[Source, Findings]:
+    """`text` in the place of the file at `path`, which is looked at, and refused, as if it were read."""
+    content = text.encode("utf-8", "surrogatepass")
+    refused = exists(root, path, seen) or (_too_large(limit) if len(content) > limit else None)
+    return _decoded(path, refused or content)
+
+
+def _decoded(path: str, content: bytes | RefusedPath) -> tuple[Source, Findings]:
     if isinstance(content, RefusedPath):
         return Source(path, ""), (finding(content.code, Location(path), f"`{path}` {content.reason}"),)
     return decode(path, content)
 
 
-def decode(path: str, content: bytes) -> tuple[Source, tuple[Diagnostic, ...]]:
+def decode(path: str, content: bytes) -> tuple[Source, Findings]:
     """`content` as a source; where it is not UTF-8 text, an empty one beside the problem."""
     try:
         text = content.decode().removeprefix("\ufeff")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
+    from llmdo.workspace.lock.sketch import Sketch
+    from llmdo.workspace.memory import Memory
     from llmdo.workspace.workspace import Workspace
 
 
@@ -52,23 +54,26 @@ class Project:
         }
 
 
-def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -> Project:
+def read(
+    root: Path, manifest: Source | None = None, seen: Seen | None = None, memory: Memory | None = None
+) -> Project:
     """The project at `root`. Runs nothing of it; whatever is wrong with its files is left to the checks.
 
     With a `manifest` that text stands for the one in `root`, as `workspace.load` has it; what is looked at is noted
-    in `seen`.
+    in `seen`. What a `memory` knows of files that are the same is taken from it.
     """
-    workspace = load(root, manifest, seen)
+    seen = {} if seen is None and memory else seen
+    workspace = load(root, manifest, seen, memory)
     sketch = lock.sketch(workspace.lock) if workspace.lock else None
     # Its text may be the largest of all, and mostly a sketch of it will do.
     workspace = replace(workspace, lock=None)
-    outlined = resolve(workspace)
+    outlined = resolve(workspace, known=memory.workers if memory else None)
     # Mostly the lock is current: then writing it once more is all the reading that it needs.
     graph = with_facts(outlined, workspace, lock.supposed_facts(sketch, outlined))
-    if lock.says(sketch, graph):
+    if lock.says(sketch, graph, memory.pieces if memory else None):
         locked = lock.Locked("read", graph)
     else:
-        locked = lock.read(read_lock(root, seen)[0] if sketch else None)
+        locked = _locked(root, sketch, seen, memory)
         known = lock.facts(locked.graph, outlined)
         graph = with_facts(outlined, workspace, known) if known else outlined
     return Project(
@@ -78,6 +83,16 @@ def read(root: Path, manifest: Source | None = None, seen: Seen | None = None) -
         analysis=Analysis(graph),
         gaps=_gaps(workspace, graph, locked),
     )
+
+
+def _locked(root: Path, sketch: Sketch | None, seen: Seen | None, memory: Memory | None) -> lock.Locked:
+    """The lock, read to its end."""
+    known = memory.locked.of(LOCK, sketch) if memory else None
+    if known is None:
+        known = lock.read(read_lock(root, seen)[0] if sketch else None)
+        if memory:
+            memory.locked.keep(LOCK, sketch, known)
+    return known
 
 
 def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:

@@ -15,13 +15,12 @@ from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.formats.schema import judge
 from llmdo.graph.models import recording_file
-from llmdo.syntax import discovery, frontmatter, module, toml
+from llmdo.syntax import discovery, frontmatter, toml
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
 from llmdo.workspace.gaps import lost
-from llmdo.workspace.modules import Module
 from llmdo.workspace.references import (
     class_paths,
     located,
@@ -35,6 +34,7 @@ from llmdo.workspace.references import (
     wrong_targets,
 )
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
+from llmdo.workspace.source_files import SourceFiles
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
 from llmdo.workspace.workspace import Workspace
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
+    from llmdo.workspace.memory import Memory
+    from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
 
 COMPILED = (".pyc", ".so", ".pyd")
@@ -54,20 +56,23 @@ MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so n
 MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
 
 
-def load(root: Path, manifest_source: Source | None = None, seen: Seen | None = None) -> Workspace:
+def load(
+    root: Path, manifest_source: Source | None = None, seen: Seen | None = None, memory: Memory | None = None
+) -> Workspace:
     """The workspace at `root`, as far as its files can be read; what is wrong with them is in `problems`.
 
     With a `manifest_source` that text is the manifest, whatever `root` holds, and there is no lock. What is looked
-    at is noted in `seen`.
+    at is noted in `seen`; what a `memory` knows of files that are the same is not read again.
     """
+    files = SourceFiles(root, seen, memory)
     if manifest_source is None:
-        source, problems = discovery.read_source(root, MANIFEST, limit=MAX_MANIFEST, seen=seen)
+        source, problems = files.source(MANIFEST, limit=MAX_MANIFEST)
     else:
         source, problems = manifest_source, ()
     document = toml.parse(source)
     problems = (*problems, *document.problems)
     manifest: Mapping[str, Json] | None = None
-    reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen)
+    reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen, files)
     if not problems:
         judged = judge(document, "manifest")
         reader = replace(reader, document=judged.document, problems=list(judged.problems))
@@ -108,7 +113,8 @@ def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
 def read_modules(root: Path, paths: Iterable[str]) -> Mapping[str, Module]:
     """Those Python files, and the workspace's own files that they import; what cannot be read is empty."""
     nothing = Document(Source(MANIFEST, ""), {}, dict)
-    return _WorkspaceReader(root, nothing, has_lock=False, problems=[], seen=None).modules(paths, ())
+    reader = _WorkspaceReader(root, nothing, has_lock=False, problems=[], seen=None, files=SourceFiles(root))
+    return reader.modules(paths, ())
 
 
 def read_lock(root: Path, seen: Seen | None = None) -> tuple[Source | None, tuple[Diagnostic, ...]]:
@@ -130,13 +136,14 @@ class _WorkspaceReader:
     has_lock: bool
     problems: list[Diagnostic]
     seen: Seen | None
+    files: SourceFiles
     folders: dict[str, bool] = field(default_factory=dict)
     """Whether each folder that an import could mean exists."""
     unread: set[str] = field(default_factory=set)
     lacks: set[Lack] = field(default_factory=set)
     is_vouching: bool = False
     """Whether a header of files alone names commands that only read."""
-    files: dict[str, bool] = field(default_factory=dict)
+    imported: dict[str, bool] = field(default_factory=dict)
     """Whether each file that an import could mean exists."""
 
     def workspace(
@@ -213,7 +220,10 @@ class _WorkspaceReader:
 
         Of files alone, it may be one of llm-do: `taken` are the names of what their Python brings; None of a workspace.
         """
-        source, problems = discovery.read_source(self.root, path, seen=self.seen)
+        state = self.files.state(path) if taken is None else None
+        if known := self.files.known_worker(path, state):
+            return known
+        source, problems = self.files.source(path)
         text = None if problems else frontmatter.parse(source)
         problems = text.document.problems if text else problems
         self.problems.extend(problems)
@@ -229,9 +239,12 @@ class _WorkspaceReader:
         if not header:
             self.note_unread(path, "names")
             return None
+        file = WorkerFile(document=judged.document, header=header)
         if judged.problems:
             self.lacks.add("contents")
-        return WorkerFile(document=judged.document, header=header)
+        else:
+            self.files.keep_worker(path, state, file)
+        return file
 
     def code(
         self,
@@ -286,13 +299,11 @@ class _WorkspaceReader:
                 known.add(path)
         while waiting:
             path = waiting.pop()
-            source, problems = discovery.read_source(self.root, path, seen=self.seen)
-            outline = module.Outline() if problems else module.outline(source)
-            self.problems.extend((*problems, *outline.problems))
-            if problems or outline.problems:
+            modules[path], problems = self.files.module(path)
+            if problems:
+                self.problems.extend(problems)
                 self.note_unread(path, *(("names",) if path in naming else ()))
-            modules[path] = Module(source, outline)
-            for imported in self._imported(path, outline):
+            for imported in self._imported(path, modules[path].outline):
                 if imported not in known:
                     waiting.append(imported)
                     known.add(imported)
@@ -300,12 +311,12 @@ class _WorkspaceReader:
 
     def _imported(self, path: str, outline: Outline) -> Iterator[str]:
         for candidate in import_candidates(path, outline):
-            if candidate not in self.files:
-                self.files[candidate] = (
+            if candidate not in self.imported:
+                self.imported[candidate] = (
                     self._has_folder(candidate.rpartition("/")[0])
                     and discovery.exists(self.root, candidate, self.seen) is None
                 )
-            if self.files[candidate]:
+            if self.imported[candidate]:
                 yield candidate
 
     def _has_folder(self, folder: str) -> bool:

@@ -32,19 +32,23 @@ if TYPE_CHECKING:
     from llmdo.graph.facts import Facts
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
+    from llmdo.workspace.remembered import Remembered
     from llmdo.workspace.worker_file import WorkerFile
     from llmdo.workspace.workspace import Workspace
 
 
-def resolve(workspace: Workspace, facts: Facts | None = None) -> Graph:
+def resolve(
+    workspace: Workspace, facts: Facts | None = None, known: Remembered[Worker] | None = None
+) -> Graph:
     """The graph of `workspace`. `facts` are what is known of its Python toolsets from importing them.
 
-    A toolset that `facts` does not name is described by the outline of its module, as far as that goes.
+    A toolset that `facts` does not name is described by the outline of its module, as far as that goes. Workers
+    that are `known` are not made again.
     """
     document = workspace.document
     approvals = workspace.table("approvals")
     sources = source_digests(workspace.modules)
-    workers = _workers(workspace, sources)
+    workers = _workers(workspace, sources, known)
     settings = decoded(
         Settings,
         "file",
@@ -133,12 +137,22 @@ def acceptances(tables: Iterable[Json], origin: ValueOrigin) -> tuple[Acceptance
     )
 
 
-def _workers(workspace: Workspace, sources: Mapping[str, str]) -> dict[str, Worker]:
+def _workers(
+    workspace: Workspace, sources: Mapping[str, str], known: Remembered[Worker] | None
+) -> dict[str, Worker]:
     workers: dict[str, Worker] = {}
     routes: dict[str, Route] = {}
     paths = names_of_paths(workspace)
     for file in workspace.workers:
-        workers.setdefault(file.name, _worker(file, sources, routes, paths))
+        path = file.document.source.path
+        # Of what is written in Python, and of what names the paths of classes, other files decide as well.
+        kept = None if file.python or file.agent or paths else known
+        worker = kept.of(path, file) if kept else None
+        if worker is None:
+            worker = _worker(file, sources, routes, paths)
+            if kept:
+                kept.keep(path, file, worker)
+        workers.setdefault(file.name, worker)
     return dict(sorted(workers.items()))
 
 

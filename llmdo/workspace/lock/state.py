@@ -15,13 +15,23 @@ from llmdo.graph import servers
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.syntax import toml
 from llmdo.syntax.document import Document
-from llmdo.workspace.lock.encoding import REVISION, VERSION, decode, decode_toolsets, encode, parts
-from llmdo.workspace.lock.layout import layout, pieces
+from llmdo.workspace.lock.encoding import (
+    REVISION,
+    VERSION,
+    before_workers,
+    behind_workers,
+    decode,
+    decode_toolsets,
+    encode,
+    part_of_worker,
+    parts,
+)
+from llmdo.workspace.lock.layout import layout, part_text, pieces
 from llmdo.workspace.lock.reading import read as read_lines
 from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Tool, Toolset
     from llmdo.workspace.lock.sketch import Sketch
+    from llmdo.workspace.remembered import Remembered
 
 _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^version\s*=\s*(\d{1,9})\s*$", re.MULTILINE)
@@ -124,9 +135,21 @@ def _newer_revision(document: Document, ignored: int) -> Diagnostic:
     )
 
 
-def says(sketch: Sketch | None, graph: Graph) -> bool:
-    """Whether the lock is, to the letter, the lock of `graph`."""
-    return sketch is not None and sketch.is_of(pieces(parts(graph)))
+def says(sketch: Sketch | None, graph: Graph, kept: Remembered[str] | None = None) -> bool:
+    """Whether the lock is, to the letter, the lock of `graph`; `kept` holds the texts of workers."""
+    if sketch is None:
+        return False
+    return sketch.is_of(pieces(parts(graph)) if kept is None else _pieces(graph, kept))
+
+
+def _pieces(graph: Graph, kept: Remembered[str]) -> Iterator[str]:
+    """The text of the lock piece by piece; what was written of workers that are the same is not written again."""
+    yield from pieces([before_workers(graph)])
+    edges, lines = graph.edges, graph.lines
+    for name, worker in graph.workers.items():
+        source = (worker, edges[name], lines[name])
+        yield kept.of(name, source) or kept.keep(name, source, part_text(part_of_worker(graph, worker)))
+    yield part_text(behind_workers(graph))
 
 
 def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:

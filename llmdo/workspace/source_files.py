@@ -1,0 +1,61 @@
+"""The files of one reading of a workspace: an editor's text before the disk, and what is remembered before both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+from llmdo.syntax import discovery
+from llmdo.syntax import module as outlines
+from llmdo.workspace.modules import Module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmdo.base.cache import Seen
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
+    from llmdo.workspace.memory import Memory, State
+    from llmdo.workspace.worker_file import WorkerFile
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """Where a reading of a workspace gets its files from."""
+
+    root: Path
+    seen: Seen | None = None
+    memory: Memory | None = None
+
+    def source(self, path: str, *, limit: int = discovery.MAX_FILE) -> tuple[Source, tuple[Diagnostic, ...]]:
+        """The text of a file, or why it has none."""
+        if self.memory and (text := self.memory.buffers.get(path)) is not None:
+            return discovery.stand_in(self.root, path, text, limit=limit, seen=self.seen)
+        return discovery.read_source(self.root, path, limit=limit, seen=self.seen)
+
+    def state(self, path: str) -> State | None:
+        """What the memory knows the file at `path` by; None where nothing is remembered of it."""
+        if self.memory is None or self.seen is None or discovery.exists(self.root, path, self.seen):
+            return None
+        return self.memory.state(path, self.seen.get(path))
+
+    def known_worker(self, path: str, state: State | None) -> WorkerFile | None:
+        """The worker that is remembered of a file in this state."""
+        return self.memory.files.of(path, state) if self.memory else None
+
+    def keep_worker(self, path: str, state: State | None, worker: WorkerFile) -> None:
+        """Remembers what the file in this state was read as."""
+        if self.memory:
+            self.memory.files.keep(path, state, worker)
+
+    def module(self, path: str) -> tuple[Module, tuple[Diagnostic, ...]]:
+        """The Python file at `path`; an empty one, beside what is wrong with it, where it cannot be read."""
+        state = self.state(path)
+        if self.memory and (known := self.memory.modules.of(path, state)):
+            return known, ()
+        source, problems = self.source(path)
+        outline = outlines.Outline() if problems else outlines.outline(source)
+        module, problems = Module(source, outline), (*problems, *outline.problems)
+        if self.memory and not problems:
+            self.memory.modules.keep(path, state, module)
+        return module, problems
