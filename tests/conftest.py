@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from llmdo.cli import app
 from llmdo.toolsets import bubblewrap, isolation
-from tests import forking
+from tests import forking, postgres
 
 # What a law is tried with is the same on every machine, however slow; with `explore` it is new in each run.
 USUAL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -103,3 +103,22 @@ def _forgets_workspaces() -> Iterator[None]:
     for name in {*sys.modules}.difference(before) if added else ():
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(added):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[postgres.Cluster]:
+    """A database server, for all tests of this process."""
+    if lacking := postgres.lacking():
+        (pytest.fail if os.environ.get("LLMDO_TEST_POSTGRES") else pytest.skip)(lacking)
+    with postgres.cluster() as server:
+        yield server
+
+
+@pytest.fixture
+def store(cluster: postgres.Cluster) -> str:
+    """The address of a store without a run."""
+    from llmdo.journal.opening import migrate
+
+    address = cluster.new_database()
+    migrate(address)
+    return address

@@ -64,7 +64,7 @@ DOORS = {
     "pygls": {"services/editor"},
     "starlette": {"page"},
     "watchfiles": {"services/editor"},
-    "sqlite3": {"journal/sqlite", "services/batch/store.py"},
+    "sqlite3": {"journal/sqlite"},
     "yaml": {"syntax/header.py"},
     "jsonschema": {"formats/schema/validation.py"},
     "tomlkit": {"scaffold"},

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.graph.resolved import Graph
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem, Result
     from llmdo.services.batch.commands import BatchOutcome
-    from llmdo.services.batch.items import BatchItem, Result
     from llmdo.services.batch.scheduling import BatchBounds, Draining
-    from llmdo.services.batch.store import BatchStore
     from llmdo.services.host import Approving
 
 

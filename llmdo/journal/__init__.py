@@ -5,6 +5,7 @@ call path, kind and step, never by time or by the order in which things happened
 keep an order. This package knows files and entries; `runtime/` knows what a model's message looks like. `ports` says
 what all others ask of a journal and of the index of the runs; `opening` says which store a workspace has. Each is a
 package: `sqlite/`, of whose files exported runs are as well, and `postgres/`; `stored` is what both make of rows.
+Both keep batches as well, whose port is `batches` and whose values are `items`.
 
 History of the format, newest first:
   version 6: the chain is taken over an entry's texts and their lengths, no longer over JSON of them.
@@ -15,12 +16,13 @@ History of the format, newest first:
     Earlier versions, which no release wrote, are refused.
 """
 
-from llmdo.journal.entries import ClaimedError, JournalEntry, JournalError, Kind
+from llmdo.journal.entries import ClaimedError, JournalEntry, JournalError, Kind, NotOpenError
 from llmdo.journal.ports import Hold, JournalStore, RunIndex
+from llmdo.journal.sqlite.batches import FileBatches
 from llmdo.journal.sqlite.folder import Runs
 from llmdo.journal.sqlite.store import SUFFIX, Journal, fill_tables, read_journal, write_copy
 
 __all__ = [
-    "SUFFIX", "ClaimedError", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind", "RunIndex",
-    "Runs", "fill_tables", "read_journal", "write_copy",
+    "SUFFIX", "ClaimedError", "FileBatches", "Hold", "Journal", "JournalEntry", "JournalError", "JournalStore", "Kind",
+    "NotOpenError", "RunIndex", "Runs", "fill_tables", "read_journal", "write_copy",
 ]  # fmt: skip

@@ -44,6 +44,15 @@ class ClaimedError(JournalError):
     """Another process works on the run."""
 
 
+class NotOpenError(JournalError):
+    """A run does not go on by itself: it is over, or a person has to decide how it does."""
+
+    def __init__(self, run: str, status: str) -> None:
+        """`status` is `completed`, `failed`, `waiting`, or `unsure` where a call may have taken effect."""
+        super().__init__(f"run `{run}` is {status}, so it does not go on by itself")
+        self.status = status
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
     """One thing that happened. No two have the same path, kind and step."""

@@ -1,4 +1,4 @@
-"""Which store the runs of a workspace are in: files below it, or the database that `LLMDO_STORE` names."""
+"""Which store the runs and batches of a workspace are in: files below it, or the database that `LLMDO_STORE` names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import Runs
+from llmdo.journal import FileBatches, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from llmdo.journal.batches import Batches
     from llmdo.journal.ports import RunIndex
 
 STORE = "LLMDO_STORE"
@@ -33,6 +34,21 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
     from llmdo.journal.postgres.runs import PostgresRuns
 
     return PostgresRuns(root, address)
+
+
+def batches_of(root: Path, environ: Mapping[str, str] = os.environ) -> Batches:
+    """The batches of the workspace at `root`.
+
+    Raises:
+        LlmdoError: As of `runs_of`.
+    """
+    address = environ.get(STORE)
+    if not address:
+        return FileBatches(root)
+    require_library(address)
+    from llmdo.journal.postgres.batches import StoredBatches
+
+    return StoredBatches.at(root, address)
 
 
 def require_files(what: str, environ: Mapping[str, str]) -> None:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 Hold = Literal["written", "forced", "anchored"]
 """How well entries are kept: they outlive the process; the machine as well; and their loss would be noticed."""
 
+Taker = Literal["person", "worker"]
+"""Whose word it is that a run goes on: somebody's who named it, or nobody's, as its turn has come.
+
+A worker takes no run that is over, or of which a person has to decide how it goes on.
+"""
+
 
 class Pace(Protocol):
     """How often something is done by all processes of a store together."""
@@ -300,11 +306,12 @@ class RunIndex(Protocol):
         """The journals of all runs, one after the other, each open until the next one is asked for."""
         ...
 
-    def claim(self, run: str) -> AbstractContextManager[object]:
+    def claim(self, run: str, by: Taker = "person") -> AbstractContextManager[object]:
         """The right to work on that run, for as long as the block runs.
 
         Raises:
             ClaimedError: Another process has it.
+            NotOpenError: A worker asks, and the run is over or waits for a person.
         """
         ...
 

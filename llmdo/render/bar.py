@@ -12,7 +12,7 @@ from llmdo.render.batch import states, used
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from llmdo.services.batch.store import BatchStore
+    from llmdo.journal.batches import BatchStore
 
 
 class BatchBar:

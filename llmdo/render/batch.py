@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.journal.items import STATES
 from llmdo.render.amounts import counted, money
-from llmdo.services.batch.items import STATES
 from llmdo.services.batch.rows import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.base.colour import Screen, Shade
+    from llmdo.journal.items import BatchItem, BatchUsage, Result, State
     from llmdo.services.batch.commands import BatchOutcome
-    from llmdo.services.batch.items import BatchItem, Result, State
-    from llmdo.services.batch.store import BatchUsage
 
 LONGEST = 100  # characters of what is quoted in a line
 

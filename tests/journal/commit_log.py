@@ -19,8 +19,10 @@ from llmdo.journal.audit import START, Link
 from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
 from llmdo.journal.content import Content, packed
 from llmdo.journal.naming import require_id
+from llmdo.journal.ports import Taker
 from llmdo.journal.secrets import NOTHING, Known, Registered, Secrets
 from llmdo.journal.spans import SecretSpan, marked
+from llmdo.journal.standing import require_open
 
 SUFFIX = ".jsonl"
 HOLDS: tuple[Hold, ...] = ("written", "forced", "anchored")
@@ -400,15 +402,17 @@ class CommitLogs:
     def each(self) -> Iterator[CommitLog]:
         return map(self.read, self.names())
 
-    def claim(self, run: str) -> ExitStack:
+    def claim(self, run: str, by: Taker = "person") -> ExitStack:
         lock = self.path(run).with_suffix(".lock")
         try:
             lock.touch(exist_ok=False)
         except FileExistsError:
             raise JournalError(f"another process is using run `{run}`") from None
-        held = ExitStack()
-        held.callback(lock.unlink)
-        return held
+        with ExitStack() as held:
+            held.callback(lock.unlink)
+            if by == "worker" and self.has(run):
+                require_open(self.read(run))
+            return held.pop_all()
 
     def is_claimed(self, run: str) -> bool:
         return self.path(run).with_suffix(".lock").exists()

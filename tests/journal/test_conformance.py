@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import JournalEntry, JournalError, Kind, RunIndex, Runs, audit, read_journal
+from llmdo.journal import JournalEntry, JournalError, Kind, NotOpenError, RunIndex, Runs, audit, read_journal
 from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 
@@ -173,3 +173,51 @@ def test_one_process_at_a_time_has_a_run(runs: RunIndex) -> None:
         with pytest.raises(JournalError):
             runs.remove("r")
     assert not runs.is_claimed("r")
+
+
+@pytest.mark.parametrize(
+    ("added", "status"),
+    [
+        ([], None),
+        ([("session", "")], None),
+        ([("session", ""), ("end", "completed")], "completed"),
+        ([("session", ""), ("end", "failed")], "failed"),
+        ([("session", ""), ("end", "interrupted")], None),
+        ([("session", ""), ("end", "failed"), ("session", "")], None),
+        ([("session", ""), ("asked", ""), ("end", "waiting")], "waiting"),
+        ([("session", ""), ("asked", ""), ("end", "waiting"), ("answered", "denied")], None),
+        ([("session", ""), ("started", "")], "unsure"),
+        ([("session", ""), ("started", ""), ("end", "interrupted")], "unsure"),
+        ([("session", ""), ("started", ""), ("finished", "success")], None),
+        ([("session", ""), ("started", ""), ("end", "completed")], "completed"),
+    ],
+)
+def test_a_worker_takes_what_goes_on_by_itself_and_a_person_what_nobody_has(
+    runs: RunIndex, added: list[tuple[Kind, str]], status: str | None
+) -> None:
+    bodies = {"answered": b'{"allowed":false,"expires":null}'}
+    with runs.create("r") as journal:
+        for number, (kind, outcome) in enumerate(added):
+            step = 1 + sum(kind == before for before, _ in added[:number])
+            body = bodies.get(kind, b"{}")
+            journal.add(JournalEntry(path="main/pay#1", kind=kind, step=step, outcome=outcome, body=body))
+            journal.commit()
+    if status is None:
+        with runs.claim("r", by="worker"), pytest.raises(JournalError, match="another process"):
+            runs.claim("r", by="worker")
+    else:
+        with pytest.raises(NotOpenError) as refused:
+            runs.claim("r", by="worker")
+        assert refused.value.status == status
+        assert not runs.is_claimed("r")
+    with runs.claim("r"):
+        assert runs.is_claimed("r")
+
+
+def test_a_run_that_ended_for_lack_of_quota_goes_on(runs: RunIndex) -> None:
+    with runs.create("r") as journal:
+        body = b'{"out_of_quota":true}'
+        journal.add(JournalEntry(path="main", kind="end", step=1, outcome="failed", body=body))
+        journal.commit()
+    with runs.claim("r", by="worker"):
+        assert runs.is_claimed("r")

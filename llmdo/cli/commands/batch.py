@@ -131,6 +131,7 @@ def start(
     model: options.Models = None,
     max_depth: options.MaxDepth = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     locked: options.Locked = False,
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
@@ -172,6 +173,7 @@ def resume(
         bool, typer.Option("--rebind", help="Run what has not begun with what the workspace is now.")
     ] = False,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
@@ -210,6 +212,7 @@ def retry(
     processes: Processes = 1,
     out: Out = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
@@ -235,6 +238,7 @@ def retry(
 @batch.command("list")
 def list_batches(
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """List the batches of the workspace, the latest first."""
@@ -259,6 +263,7 @@ def show(
         Optional[ItemState],  # noqa: UP045
         typer.Option("--state", help="Items in this state alone."),
     ] = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Show a batch and each of its items: key, state, run, and what came of it."""
@@ -277,6 +282,7 @@ def show(
 def cancel(
     name: BatchName,
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Take what has not begun out of a batch; what is at work goes on to its end."""

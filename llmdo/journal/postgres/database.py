@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 PATIENCE = 15.0  # seconds for a database that restarts: less than two thirds of a lease
 _PAUSE = 0.2  # seconds between two attempts
 
+FORCED = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')"
+"""What `synchronous_commit` is set to: the disk at least, whatever the default; more where it is set up so."""
+
 _SETTINGS: dict[str, str | int] = {
     "connect_timeout": 10,
     "application_name": "llmdo",

@@ -14,23 +14,42 @@ from secrets import token_hex
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Self
 
-from llmdo.journal.entries import ClaimedError, JournalError
+from llmdo.journal.entries import ClaimedError, JournalError, NotOpenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from llmdo.journal.ports import Taker
     from llmdo.journal.postgres.database import Database
 
 SECONDS = 30.0
 
-_TAKE = """
+_IS_UNSURE = """
+EXISTS (SELECT FROM llmdo.entry AS a WHERE a.run = held.run AND a.kind = 'started' AND NOT EXISTS (
+  SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind = 'finished' AND b.step = a.step))
+"""
+"""Whether a tool was started that did not finish, and is not safe to run twice."""
+_IS_OPEN = """
+(held.status IN ('new', 'queued', 'running') OR held.status = 'waiting' AND NOT EXISTS (
+  SELECT FROM llmdo.entry AS a WHERE a.run = held.run AND a.kind = 'asked' AND NOT EXISTS (
+    SELECT FROM llmdo.entry AS b WHERE b.run = a.run AND b.path = a.path AND b.kind IN ('answered', 'decision')
+      AND b.seq > a.seq)))
+"""
+"""Whether it goes on by itself: it has not ended, or waited for answers that are there."""
+_IS_FREE = "(held.owner IS NULL OR held.until < clock_timestamp())"
+
+_TAKE = f"""
 INSERT INTO llmdo.run AS held (run, status, epoch, owner, until, beat)
 VALUES (%s, 'new', 1, %s, clock_timestamp() + make_interval(secs => %s), clock_timestamp())
 ON CONFLICT (run) DO UPDATE SET epoch = held.epoch + 1, owner = excluded.owner, until = excluded.until,
   beat = excluded.beat
-WHERE held.owner IS NULL OR held.owner = excluded.owner OR held.until < clock_timestamp()
+WHERE ({_IS_FREE} OR held.owner = excluded.owner) AND (%s OR {_IS_OPEN} AND NOT {_IS_UNSURE})
 RETURNING epoch
-"""
+"""  # noqa: S608  # constants
+_NOTE_UNSURE = f"""
+UPDATE llmdo.run AS held SET status = 'unsure' WHERE run = %s AND {_IS_FREE} AND {_IS_OPEN} AND {_IS_UNSURE}
+"""  # noqa: S608  # constants
+_STATUS = "SELECT status FROM llmdo.run WHERE run = %s"
 _RENEW = """
 UPDATE llmdo.run SET until = clock_timestamp() + make_interval(secs => %s), beat = clock_timestamp()
 WHERE run = %s AND epoch = %s AND owner = %s RETURNING run
@@ -59,6 +78,7 @@ class Lease:
         self,
         database: Database,
         run: str,
+        by: Taker = "person",
         *,
         seconds: float = SECONDS,
         end: Callable[[str], None] = end_process,
@@ -68,15 +88,16 @@ class Lease:
 
         Raises:
             ClaimedError: Another process has it.
+            NotOpenError: A worker asks, and the run is over or waits for a person.
         """
         self.run = run
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{token_hex(4)}"
         self.seconds = seconds
         self._database, self._end, self._own = database, end, own
         self._renewed = time.monotonic()
-        rows = database.rows(_TAKE, run, self.owner, seconds)
+        rows = database.rows(_TAKE, run, self.owner, seconds, by == "person")
         if not rows:
-            raise claimed(database, run)
+            raise _refused(database, run, by)
         self.epoch: int = rows[0][0]
         self._over = Event()
         for work in (self._renewing, self._watching):
@@ -155,6 +176,16 @@ class Lease:
 def is_held(database: Database, run: str) -> bool:
     """Whether a process has a lease of that run that has not run out."""
     return bool(database.rows(_HOLDER, run))
+
+
+def _refused(database: Database, run: str, by: Taker) -> JournalError:
+    """Why the run cannot be had; one of which a tool may have taken effect has that status from then on."""
+    if by == "worker" and not is_held(database, run):
+        database.rows(_NOTE_UNSURE, run)
+        status = next(iter(database.rows(_STATUS, run)), ("",))[0]
+        if status not in ("", "new", "queued", "running"):
+            return NotOpenError(run, status)
+    return claimed(database, run)
 
 
 def claimed(database: Database, run: str) -> ClaimedError:

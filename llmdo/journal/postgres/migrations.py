@@ -35,7 +35,25 @@ CREATE TABLE llmdo.pace (key text COLLATE "C" PRIMARY KEY, tat timestamptz NOT N
 """
 """`tat`: when the next turn of that key is, the theoretical arrival time of GCRA."""
 
-MIGRATIONS = (_FIRST, _PACE)
+_BATCHES = """
+ALTER TABLE llmdo.run ADD COLUMN lock text NOT NULL DEFAULT '', ADD COLUMN batch text COLLATE "C" NOT NULL DEFAULT '';
+UPDATE llmdo.run SET status = 'queued' WHERE status = 'interrupted';
+CREATE TABLE llmdo.batch (
+  batch text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY, entry text NOT NULL,
+  lock text NOT NULL, began double precision NOT NULL, settings text NOT NULL);
+CREATE TABLE llmdo.item (
+  batch text COLLATE "C" NOT NULL REFERENCES llmdo.batch ON DELETE CASCADE, number bigint NOT NULL,
+  key text NOT NULL, input bytea, files text NOT NULL, run text COLLATE "C" NOT NULL UNIQUE,
+  state text NOT NULL DEFAULT 'queued', tries bigint NOT NULL DEFAULT 0, retry text NOT NULL DEFAULT '',
+  requests bigint NOT NULL DEFAULT 0, tokens bigint, cost numeric, result text NOT NULL DEFAULT '{}',
+  PRIMARY KEY (batch, number), UNIQUE (batch, key));
+CREATE INDEX item_state ON llmdo.item (batch, state, number);
+CREATE TABLE llmdo.file (
+  batch text COLLATE "C" NOT NULL REFERENCES llmdo.batch ON DELETE CASCADE, digest text NOT NULL,
+  bytes bytea NOT NULL, PRIMARY KEY (batch, digest));
+"""
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

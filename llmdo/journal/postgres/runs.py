@@ -20,19 +20,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from llmdo.journal.ports import Taker
+
 PLACE = (".llmdo", "stores")
 SUFFIX = ".journal"
 SOURCES_SUFFIX = ".sources"
 
 _NAMES = "SELECT run FROM llmdo.run WHERE status <> 'new' ORDER BY number"
 _UNBEGUN = """
-SELECT run FROM llmdo.run WHERE status = 'queued' AND (owner IS NULL OR until < clock_timestamp()) ORDER BY number
+SELECT run FROM llmdo.run WHERE status = 'queued' AND (owner IS NULL OR until < clock_timestamp())
+  AND NOT EXISTS (SELECT FROM llmdo.entry WHERE entry.run = run.run AND kind = 'run') ORDER BY number
 """
 _NOTE = "UPDATE llmdo.run SET number = DEFAULT WHERE run = %s"
 _MAKE = """
-UPDATE llmdo.run SET status = 'queued' WHERE run = %s AND epoch = %s AND owner = %s AND status = 'new' RETURNING run
+UPDATE llmdo.run SET status = 'queued', batch = coalesce((SELECT batch FROM llmdo.item WHERE item.run = run.run), '')
+WHERE run = %s AND epoch = %s AND owner = %s AND status = 'new' RETURNING run
 """
 _DISCARD = "DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run"
+
+
+def folder_of(database: Database) -> str:
+    """The name of the folder for what belongs to a store on this machine: other stores have others."""
+    return digest.of_text(database.place).rpartition(":")[2][:16]
 
 
 class PostgresRuns:
@@ -60,12 +69,7 @@ class PostgresRuns:
     @property
     def folder(self) -> Path:
         """Where the files are that belong to runs on this machine."""
-        return self._root.joinpath(*PLACE, self._name)
-
-    @property
-    def _name(self) -> str:
-        """Of the folder: other stores have others."""
-        return digest.of_text(self._database.place).rpartition(":")[2][:16]
+        return self._root.joinpath(*PLACE, folder_of(self._database))
 
     def path(self, run: str) -> Path:
         """What the files of that run on this machine lie beside; the journal itself is in the database.
@@ -117,7 +121,7 @@ class PostgresRuns:
             JournalError: It cannot be made, or is reached through a link.
         """
         try:
-            return private_folder(self._root, (*PLACE, self._name))
+            return private_folder(self._root, (*PLACE, folder_of(self._database)))
         except OSError as error:
             raise JournalError(f"cannot write `{error.filename}`: {error.strerror}") from error
 
@@ -171,13 +175,14 @@ class PostgresRuns:
         """The journals of all runs, one after the other."""
         return map(self.read, self.names())
 
-    def claim(self, run: str) -> Lease:
+    def claim(self, run: str, by: Taker = "person") -> Lease:
         """The right to work on that run, which is renewed until it is given back.
 
         Raises:
             ClaimedError: Another process has it.
+            NotOpenError: A worker asks, and the run is over or waits for a person.
         """
-        lease = self._leases[run] = self._take(require_id(run))
+        lease = self._leases[run] = self._take(require_id(run), by)
         return lease
 
     def _lease(self, run: str) -> tuple[Lease, bool]:

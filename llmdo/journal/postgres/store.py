@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from llmdo.base import digest
 from llmdo.journal import fill_tables, write_copy
 from llmdo.journal.chain import Heads
 from llmdo.journal.content import packed
 from llmdo.journal.entries import JournalError
 from llmdo.journal.naming import require_id
-from llmdo.journal.postgres.database import BrokenError
+from llmdo.journal.postgres.database import FORCED, BrokenError
 from llmdo.journal.postgres.pace import PostgresPace
+from llmdo.journal.standing import status_of
 from llmdo.journal.stored import StoredJournal
 
 if TYPE_CHECKING:
@@ -38,13 +40,10 @@ _COLUMNS = {
 }
 """Those of an export, which has no list of secrets."""
 
-_FORCED = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')"
-"""At least the disk of the database, whatever its default; more where it is set up so."""
-
 _COMMIT = f"""
 WITH mine AS (
   UPDATE llmdo.run SET until = clock_timestamp() + make_interval(secs => %s), beat = clock_timestamp(),
-    status = coalesce(%s, status), entry = coalesce(%s, entry)
+    status = coalesce(%s, status), entry = coalesce(%s, entry), lock = coalesce(%s, lock)
   WHERE run = %s AND epoch = %s AND owner = %s RETURNING run
 ), entries AS (
   INSERT INTO llmdo.entry
@@ -61,12 +60,13 @@ WITH mine AS (
 ), lines AS (
   INSERT INTO llmdo.audit SELECT mine.run, a.* FROM mine, unnest(%s::bigint[], %s::text[]) AS a
 )
-SELECT run, set_config('synchronous_commit', CASE WHEN %s THEN {_FORCED} ELSE 'off' END, true) FROM mine
+SELECT run, set_config('synchronous_commit', CASE WHEN %s THEN {FORCED} ELSE 'off' END, true) FROM mine
 """  # noqa: S608  # nothing but constants
 """All of a commit, or nothing where the lease is not this process's any more."""
 
 
-_State = tuple["str | None", "str | None"]
+_State = tuple["str | None", "str | None", "str | None"]
+_UNCHANGED: _State = (None, None, None)
 _Rows = tuple["list[Any]", ...]
 _NO_ROWS: _Rows = tuple([] for _ in range(20))
 
@@ -148,7 +148,7 @@ class PostgresJournal(StoredJournal):
         written = self.written
         if self._lease is not None and self._forced != written:
             self._carry_out(
-                self._lease, (None, None), _NO_ROWS, forced=True
+                self._lease, _UNCHANGED, _NO_ROWS, forced=True
             )  # which takes with it what came before
             self._forced = written
 
@@ -181,16 +181,16 @@ class PostgresJournal(StoredJournal):
         return False  # contents may be written twice
 
     def _state(self) -> _State:
-        """What the run's row says from then on of how it stands, and of which entry it is; None: as before."""
-        status = started = None
+        """What the run's row says from then on: how it stands, its entry, its lock; None: as before."""
+        status, started, lock = _UNCHANGED
         for _, entry, _ in self._added:
             if entry.kind in ("run", "session"):
                 status = "running"
             elif entry.kind == "end":
-                status = entry.outcome
+                status = status_of(entry)
             if entry.kind == "run":
-                started = entry.path
-        return status, started
+                started, lock = entry.path, digest.of_text(str(entry.data.get("lock", "")))
+        return status, started, lock
 
     def _uncommitted(self) -> _Rows:
         entries = [entry for _, entry, _ in self._added]

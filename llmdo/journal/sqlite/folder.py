@@ -16,6 +16,7 @@ from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, rea
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmdo.journal.ports import Taker
     from llmdo.journal.sqlite.store import Journal
 
 PLACE = (".llmdo", "runs")
@@ -150,18 +151,32 @@ class Runs:
             with self.read(name) as journal:
                 yield journal
 
-    def claim(self, run: str) -> Claim:
+    def claim(self, run: str, by: Taker = "person") -> Claim:
         """The right to work on that run.
 
         Raises:
             ClaimedError: Another process has it.
+            NotOpenError: A worker asks, and the run is over or waits for a person.
         """
         claim = Claim.take(self._lock(run))
         if claim is None:
             raise ClaimedError(
                 f"another process is using run `{run}`", hint="wait until it is done, or stop it"
             )
+        if by == "worker":
+            self._require_open(run, claim)
         return claim
+
+    def _require_open(self, run: str, claim: Claim) -> None:
+        from llmdo.journal.standing import require_open  # which lists have no use for
+
+        try:
+            if self.has(run):
+                with self.read(run) as journal:
+                    require_open(journal)
+        except BaseException:
+            claim.give_back()
+            raise
 
     def is_claimed(self, run: str) -> bool:
         """Whether a process works on that run."""

@@ -18,14 +18,13 @@ from llmdo.graph.inventory import reachable
 from llmdo.graph.worker import Attachments
 from llmdo.journal import JournalError
 from llmdo.journal.binding import reached
-from llmdo.journal.opening import require_files, runs_of
+from llmdo.journal.items import ENDED, Batch
+from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
 from llmdo.services.batch.files import name_of
 from llmdo.services.batch.inputs import InputChoice, items_of, require_distinct
-from llmdo.services.batch.items import ENDED
 from llmdo.services.batch.scheduling import BatchBounds, Draining, work_off
-from llmdo.services.batch.store import Batch, Batches
 from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem, BatchUsage, NewItem, Result, State
     from llmdo.journal.ports import RunIndex
-    from llmdo.services.batch.items import BatchItem, NewItem, Result, State
     from llmdo.services.batch.rows import Rows
-    from llmdo.services.batch.store import BatchStore, BatchUsage
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
 
@@ -153,7 +152,6 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be put in, or worked off.
     """
-    require_files("a batch works", os.environ)
     prepared = prepare(request.start, host.tell)
     from llmdo.runtime import new_run
 
@@ -179,7 +177,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
     items = _placed(given, prepared.folders.root, entry.input, working.environ)
     bound = _lock_of(graph, prepared.entry, references)
     batch = Batch(new_run(), prepared.entry, bound, time.time(), settings)
-    with Batches(root).create(batch, items, new_run) as store:
+    with batches_of(root, working.environ).create(batch, items, new_run) as store:
         number = sum(store.counts().values())
         counted = f"{number:,} item{'' if number == 1 else 's'}"
         host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")
@@ -193,8 +191,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot go on.
     """
-    require_files("a batch works", os.environ)
-    batches = Batches(request.root)
+    batches = batches_of(request.root, request.working.environ)
     with batches.open(batches.find(request.batch)) as store:
         batch = store.batch
         start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
@@ -213,7 +210,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
 
 def cancel(root: Path, batch: str) -> BatchOutcome:
     """How a batch stands from which everything was taken that has not begun; what runs goes on."""
-    batches = Batches(root)
+    batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         store.cancel()
         return _outcome(store, Draining())
@@ -221,7 +218,7 @@ def cancel(root: Path, batch: str) -> BatchOutcome:
 
 def outcomes(root: Path) -> Iterator[BatchOutcome]:
     """All batches of a workspace, the latest first."""
-    batches = Batches(root)
+    batches = batches_of(root)
     for name in reversed(batches.names()):
         with batches.open(name) as store:
             yield _outcome(store, Draining())
@@ -229,7 +226,7 @@ def outcomes(root: Path) -> Iterator[BatchOutcome]:
 
 def show(root: Path, batch: str, state: State | None = None) -> tuple[BatchOutcome, tuple[BatchItem, ...]]:
     """How a batch stands, and its items: all, or those in one state."""
-    batches = Batches(root)
+    batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         return _outcome(store, Draining()), tuple(store.items(*([state] if state else [])))
 
@@ -255,7 +252,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
     personal.read(working.environ)  # first: what it might forbid must not begin
     hide_from_children()
     batch, draining = store.batch, Draining()
-    _take_back(store, prepared.root)
+    _take_back(store, runs_of(prepared.root, working.environ))
     with ExitStack() as stack:
         confined = stack.enter_context(closing(Root.of(prepared.folders)))
         rows = stack.enter_context(_rows(store, working.out or batch.settings["out"]))
@@ -332,20 +329,19 @@ def _lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
     return digest.of_text(lock.dump(reached(graph, entry, references)))
 
 
-def _take_back(store: BatchStore, root: Path) -> None:
+def _take_back(store: BatchStore, runs: RunIndex) -> None:
     """Queues what was at work in a process that is gone."""
-    runs = runs_of(root)
     store.queue(item for item in store.items("running") if not runs.is_claimed(item.run))
 
 
 def _queue(store: BatchStore, request: ContinuedBatch) -> None:
     """Queues what is to be taken once more: what a person names, and what waited for answers that are there."""
     if request.failed:
-        store.queue(store.items("failed", "refused"), "go-on")
+        store.queue(store.items("failed", "refused"), "resume")
     if request.unsure is not None:
         store.queue(store.items("unsure"), request.unsure)
-    runs = runs_of(request.root)
-    store.queue((item for item in store.items("waiting") if _is_answered(runs, item)), "go-on")
+    runs = runs_of(request.root, request.working.environ)
+    store.queue((item for item in store.items("waiting") if _is_answered(runs, item)), "resume")
 
 
 def _is_answered(runs: RunIndex, item: BatchItem) -> bool:

@@ -14,9 +14,9 @@ from llmdo.toolsets.refusal import PathRefused
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem, InputFile
     from llmdo.runtime.attached import AttachmentResolver
-    from llmdo.services.batch.items import BatchItem, InputFile
-    from llmdo.services.batch.store import BatchStore
 
 
 @dataclass(frozen=True, slots=True)

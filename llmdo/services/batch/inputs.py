@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass
-from llmdo.services.batch.items import NewItem
+from llmdo.journal.items import NewItem
 from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.media import text_of
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import ClaimedError, JournalError
+from llmdo.journal import ClaimedError, JournalError, NotOpenError
+from llmdo.journal.items import Result
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending, unfinished
 from llmdo.runtime import RunOptions
@@ -17,7 +19,6 @@ from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
 from llmdo.services.basis import DriftError
 from llmdo.services.batch.files import KeptFiles, attached_of
-from llmdo.services.batch.items import Result
 from llmdo.services.resume import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
 
@@ -27,15 +28,12 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.graph.resolved import Graph
-    from llmdo.journal.ports import JournalStore
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem
+    from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.services.batch.items import BatchItem
-    from llmdo.services.batch.store import BatchStore
     from llmdo.services.host import Approving
-
-Standing = Literal["new", "open"]
-"""Of a run that can be worked on: nothing of it is recorded, or it stopped on the way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +62,26 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
 
     Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice.
     """
-    standing: Result | Standing = "open"
+    runs = await asyncio.to_thread(runs_of, basis.root, basis.environ)
+    is_new = False
     try:
-        standing = await asyncio.to_thread(_standing, basis, item)
-        if isinstance(standing, Result):
-            return standing
-        outcome = await (_begun(basis, item) if standing == "new" else _gone_on(basis, item))
+        if await asyncio.to_thread(runs.has, item.run):
+            ended = await _continued(basis, item, runs)
+            if ended is not None:
+                return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
+        is_new = True
+        return result_of(await _begun(basis, item), basis.redaction)
     except ClaimedError:
         return None
     except DriftError as error:
         return Result(state="refused", error=error.message, hint=error.hint)
     except LlmdoError as error:
-        if standing == "new" and isinstance(error, JournalError):
-            if runs_of(basis.root, basis.environ).has(item.run):
+        if is_new and isinstance(error, JournalError):
+            if await asyncio.to_thread(runs.has, item.run):
                 return None  # another process began the run meanwhile
             raise  # no journal can be written, that of the next item no more than this one
         # It cannot start: nothing was asked of a model
         return Result(state="failed", error=error.message, hint=error.hint)
-    return result_of(outcome, basis.redaction)
 
 
 def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
@@ -105,23 +105,52 @@ def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
     )
 
 
-def _standing(basis: BatchBasis, item: BatchItem) -> Result | Standing:
-    """What the journal of an item's run says about going on."""
-    runs = runs_of(basis.root, basis.environ)
-    if not runs.has(item.run):
-        return "new"
-    with runs.claim(item.run):
-        with runs.open(item.run) as journal:
-            if journal.last("run") is not None:
-                return _ended(basis, item, journal) or _doubtful(item, journal) or "open"
-        runs.discard(item.run)  # whoever made it was killed before the run began
-    return "new"
+async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunOutcome | Result | None:
+    """What became of an item whose run has a journal; None where no run began in it, and nothing is left of it.
+
+    Raises:
+        ClaimedError: Another process works on it.
+    """
+    held = ExitStack()
+    try:
+        journal = await asyncio.to_thread(_taken, held, runs, item)
+        if (
+            await asyncio.to_thread(journal.last, "run") is None
+        ):  # whoever made it was killed before the run began
+            await asyncio.to_thread(runs.discard, item.run)
+            return None
+        return await asyncio.to_thread(_standing, basis, item, journal) or await _gone_on(
+            basis, item, journal
+        )
+    except NotOpenError:
+        with await asyncio.to_thread(runs.read, item.run, whole=True) as journal:
+            if result := _standing(basis, item, journal):
+                return result
+        raise ClaimedError(f"another process has changed run `{item.run}`") from None
+    finally:
+        await asyncio.to_thread(held.close)
+
+
+def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore:
+    """The journal of an item's run, which this process has for as long as `held` is open.
+
+    Raises:
+        ClaimedError: Another process works on it.
+        NotOpenError: It does not go on by itself, and no person has decided that it does.
+    """
+    held.enter_context(runs.claim(item.run, by="person" if item.retry else "worker"))
+    return held.enter_context(runs.open(item.run))
+
+
+def _standing(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
+    """What is said of an item whose run is over, or a person has to decide about; None where it goes on."""
+    return _ended(basis, item, journal) or _doubtful(item, journal)
 
 
 def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
     """What became of an item whose run is over; None where it goes on."""
     last = ending(journal)
-    if last is None or last.outcome == "interrupted" or (last.outcome != "completed" and item.word):
+    if last is None or last.outcome == "interrupted" or (last.outcome != "completed" and item.retry):
         return None
     journal.know(basis.redaction.known)
     outcome = outcome_in(last, journal.for_output(last))
@@ -133,7 +162,7 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
 def _doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
     """What is said of an item with a call that was started and not finished, where no person has said what to do."""
     calls = unfinished(journal)
-    if not calls or item.word in ("again", "give-up"):
+    if not calls or item.retry in ("again", "give-up"):
         return None
     listed = ", ".join(f"`{tool}` at {path}" for path, tool in calls.items())
     return Result(
@@ -166,27 +195,25 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
         )
 
 
-async def _gone_on(basis: BatchBasis, item: BatchItem) -> RunOutcome:
+async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome:
     """How the run of an item ended that goes on where it stopped."""
-    runs = runs_of(basis.root, basis.environ)
-    with runs.claim(item.run), runs.open(item.run) as journal:
-        calls = tuple(unfinished(journal))
-        request = ResumeRequest(
-            root=basis.root,
-            run=item.run,
-            again=calls if item.word == "again" else (),
-            give_up=calls if item.word == "give-up" else (),
-            accepting=f"`llmdo resume {item.run} {{flags}}`",
-            environ=basis.environ,
-        )
-        resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
-        return await run_entry(
-            resumed.basis.graph,
-            root=basis.root,
-            prompts=resumed.basis.prompts,
-            entry=resumed.entry,
-            options=_of_item(resumed.options, basis, item),
-        )
+    calls = tuple(unfinished(journal))
+    request = ResumeRequest(
+        root=basis.root,
+        run=item.run,
+        again=calls if item.retry == "again" else (),
+        give_up=calls if item.retry == "give-up" else (),
+        accepting=f"`llmdo resume {item.run} {{flags}}`",
+        environ=basis.environ,
+    )
+    resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
+    return await run_entry(
+        resumed.basis.graph,
+        root=basis.root,
+        prompts=resumed.basis.prompts,
+        entry=resumed.entry,
+        options=_of_item(resumed.options, basis, item),
+    )
 
 
 def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:

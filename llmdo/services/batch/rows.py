@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.services.batch.items import ENDED
+from llmdo.journal.items import ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from llmdo.base.values import Json
-    from llmdo.services.batch.items import BatchItem, Result
+    from llmdo.journal.items import BatchItem, Result
 
 
 def row(item: BatchItem, result: Result) -> dict[str, Json]:

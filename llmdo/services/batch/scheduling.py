@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from llmdo.services.batch.items import BatchItem, Result
-    from llmdo.services.batch.store import BatchStore
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem, Result
 
     Work = Callable[[BatchItem], Awaitable[Result | None]]
     """What becomes of an item that was taken; None where another process works on its run."""

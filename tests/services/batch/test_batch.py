@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.journal import FileBatches as Batches
 from llmdo.journal import Runs
-from llmdo.services.batch.store import Batches
 from tests import forking
 from tests.alive import waited_for
 from tests.cli.conftest import Llmdo

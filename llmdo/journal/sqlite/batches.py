@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 from contextlib import contextmanager
-from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Self
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.values import dataclass, fields
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.journal.batches import match_batch
 from llmdo.journal.disk import force_folder, private_folder
-from llmdo.services.batch.items import STATES, BatchItem, InputFile, Result
+from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from llmdo.services.batch.items import NewItem, State, Word
+    from llmdo.journal.items import BatchItem, NewItem, Result, Retry, State
 
 PLACE = (".llmdo", "batches")
 SUFFIX = ".sqlite"
 FILES = ".files"
 APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
-VERSION = 1
-"""Of the layout. A file with another one is refused."""
+VERSION = 2
+"""Of the layout. A file with an earlier one is brought to it, a later one is refused.
+
+2: `retry` in place of `word`, and its value `resume` in place of `go-on`.
+"""
 
 _TABLES = (
     """CREATE TABLE batch (
@@ -35,43 +37,20 @@ _TABLES = (
     )""",
     """CREATE TABLE item (
         number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, input TEXT, files TEXT NOT NULL,
-        run TEXT NOT NULL UNIQUE, state TEXT NOT NULL, tries INTEGER NOT NULL, word TEXT NOT NULL,
+        run TEXT NOT NULL UNIQUE, state TEXT NOT NULL, tries INTEGER NOT NULL, retry TEXT NOT NULL,
         requests INTEGER NOT NULL, cost TEXT, result TEXT NOT NULL
     )""",
     "CREATE INDEX item_state ON item (state, number)",
 )
 
-
-_COLUMNS = ("state", "requests", "cost_usd")
-"""What of a result has a column of its own."""
-
-
-class Batch(NamedTuple):
-    """A batch as a whole."""
-
-    id: str
-    entry: str
-    lock: str
-    """The digest of the lock of what its items run."""
-    began: float
-    """Seconds since 1970."""
-    settings: dict[str, Any]
-    """What its items are run with, as the command line said it."""
-
-
-class BatchUsage(NamedTuple):
-    """What the items of a batch have used."""
-
-    requests: int
-    tokens: int | None
-    """None where none were measured."""
-    cost_usd: float
-    unpriced: int
-    """Items that asked models of which no price is known."""
+_TO_SECOND = (
+    "ALTER TABLE item RENAME COLUMN word TO retry",
+    "UPDATE item SET retry = 'resume' WHERE retry = 'go-on'",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class FileBatches:
     """The batches of one workspace."""
 
     root: Path
@@ -93,18 +72,17 @@ class Batches:
         Raises:
             LlmdoError: None is, or several are.
         """
-        names = self.names()
-        if reference == "last" and names:
-            return names[-1]
-        matches = [name for name in names if name.startswith(reference) or name.endswith(reference)]
-        if reference in names or (reference and len(matches) == 1):
-            return reference if reference in names else matches[0]
-        if matches and reference:
-            raise LlmdoError(f"`{reference}` may be {len(matches)} batches", hint=f"such as `{matches[-1]}`")
-        hint = "`llmdo batch list` lists them" if names else "there is none in this workspace"
-        raise LlmdoError(f"there is no batch `{reference}`", hint=did_you_mean(reference, names) or hint)
+        return match_batch(reference, self.names())
 
-    def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:
+    def of_run(self, run: str) -> str | None:
+        """The batch that has an item with the run of that id; None where none has."""
+        for name in reversed(self.names()):
+            with self.open(name) as store:
+                if store.has_run(run):
+                    return name
+        return None
+
+    def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> FileBatch:
         """The batch with all these items, or none at all; `new_run` gives an id that no run has.
 
         Raises:
@@ -117,21 +95,25 @@ class Batches:
                 f"no batch can be kept: cannot write `{error.filename}`: {error.strerror}"
             ) from error
         path = folder / f"{batch.id}{SUFFIX}"
+        if path.exists():
+            raise LlmdoError(f"there is a batch `{batch.id}` already")
         unfinished = path.with_suffix(".new")
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         files = folder / f"{batch.id}{FILES}"
         try:
-            with BatchStore(unfinished, files) as store:
+            with FileBatch(unfinished, files) as store:
                 store.fill(batch, items, new_run)
             unfinished.rename(path)  # a batch is there when all of it is
             force_folder(folder)
         except BaseException:
+            import shutil  # loads what compresses, which lists have no use for
+
             unfinished.unlink(missing_ok=True)
             shutil.rmtree(files, ignore_errors=True)
             raise
         return self.open(batch.id)
 
-    def open(self, batch: str) -> BatchStore:
+    def open(self, batch: str) -> FileBatch:
         """The batch of that id.
 
         Raises:
@@ -140,13 +122,13 @@ class Batches:
         path = self.folder / f"{batch}{SUFFIX}"
         if path.is_symlink() or not path.is_file():
             raise LlmdoError(f"`{path}` is not a file")
-        store = BatchStore(path, self.folder / f"{batch}{FILES}")
+        store = FileBatch(path, self.folder / f"{batch}{FILES}")
         store.require_layout()
         store.share()
         return store
 
 
-class BatchStore:
+class FileBatch:
     """The items of one batch."""
 
     def __init__(self, path: Path, files: Path) -> None:
@@ -173,18 +155,36 @@ class BatchStore:
         self._connection.close()
 
     def require_layout(self) -> None:
-        """Nothing, where this is the file of a batch that this llmdo can read.
+        """Nothing, where this is the file of a batch that this llmdo can read; one of an earlier llmdo becomes one.
 
         Raises:
             LlmdoError: It is not.
         """
         with self._translated():
             application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            version = self._version()
         if application != APPLICATION:
             raise LlmdoError(f"`{self.path}` is not a batch")
-        if version != VERSION:
-            raise LlmdoError(f"`{self.path}` has version {version}, and this llmdo reads version {VERSION}")
+        if version > VERSION:
+            raise LlmdoError(
+                f"`{self.path}` has version {version}, and this llmdo reads version {VERSION}",
+                hint="use a newer llmdo",
+            )
+        if version < VERSION:
+            with self._translated():
+                self._migrate()
+
+    def _version(self) -> int:
+        version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        return version
+
+    def _migrate(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        if self._version() < VERSION:  # else another process did it meanwhile
+            for statement in _TO_SECOND:
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        self._connection.execute("COMMIT")
 
     def share(self) -> None:
         """Has processes that work on it wait for each other no longer than they must.
@@ -218,7 +218,7 @@ class BatchStore:
                         number,
                         item.key,
                         item.input,
-                        json.dumps([[file.name, file.digest] for file in kept]),
+                        names_in(kept),
                         run,
                     ),
                 )
@@ -257,7 +257,7 @@ class BatchStore:
                 f"SELECT * FROM item WHERE state IN ({marks}) ORDER BY number",  # noqa: S608  # marks alone
                 wanted,
             ).fetchall()
-        return map(_item, rows)
+        return map(item_of, rows)
 
     def counts(self) -> dict[State, int]:
         """How many items there are in each state that has some."""
@@ -274,42 +274,43 @@ class BatchStore:
             ).fetchone()
         return BatchUsage(*row)
 
-    def take(self) -> BatchItem | None:
-        """The next item that is queued, which is running from now on; None where there is none."""
+    def has_run(self, run: str) -> bool:
+        """Whether the run of that id is that of an item."""
+        with self._translated():
+            return bool(self._connection.execute("SELECT 1 FROM item WHERE run = ?", (run,)).fetchall())
+
+    def take(self, run: str | None = None) -> BatchItem | None:
+        """The next item that is queued, or that of the run, which is running from now on; None where there is none."""
         with self._translated():
             row = self._connection.execute(
                 "UPDATE item SET state = 'running', tries = tries + 1 WHERE number = "
-                "(SELECT min(number) FROM item WHERE state = 'queued') RETURNING *"
+                "(SELECT min(number) FROM item WHERE state = 'queued' AND coalesce(run = ?, 1)) RETURNING *",
+                (run,),
             ).fetchall()
-        return _item(row[0]) if row else None
+        return item_of(row[0]) if row else None
 
     def end(self, item: BatchItem, result: Result) -> bool:
-        """Keeps what became of an item that this process took; whether nobody else had before.
+        """Keeps what became of an item that this process took; whether nobody had taken it since, or ended it.
 
-        One that is queued again keeps the word of the person: its run only stopped on the way.
+        One that is queued again keeps what a person decided: its run only stopped on the way.
         """
-        kept = {
-            each.name: value
-            for each in fields(Result)
-            if each.name not in _COLUMNS and (value := getattr(result, each.name)) is not None
-        }
         cost = None if result.cost_usd is None else str(result.cost_usd)
-        word = item.word if result.state == "queued" else ""
+        retry = item.retry if result.state == "queued" else ""
         with self._translated():
             done = self._connection.execute(
-                "UPDATE item SET state = ?, word = ?, requests = ?, cost = ?, result = ? "
-                "WHERE number = ? AND state = 'running'",
-                (result.state, word, result.requests, cost, json.dumps(kept), item.number),
+                "UPDATE item SET state = ?, retry = ?, requests = ?, cost = ?, result = ? "
+                "WHERE number = ? AND state = 'running' AND tries = ?",
+                (result.state, retry, result.requests, cost, kept_of(result), item.number, item.tries),
             )
         return done.rowcount == 1
 
-    def queue(self, items: Iterable[BatchItem], word: Word = "") -> int:
+    def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
         """Has items be taken once more, unless their state changed meanwhile; how many."""
         with self._translated():
             return sum(
                 self._connection.execute(
-                    "UPDATE item SET state = 'queued', word = ? WHERE number = ? AND state = ?",
-                    (word, item.number, item.state),
+                    "UPDATE item SET state = 'queued', retry = ? WHERE number = ? AND state = ? AND tries = ?",
+                    (retry, item.number, item.state, item.tries),
                 ).rowcount
                 for item in items
             )
@@ -337,23 +338,3 @@ class BatchStore:
                 else None
             )
             raise LlmdoError(f"the batch `{self.path}` cannot be used: {error}", hint=hint) from error
-
-
-def _item(row: tuple[Any, ...]) -> BatchItem:
-    number, key, text, files, run, state, tries, word, requests, cost, result = row
-    return BatchItem(
-        number=number,
-        key=key,
-        input=text,
-        files=tuple(InputFile(name=name, digest=digest) for name, digest in json.loads(files)),
-        run=run,
-        state=cast("State", state),
-        tries=tries,
-        word=cast("Word", word),
-        result=Result(
-            state=state,
-            requests=requests,
-            cost_usd=None if cost is None else Decimal(cost),
-            **json.loads(result),
-        ),
-    )

@@ -1,0 +1,134 @@
+"""What the rest of llmdo asks of a store of batches: the ports that files and a database stand behind.
+
+An item's run and its journal say how far it came; a batch says which items there are, who took which, and what became
+of them. So nothing that a batch loses is done twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from llmdo.journal.items import Batch, BatchItem, BatchUsage, InputFile, NewItem, Result, Retry, State
+
+
+class BatchStore(Protocol):
+    """The items of one batch. Several processes may work on it, on several machines where the store allows."""
+
+    @property
+    def batch(self) -> Batch:
+        """The batch as a whole."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None:
+        """Closes it."""
+        ...
+
+    def items(self, *states: State) -> Iterator[BatchItem]:
+        """The items in these states, or all, in their order."""
+        ...
+
+    def counts(self) -> dict[State, int]:
+        """How many items there are in each state that has some."""
+        ...
+
+    def spent(self) -> BatchUsage:
+        """What all runs of its items used, as far as they ended."""
+        ...
+
+    def take(self, run: str | None = None) -> BatchItem | None:
+        """The next item that is queued, which is running from now on; None where there is none.
+
+        With `run`, the item of the run of that id, where that one is queued.
+        """
+        ...
+
+    def end(self, item: BatchItem, result: Result) -> bool:
+        """Keeps what became of an item that this process took; whether nobody had taken it since, or ended it.
+
+        One that is queued again keeps what a person decided: its run only stopped on the way.
+        """
+        ...
+
+    def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
+        """Has items be taken once more, unless their state changed meanwhile; how many."""
+        ...
+
+    def cancel(self) -> int:
+        """Takes what has not begun out of the queue; how many items that were."""
+        ...
+
+    def rebind(self, lock: str) -> None:
+        """Has what has not begun run with another lock."""
+        ...
+
+    def path_of(self, file: InputFile) -> Path:
+        """Where the content of a file is kept on this machine, under its name, which says of what kind it is.
+
+        Raises:
+            LlmdoError: It cannot be brought there.
+        """
+        ...
+
+
+class Batches(Protocol):
+    """The batches of one workspace."""
+
+    def names(self) -> list[str]:
+        """The ids of all, in the order in which they were put in."""
+        ...
+
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        ...
+
+    def of_run(self, run: str) -> str | None:
+        """The batch that has an item with the run of that id; None where none has."""
+        ...
+
+    def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> BatchStore:
+        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+
+        Raises:
+            LlmdoError: It cannot be written, or an item cannot be put in.
+        """
+        ...
+
+    def open(self, batch: str) -> BatchStore:
+        """The batch of that id.
+
+        Raises:
+            LlmdoError: It cannot be read.
+        """
+        ...
+
+
+def match_batch(reference: str, names: Sequence[str]) -> str:
+    """The id among `names` that `reference` is, ends with or begins, where only one does; `last` is the last of them.
+
+    Raises:
+        LlmdoError: None is, or several are.
+    """
+    if reference == "last" and names:
+        return names[-1]
+    matches = [name for name in names if name.startswith(reference) or name.endswith(reference)]
+    if reference in names or (reference and len(matches) == 1):
+        return reference if reference in names else matches[0]
+    if matches and reference:
+        raise LlmdoError(f"`{reference}` may be {len(matches)} batches", hint=f"such as `{matches[-1]}`")
+    hint = "`llmdo batch list` lists them" if names else "there is none in this workspace"
+    raise LlmdoError(f"there is no batch `{reference}`", hint=did_you_mean(reference, names) or hint)

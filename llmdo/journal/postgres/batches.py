@@ -1,0 +1,250 @@
+"""Batches in the database: several machines may work on one at the same time."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any, Self
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.journal.batches import match_batch
+from llmdo.journal.disk import private_folder
+from llmdo.journal.entries import JournalError
+from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in
+from llmdo.journal.postgres.database import FORCED, Database
+from llmdo.journal.postgres.migrations import require_current
+from llmdo.journal.postgres.runs import PLACE, folder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from llmdo.journal.items import BatchItem, NewItem, Result, Retry, State
+    from llmdo.journal.postgres.database import Statement
+
+AT_ONCE = 1000  # items in one statement
+
+_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result"
+
+_UNFORCED = "set_config('synchronous_commit', 'off', true)"
+"""What an item came to is in the journal of its run, so a commit is not forced to disk."""
+
+_TAKE = f"""
+UPDATE llmdo.item SET state = 'running', tries = tries + 1 WHERE batch = %s AND number = (
+  SELECT number FROM llmdo.item WHERE batch = %s AND state = 'queued' AND run = coalesce(%s, run)
+  ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)
+RETURNING {_COLUMNS}, {_UNFORCED}
+"""  # noqa: S608  # constants
+_END = f"""
+UPDATE llmdo.item SET state = %s, retry = %s, requests = %s, tokens = %s, cost = %s, result = %s
+WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_UNFORCED}
+"""  # noqa: S608  # constants
+_QUEUE = f"""
+UPDATE llmdo.item SET state = 'queued', retry = %s
+WHERE batch = %s AND number = %s AND state = %s AND tries = %s RETURNING {_UNFORCED}
+"""  # noqa: S608  # constants
+_SPENT = """
+SELECT coalesce(sum(requests), 0)::bigint, sum(tokens)::bigint, coalesce(sum(cost), 0)::float8,
+  count(*) FILTER (WHERE cost IS NULL AND requests > 0) FROM llmdo.item WHERE batch = %s
+"""
+_PUT_IN = """
+INSERT INTO llmdo.item (batch, number, key, input, files, run)
+SELECT %s, a.* FROM unnest(%s::bigint[], %s::text[], %s::bytea[], %s::text[], %s::text[]) AS a
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatches:
+    """The batches of one workspace in its database."""
+
+    root: Path
+    """Of the workspace."""
+    database: Database
+
+    @classmethod
+    def at(cls, root: Path, address: str) -> StoredBatches:
+        """Those in the database at `address`.
+
+        Raises:
+            LlmdoError: The address is none, the database cannot be reached, or has other tables than are needed.
+        """
+        database = Database(address)
+        require_current(database)
+        return cls(root, database)
+
+    def names(self) -> list[str]:
+        """The ids of all, in the order in which they were put in."""
+        return [name for (name,) in self.database.rows("SELECT batch FROM llmdo.batch ORDER BY number")]
+
+    def find(self, reference: str) -> str:
+        """The id that `reference` is, ends with or begins, where only one does; `last` is the latest.
+
+        Raises:
+            LlmdoError: None is, or several are.
+        """
+        return match_batch(reference, self.names())
+
+    def of_run(self, run: str) -> str | None:
+        """The batch that has an item with the run of that id; None where none has."""
+        rows = self.database.rows("SELECT batch FROM llmdo.item WHERE run = %s", run)
+        return rows[0][0] if rows else None
+
+    def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> StoredBatch:
+        """The batch with all these items, or none at all; `new_run` gives an id that no run has.
+
+        Raises:
+            LlmdoError: It cannot be written, or an item cannot be put in.
+        """
+        with self.database.transaction() as carry_out:
+            carry_out(f"SELECT set_config('synchronous_commit', {FORCED}, true)")
+            carry_out(
+                "INSERT INTO llmdo.batch (batch, entry, lock, began, settings) VALUES (%s, %s, %s, %s, %s)",
+                *(batch.id, batch.entry, batch.lock, batch.began, json.dumps(batch.settings)),
+            )
+            rows: list[tuple[Any, ...]] = []
+            for number, item in enumerate(items, 1):
+                files = [_keep(carry_out, batch.id, name, content) for name, content in item.files]
+                text = None if item.input is None else item.input.encode()
+                rows.append((number, item.key, text, names_in(files), new_run()))
+                if len(rows) == AT_ONCE:
+                    carry_out(_PUT_IN, batch.id, *map(list, zip(*rows, strict=True)))
+                    rows.clear()
+            if rows:
+                carry_out(_PUT_IN, batch.id, *map(list, zip(*rows, strict=True)))
+        return self.open(batch.id)
+
+    def open(self, batch: str) -> StoredBatch:
+        """The batch of that id.
+
+        Raises:
+            LlmdoError: It cannot be read.
+        """
+        if not self.database.rows("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch):
+            raise LlmdoError(f"the store {self.database.name} has no batch `{batch}`")
+        return StoredBatch(self, batch)
+
+
+def _keep(carry_out: Statement, batch: str, name: str, content: bytes) -> InputFile:
+    """The file with this content, which is kept from then on."""
+    file = InputFile(name=name, digest=sha256(content).hexdigest())
+    carry_out(
+        "INSERT INTO llmdo.file VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", batch, file.digest, content
+    )
+    return file
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatch:
+    """The items of one batch."""
+
+    batches: StoredBatches
+    id: str
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection, which is made anew where it is needed again."""
+        self.batches.database.close()
+
+    @property
+    def batch(self) -> Batch:
+        """The batch as a whole."""
+        row = self._rows(
+            "SELECT batch, entry, lock, began, settings FROM llmdo.batch WHERE batch = %s", self.id
+        )[0]
+        return Batch._make((*row[:4], json.loads(row[4])))
+
+    def items(self, *states: State) -> Iterator[BatchItem]:
+        """The items in these states, or all, in their order."""
+        return map(
+            _item,
+            self._rows(
+                f"SELECT {_COLUMNS} FROM llmdo.item WHERE batch = %s AND state = ANY(%s) ORDER BY number",  # noqa: S608
+                *(self.id, list(states or STATES)),
+            ),
+        )
+
+    def counts(self) -> dict[State, int]:
+        """How many items there are in each state that has some."""
+        return dict(
+            self._rows("SELECT state, count(*) FROM llmdo.item WHERE batch = %s GROUP BY state", self.id)
+        )
+
+    def spent(self) -> BatchUsage:
+        """What all runs of its items used, as far as they ended."""
+        return BatchUsage(*self._rows(_SPENT, self.id)[0])
+
+    def take(self, run: str | None = None) -> BatchItem | None:
+        """The next item that is queued, or that of the run, which is running from now on; None where there is none."""
+        rows = self._rows(_TAKE, self.id, self.id, run)
+        return _item(rows[0][:-1]) if rows else None
+
+    def end(self, item: BatchItem, result: Result) -> bool:
+        """Keeps what became of an item that this process took; whether nobody had taken it since, or ended it.
+
+        One that is queued again keeps what a person decided: its run only stopped on the way.
+        """
+        measured = (result.input_tokens, result.output_tokens)
+        tokens = None if None in measured else sum(filter(None, measured))
+        kept = (result.state, item.retry if result.state == "queued" else "", result.requests, tokens)
+        which = (self.id, item.number, item.tries)
+        return bool(self._rows(_END, *kept, result.cost_usd, kept_of(result), *which))
+
+    def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
+        """Has items be taken once more, unless their state changed meanwhile; how many."""
+        return sum(
+            len(self._rows(_QUEUE, retry, self.id, item.number, item.state, item.tries)) for item in items
+        )
+
+    def cancel(self) -> int:
+        """Takes what has not begun out of the queue; how many items that were."""
+        return len(
+            self._rows(
+                "UPDATE llmdo.item SET state = 'cancelled' WHERE batch = %s AND state = 'queued' RETURNING number",
+                self.id,
+            )
+        )
+
+    def rebind(self, lock: str) -> None:
+        """Has what has not begun run with another lock."""
+        self._rows("UPDATE llmdo.batch SET lock = %s WHERE batch = %s", lock, self.id)
+
+    def path_of(self, file: InputFile) -> Path:
+        """Where the content of a file lies on this machine, brought there once; it has its name, which says its kind.
+
+        Raises:
+            JournalError: It cannot be written, or is not what was put in.
+        """
+        names = (*PLACE, folder_of(self.batches.database), "files", self.id, file.digest[:16])
+        path = self.batches.root.joinpath(*names, Path(file.name).name)
+        with suppress(OSError):
+            if sha256(path.read_bytes()).hexdigest() == file.digest:
+                return path
+        rows = self._rows(
+            "SELECT bytes FROM llmdo.file WHERE batch = %s AND digest = %s", self.id, file.digest
+        )
+        if not rows or sha256(rows[0][0]).hexdigest() != file.digest:
+            raise JournalError(f"the store {self.batches.database.name} no longer has `{file.name}`")
+        try:
+            folder = private_folder(self.batches.root, names)
+            with NamedTemporaryFile(dir=folder, delete=False) as written:  # several processes may write it
+                written.write(rows[0][0])
+            Path(written.name).replace(path)
+        except OSError as error:
+            raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
+        return path
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self.batches.database.rows(query, *values)
+
+
+def _item(row: tuple[Any, ...]) -> BatchItem:
+    number, key, text, *rest = row
+    return item_of((number, key, None if text is None else bytes(text).decode(), *rest))

@@ -1,0 +1,212 @@
+"""What every store of batches keeps to."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.batches import Batches, BatchStore
+from llmdo.journal.items import Batch, BatchUsage, NewItem, Result
+from llmdo.journal.opening import batches_of
+
+BATCH = Batch("b1", "main", "sha256:1", 1.5, {"out": None, "models": {"main": "m"}})
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.fleet)])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Batches]:
+    """Opens the batches as a process of their own would."""
+    environ = {}
+    if request.param == "postgres":
+        environ["LLMDO_STORE"] = str(request.getfixturevalue("store"))
+    return lambda: batches_of(tmp_path, environ)
+
+
+@pytest.fixture
+def batches(opened: Callable[[], Batches]) -> Batches:
+    return opened()
+
+
+def new(*keys: str, **more: Any) -> list[NewItem]:
+    return [NewItem(key=key, place="here", input=f"input {key}", **more) for key in keys]
+
+
+def put_in(batches: Batches, *keys: str, name: str = "b1") -> BatchStore:
+    numbers = count(1)
+    return batches.create(BATCH._replace(id=name), new(*keys), lambda: f"{name}-{next(numbers)}")
+
+
+def taken(store: BatchStore) -> Iterator[str]:
+    while (item := store.take()) is not None:
+        yield item.key
+
+
+def test_items_are_there_as_they_were_put_in(batches: Batches) -> None:
+    inputs = [NewItem(key="none", place="x"), NewItem(key="ü\u202e", place="x", input="a\0b\r\nü")]
+    runs = iter(["r1", "r2"])
+    with batches.create(BATCH, inputs, lambda: next(runs)) as store:
+        assert store.batch == BATCH
+        first, second = store.items()
+        assert (first.number, first.key, first.input, first.run) == (1, "none", None, "r1")
+        assert (second.number, second.key, second.input, second.run) == (2, "ü\u202e", "a\0b\r\nü", "r2")
+        assert (first.state, first.tries, first.retry, first.result) == (
+            "queued",
+            0,
+            "",
+            Result(state="queued"),
+        )
+        assert store.counts() == {"queued": 2}
+        assert store.spent() == BatchUsage(0, None, 0.0, 0)
+    assert (batches.of_run("r2"), batches.of_run("r3")) == ("b1", None)
+
+
+def test_a_batch_is_there_when_all_of_it_is(batches: Batches) -> None:
+    def broken() -> Iterator[NewItem]:
+        yield from new("a", "b", files=(("f.txt", b"content"),))
+        raise LlmdoError("this input is none")
+
+    with pytest.raises(LlmdoError, match="is none"):
+        batches.create(BATCH, broken(), map(str, count()).__next__)
+    assert batches.names() == []
+    with pytest.raises(LlmdoError):
+        batches.create(BATCH, new("a", "a"), map(str, count()).__next__)
+    assert batches.names() == []
+    assert put_in(batches, "a").counts() == {"queued": 1}
+    with pytest.raises(LlmdoError):
+        put_in(batches, "z")
+    assert [item.key for item in batches.open("b1").items()] == ["a"]
+
+
+def test_batches_are_found_by_a_part_of_their_id(batches: Batches) -> None:
+    with pytest.raises(LlmdoError, match="there is no batch `last`") as none:
+        batches.find("last")
+    assert none.value.hint == "there is none in this workspace"
+    for name in ("b1x", "b2y"):
+        put_in(batches, "a", name=name).close()
+    assert batches.names() == ["b1x", "b2y"]
+    assert [batches.find(name) for name in ("last", "b1", "y", "b1x")] == ["b2y", "b1x", "b2y", "b1x"]
+    for name, message in (("b", "may be 2 batches"), ("", "there is no batch"), ("c", "there is no batch")):
+        with pytest.raises(LlmdoError, match=message):
+            batches.find(name)
+    with pytest.raises(LlmdoError):
+        batches.open("b")
+
+
+def test_each_item_is_taken_once_in_its_order(batches: Batches) -> None:
+    with put_in(batches, "a", "b", "c") as store:
+        first = store.take()
+        assert first is not None
+        assert (first.key, first.state, first.tries) == ("a", "running", 1)
+        assert store.take("b1-1") is None
+        third = store.take("b1-3")
+        assert third is not None
+        assert third.key == "c"
+        assert [*taken(store)] == ["b"]
+        assert store.counts() == {"running": 3}
+
+
+def test_many_that_take_items_at_once_have_different_ones(opened: Callable[[], Batches]) -> None:
+    put_in(opened(), *map(str, range(40))).close()
+    with ThreadPoolExecutor(6) as pool:
+        keys = [key for each in pool.map(lambda _: [*taken(opened().open("b1"))], range(6)) for key in each]
+    assert sorted(keys, key=int) == [*map(str, range(40))]
+
+
+def test_what_became_of_an_item_is_kept_once(opened: Callable[[], Batches]) -> None:
+    with put_in(opened(), "a", "b") as store:
+        item, other = store.take(), store.take()
+        assert item is not None
+        assert other is not None
+        done = Result(
+            state="completed", output={"x": ["\0", "ü"]}, hint="h", requests=2, input_tokens=3, output_tokens=4,
+            cost_usd=Decimal("0.1000000001"),
+        )  # fmt: skip
+        assert store.end(item, done)
+        assert not store.end(item, Result(state="failed", error="later"))
+        assert store.end(other, Result(state="failed", error="a\0", requests=1))
+    with opened().open("b1") as store:
+        assert [item.result for item in store.items("completed")] == [done]
+        assert [item.result.error for item in store.items("failed")] == ["a\0"]
+        assert store.spent() == BatchUsage(3, 7, 0.1000000001, 1)
+
+
+def test_who_lost_an_item_to_another_does_not_end_it(batches: Batches) -> None:
+    with put_in(batches, "a") as store:
+        late = store.take()
+        assert late is not None
+        assert store.queue(store.items("running")) == 1
+        now = store.take()
+        assert now is not None
+        assert now.tries == 2
+        assert not store.end(late, Result(state="failed"))
+        assert store.end(now, Result(state="completed"))
+
+
+def test_what_is_queued_again_keeps_what_a_person_decided(batches: Batches) -> None:
+    with put_in(batches, "a") as store:
+        item = store.take()
+        assert item is not None
+        store.end(item, Result(state="unsure"))
+        (unsure,) = store.items("unsure")
+        assert store.queue([unsure], "give-up") == 1
+        assert store.queue([unsure], "again") == 0  # it is not unsure any more
+        for state in ("queued", "failed"):
+            item = store.take()
+            assert item is not None
+            assert item.retry == "give-up"
+            assert store.end(item, Result(state=state))  # type: ignore[arg-type]
+        assert next(store.items()).retry == ""
+
+
+def test_what_is_queued_can_be_cancelled_and_bound_anew(batches: Batches) -> None:
+    with put_in(batches, "a", "b", "c") as store:
+        store.take()
+        assert store.cancel() == 2
+        assert store.counts() == {"running": 1, "cancelled": 2}
+        store.rebind("sha256:2")
+        assert store.batch.lock == "sha256:2"
+
+
+def test_files_are_kept_by_what_they_hold(batches: Batches) -> None:
+    inputs = [
+        NewItem(key=key, place="x", files=((name, content),))
+        for key, name, content in (
+            ("1", "in/a.yaml", b"\0\xff"),
+            ("2", "/else/a.yaml", b"b"),
+            ("3", "c", b"b"),
+        )
+    ]
+    with batches.create(BATCH, inputs, map(str, count()).__next__) as store:
+        files = [file for item in store.items() for file in item.files]
+        assert [file.name for file in files] == ["in/a.yaml", "/else/a.yaml", "c"]
+        for file, content in zip(files, (b"\0\xff", b"b", b"b"), strict=True):
+            for _ in range(2):
+                path = store.path_of(file)
+                assert (path.name, path.read_bytes()) == (Path(file.name).name, content)
+                assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_of_an_earlier_llmdo_becomes_one_of_this(tmp_path: Path) -> None:
+    batches = batches_of(tmp_path, {})
+    put_in(batches, "a", "b").close()
+    path = next(tmp_path.rglob("b1.sqlite"))
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE item RENAME COLUMN retry TO word")
+        connection.execute("UPDATE item SET word = CASE number WHEN 1 THEN 'go-on' ELSE 'again' END")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    with batches.open("b1") as store:
+        assert [item.retry for item in store.items()] == ["resume", "again"]
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(LlmdoError, match="has version 99") as later:
+        batches.open("b1")
+    assert later.value.hint == "use a newer llmdo"

@@ -1,0 +1,145 @@
+"""`llmdo batch` over a database: the same as over files, and several machines may work on one batch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from llmdo.journal.opening import batches_of, runs_of
+from tests import commands, forking, postgres
+from tests.alive import waited_for
+from tests.cli.conftest import Done, Llmdo
+
+from .conftest import effects, inputs, rows
+
+pytestmark = pytest.mark.fleet
+
+COMMAND = [sys.executable, "-m", "llmdo", "batch"]
+START = ("batch", "main", "--inputs", "in.jsonl", "--out", "out.jsonl")
+
+
+@pytest.fixture
+def llmdo() -> Llmdo:
+    """Runs a command, whose `--store` holds for itself alone."""
+
+    def run(*words: str, cwd: Path) -> Done:
+        done = commands.llmdo(cwd, *words)
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def expire(address: str) -> None:
+    """Has all leases run out, as though the time had passed."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("UPDATE llmdo.run SET until = clock_timestamp() - interval '1 s'")
+
+
+def standing(llmdo: Llmdo, root: Path) -> dict[str, str]:
+    shown = json.loads(llmdo("batch", "show", "last", "--format", "json", cwd=root).out)
+    return {row["key"]: row["state"] for row in shown["rows"]}
+
+
+@pytest.fixture
+def kept(store: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The store, which all commands keep to."""
+    monkeypatch.setenv("LLMDO_STORE", store)
+    return store
+
+
+def test_a_batch_and_its_runs_are_in_the_store(llmdo: Llmdo, root: Path, store: str) -> None:
+    inputs(root, "effect a", "careful b", "wrong")
+    done = llmdo(*START, "--store", store, cwd=root)
+    assert done.code == 1, done.err
+    assert not [*root.glob(".llmdo/batches/*"), *root.glob(".llmdo/runs/*")]
+    assert [(row["key"], row["state"]) for row in rows(root)] == [("1", "completed"), ("3", "failed")]
+    index, environ = runs_of(root, {"LLMDO_STORE": store}), {"LLMDO_STORE": store}
+    batch = batches_of(root, environ).find("last")
+    assert {batches_of(root, environ).of_run(run) for run in index.names()} == {batch}
+    listed = llmdo("batch", "list", "--store", store, cwd=root)
+    assert "1 completed" in listed.out
+    assert llmdo("batch", "list", cwd=root).out == ""
+    run = next(item.run for item in batches_of(root, environ).open(batch).items("waiting"))
+    assert llmdo("approve", run, "--yes", "main/careful#1", "--store", store, cwd=root).code == 0
+    (root / "mended").touch()
+    assert llmdo("batch", "retry", "last", "--store", store, cwd=root).code == 0
+    assert effects(root) == ["a", "b"]
+    assert llmdo("batch", "resume", "last", "--store", store, cwd=root).code == 0
+    assert effects(root) == ["a", "b"]
+
+
+@contextmanager
+def killed_within_effects(root: Path) -> Iterator[None]:
+    """While the block runs, the runs of a killed process still seem to be at work."""
+    (root / "hold").touch()
+    process = forking.Popen([*COMMAND, *START[1:]], cwd=root, stdout=-3, stderr=-1)
+    expected = len((root / "in.jsonl").read_text().splitlines())
+    try:
+        assert waited_for(lambda: len(effects(root)) == expected)
+    finally:
+        process.kill()
+        process.communicate()
+    (root / "hold").unlink()
+    yield
+
+
+def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, root: Path, kept: str) -> None:
+    inputs(root, "effect a", "effect b")
+    with killed_within_effects(root):
+        assert standing(llmdo, root) == {"1": "running", "2": "running"}
+        llmdo("batch", "resume", "last", cwd=root)  # nobody knows yet that it is dead
+        assert standing(llmdo, root) == {"1": "running", "2": "running"}
+    expire(kept)
+    assert llmdo("batch", "resume", "last", cwd=root).code == 1
+    assert standing(llmdo, root) == {"1": "unsure", "2": "unsure"}
+    assert llmdo("batch", "retry", "last", "--unsure", "give-up", cwd=root).code == 0
+    assert standing(llmdo, root) == {"1": "completed", "2": "completed"}
+    assert effects(root) == ["a", "b"]
+
+
+def test_machines_share_a_batch(llmdo: Llmdo, root: Path, kept: str) -> None:
+    inputs(root, *(f"effect {number}" for number in range(16)))
+    llmdo(*START, "--limit", "1", cwd=root)
+    other = root.parent / "other"
+    shutil.copytree(root, other)
+    words = [*COMMAND, "resume", "last", "--jobs", "2"]
+    processes = [forking.Popen(words, cwd=folder, stdout=-3, stderr=-1) for folder in (root, other)]
+    errors = [process.communicate()[1] for process in processes]
+    assert all(process.returncode in (0, 1) for process in processes), errors
+    assert llmdo("batch", "resume", "last", cwd=root).code == 0
+    happened = effects(root) + effects(other)[1:]  # the copy brought the first
+    assert sorted(happened, key=int) == [*map(str, range(16))]
+    assert len({row["key"] for row in rows(root)}) == 16
+
+
+def test_files_go_along_to_other_machines(llmdo: Llmdo, root: Path, kept: str) -> None:
+    (root / "main.worker").write_text("---\nname: main\nattachments: { max: 1 }\n---\nGo.\n")
+    (root / "in").mkdir()
+    for name in ("a.yaml", "b.yaml"):
+        (root / "in" / name).write_text(f"of {name}")
+    assert llmdo("lock", cwd=root).code == 0
+    words = ("batch", "main", "--inputs", "in/*.yaml", "--input", "Read.", "--jobs", "1", "--limit", "1")
+    assert llmdo(*words, cwd=root).code == 1
+    other = root.parent / "other"
+    shutil.copytree(root, other, ignore=shutil.ignore_patterns(".llmdo", "*.yaml"))
+    assert llmdo("batch", "resume", "last", "--out", "out.jsonl", cwd=other).code == 0
+    assert [str(row["output"]).rpartition("\n")[2] for row in rows(other)] == ["of a.yaml", "of b.yaml"]
+
+
+def test_a_server_that_cannot_be_reached_is_said_in_a_sentence(
+    llmdo: Llmdo, root: Path, cluster: postgres.Cluster
+) -> None:
+    inputs(root, "effect a")
+    done = llmdo(*START, "--store", "postgresql://u:hunter2-long@127.0.0.1:1/x", cwd=root)
+    assert (done.code, "cannot be reached" in done.err, "hunter2" in done.err) == (2, True, False)
+    done = llmdo(*START, "--store", cluster.new_database(), cwd=root)
+    assert (done.code, "is at migration 0" in done.err) == (2, True)
+    assert effects(root) == []
