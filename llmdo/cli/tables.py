@@ -42,6 +42,15 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "explain": {"--from": ()},
     "suggest": {"--project": (), "--from-runs": None},
     "graph": {"--select": (), "--format": ("text", "mermaid", "dot", "json"), "--project": (), "--from": ()},
+    "page": {
+        "--port": (),
+        "--host": (),
+        "--no-open": None,
+        "--export": (),
+        "--project": (),
+        "--from": (),
+        "--store": (),
+    },
     "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
     "why": {"--all": None, "--project": (), "--from": ()},
     "run": {

@@ -1,0 +1,49 @@
+"""The page as one file: the same shell, with what its views would ask for already in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.page import shell
+from llmdo.page.views import project, reach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.page.endpoints import KeptAnswer
+    from llmdo.page.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageExport:
+    """What a file is to hold."""
+
+    subject: Subject
+    path: str
+    run: str | None = None
+    """A run to show as well."""
+    revisions: str | None = None
+    """`A..B` to compare as well."""
+
+
+def export(request: PageExport) -> int:
+    """Writes the file, and returns how many bytes it has.
+
+    Raises:
+        LlmdoError: Something cannot be read, or the file cannot be written.
+    """
+    kept = tuple(_kept(request))
+    content = shell.document(kept).html.encode("utf-8")
+    try:
+        Path(request.path).write_bytes(content)
+    except OSError as error:
+        raise LlmdoError(f"cannot write `{request.path}`: {(error.strerror or 'error').lower()}") from error
+    return len(content)
+
+
+def _kept(request: PageExport) -> Iterator[KeptAnswer]:
+    yield from project.kept(request.subject)
+    yield from reach.kept(request.subject)

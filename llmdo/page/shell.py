@@ -1,0 +1,148 @@
+"""The one document that browsers show: its modules and styles in it, so that a hash of each is all that may run.
+
+The modules are plain ES modules, each with a scope of its own. A document without a server can import none, so each
+becomes a function here that returns what it exports. No name is changed, and nothing but comments is left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.page.endpoints import KeptAnswer
+
+STATIC = Path(__file__).with_name("static")
+FIRST = "app.js"
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w-]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
+_EXPORTS = re.compile(r"\bexport\s*\{([^}]*)\};?\s*$")  # how bundlers end a library
+_OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/)\s*?\n", re.MULTILINE)
+_SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PageDocument:
+    """A document and the policy that goes with it."""
+
+    html: str
+    policy: str
+
+
+@cache
+def script() -> str:
+    """All modules that the first one needs, those before it first, as one script."""
+    parts: dict[str, str] = {}
+    _add(STATIC / FIRST, parts, ())
+    return '"use strict";\nconst modules = {};\n' + "".join(parts.values())
+
+
+@cache
+def styles() -> str:
+    """All style sheets, in the order of their names."""
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("styles/*.css")))
+
+
+def _add(path: Path, parts: dict[str, str], above: tuple[str, ...]) -> None:
+    """Adds a module to `parts`, after those that it imports."""
+    name = path.relative_to(STATIC).as_posix()
+    if name in above:
+        raise ValueError(f"modules import each other in a circle: {' > '.join((*above, name))}")
+    if name in parts:
+        return
+    text = _SOURCE_MAP.sub("", path.read_text(encoding="utf-8"))
+    for _, target in _IMPORT.findall(text):
+        _add((path.parent / target).resolve(), parts, (*above, name))
+    parts[name] = _wrapped(name, path, text)
+
+
+def _wrapped(name: str, path: Path, text: str) -> str:
+    """A module as a function that returns what it exports."""
+
+    def imported(match: re.Match[str]) -> str:
+        target = (path.parent / match[2]).resolve().relative_to(STATIC).as_posix()
+        names = ", ".join(_renamed(each, ": ") for each in _items(match[1]))
+        return f"const {{ {names} }} = modules[{json.dumps(target)}];"
+
+    text = _IMPORT.sub(imported, text)
+    exported = _EXPORT.findall(text)
+    text = _EXPORT.sub("", text)
+    if match := _EXPORTS.search(text):
+        for each in _items(match[1]):
+            inner, _, outer = each.partition(" as ")
+            exported.append(f"{outer or inner}: {inner}")
+        text = text[: match.start()] + text[match.end() :]
+    if match := _OTHER.search(text):
+        raise ValueError(f"{name}: `{match[0]}` is written in a way that the shell does not know")
+    body = _COMMENT.sub("", text).strip("\n")
+    return f"modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();\n"
+
+
+def _items(names: str) -> list[str]:
+    return [each.strip() for each in names.split(",") if each.strip()]
+
+
+def _renamed(item: str, by: str) -> str:
+    outer, _, inner = item.partition(" as ")
+    return f"{outer}{by}{inner}" if inner else outer
+
+
+def document(kept: Iterable[KeptAnswer] | None = None, title: str = "llmdo") -> PageDocument:
+    """The document; with what is `kept` in it, it asks no server."""
+    code, style = script(), styles()
+    if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
+        raise ValueError("a module holds what ends a script")
+    connect = "'self'" if kept is None else "'none'"
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {_hash(code)}",
+            f"style-src {_hash(style)}",
+            f"connect-src {connect}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+    lines = [
+        "<!doctype html>",
+        '<html lang="en">',
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
+        '<meta name="color-scheme" content="light dark">',
+        '<link rel="icon" href="data:,">',
+        f"<title>{html.escape(title)}</title>",
+        f"<style>{style}</style>",
+        '<body><noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
+    ]
+    if kept is not None:
+        data = [{"path": each.path, "parameters": dict(each.parameters), "data": each.data} for each in kept]
+        lines.append(f'<script type="application/json" id="kept">{_inert(data)}</script>')
+    lines.append(f"<script>{code}</script>")
+    return PageDocument("\n".join(lines) + "\n", f"{policy}; frame-ancestors 'none'")
+
+
+def _inert(data: object) -> str:
+    """Data as JSON that no document can take for anything else."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):x}", text)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,82 @@
+"""The one document that browsers show, as it is made of modules."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from llmdo.page import shell
+from llmdo.page.endpoints import KeptAnswer
+from tests.commands import llmdo
+from tests.page.conftest import EXAMPLES
+
+MODULES = sorted(shell.STATIC.rglob("*.js"))
+
+
+def test_a_module_becomes_a_function_that_returns_what_it_exports() -> None:
+    text = 'import { b, c as d } from "./x/y.js";\nexport const one = b;\nexport async function two() {}\n'
+    assert shell._wrapped("a.js", shell.STATIC / "a.js", text) == (
+        'modules["a.js"] = (() => {\nconst { b, c: d } = modules["x/y.js"];\nconst one = b;\nasync function two() {}\n'
+        "return { one, two };\n})();\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'import x from "./x.js";',
+        'import "./x.js";',
+        "export default 1;",
+        "export let a = 1;",
+        'export * from "./x.js";',
+    ],
+)
+def test_a_form_that_is_not_known_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="is written in a way"):
+        shell._wrapped("a.js", shell.STATIC / "a.js", line + "\n")
+
+
+def test_the_first_module_leads_to_all_others() -> None:
+    every = {path.relative_to(shell.STATIC).as_posix() for path in MODULES}
+    assert every == {*re.findall(r'^modules\["([^"]+)"\] =', shell.script(), re.MULTILINE)}
+
+
+def test_no_module_has_a_way_from_text_to_markup_or_code() -> None:
+    for path in MODULES:
+        ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc|createContextualFragment"
+        assert not re.findall(ways, path.read_text(encoding="utf-8")), path.name
+
+
+def test_no_module_and_no_style_names_another_machine() -> None:
+    for path in (*MODULES, *shell.STATIC.glob("styles/*.css")):
+        addresses = set(re.findall(r"(?:https?|wss?):?//[^\s\"'`)]+", path.read_text(encoding="utf-8")))
+        assert addresses <= {"http://www.w3.org/2000/svg"}, path.name
+
+
+@pytest.mark.parametrize("text", ["</script><script>alert(1)</script>", "<!--", "\u2028", "\ud800", "&lt;"])
+def test_data_in_a_file_are_nothing_but_data(text: str) -> None:
+    document = shell.document([KeptAnswer(path="/api/x", parameters={"name": text}, data=[text])]).html
+    inside = re.findall(r'<script type="application/json" id="kept">(.*?)</script>', document, re.DOTALL)
+    assert len(inside) == 1
+    assert json.loads(inside[0]) == [{"path": "/api/x", "parameters": {"name": text}, "data": [text]}]
+    assert document.count("<script") == 2
+    document.encode("utf-8")
+
+
+def test_a_file_is_written_without_a_server(tmp_path: Path) -> None:
+    done = llmdo(EXAMPLES / "confused_deputy", "page", "--export", str(tmp_path / "page.html"))
+    assert done.returncode == 0, done.stderr
+    assert "wrote" in done.stderr
+    text = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "connect-src 'none'" in text
+    assert '"entry":"triage"' in text
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+    done = llmdo(EXAMPLES / "greeter", "page", "--export", str(tmp_path / "no" / "page.html"))
+    assert done.returncode == 2
+    assert "cannot write" in done.stderr
