@@ -227,6 +227,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--format": ("text", "json"),
     },
     "batch cancel": {"--project": (), "--store": (), "--format": ("text", "json")},
+    "fleet status": {"--env-file": (), "--format": ("text", "json")},
     "runs list": {
         "--project": (),
         "--store": (),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from llmdo.journal.batches import Batches
     from llmdo.journal.ports import RunIndex
+    from llmdo.journal.workers import FleetWorkers
 
 STORE = "LLMDO_STORE"
 """The variable that holds the address of a database."""
@@ -49,6 +50,18 @@ def batches_of(root: Path, environ: Mapping[str, str] = os.environ) -> Batches:
     from llmdo.journal.postgres.batches import StoredBatches
 
     return StoredBatches.at(root, address)
+
+
+def workers_of(address: str) -> FleetWorkers:
+    """The workers of the fleet that has the store at `address`.
+
+    Raises:
+        LlmdoError: It is none, cannot be reached, or has not the tables that are needed.
+    """
+    require_library(address)
+    from llmdo.journal.postgres.workers import PostgresWorkers
+
+    return PostgresWorkers(address)
 
 
 def require_files(what: str, environ: Mapping[str, str]) -> None:

@@ -115,7 +115,7 @@ from itertools import count
 from pathlib import Path
 from llmdo.journal import JournalEntry
 from llmdo.journal.postgres.runs import PostgresRuns
-from llmdo.journal.postgres.lease import end_process
+from llmdo.journal.fencing import end_process
 
 store, watched = sys.argv[1:]
 end = end_process if watched == "watched" else lambda why: None

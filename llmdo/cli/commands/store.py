@@ -19,9 +19,9 @@ def migrate(
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,
 ) -> int:
-    """Make the tables of the store, or bring them up to date."""
+    """Make the tables of journals, batches and the queue of workers, or bring them up to date."""
     from llmdo.journal.opening import STORE
-    from llmdo.journal.opening import migrate as apply
+    from llmdo.services.fleet.commands import migrate as apply
 
     steps = apply(store or os.environ.get(STORE))
     say(f"applied {steps} migration{'s' if steps != 1 else ''}" if steps else "the store is up to date")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from secrets import token_hex
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Self
 
 from llmdo.journal.entries import ClaimedError, JournalError, NotOpenError
+from llmdo.journal.fencing import end_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,14 +61,6 @@ SELECT owner, extract(epoch FROM clock_timestamp() - beat)::float8,
   extract(epoch FROM until - clock_timestamp())::float8
 FROM llmdo.run WHERE run = %s AND owner IS NOT NULL AND until >= clock_timestamp()
 """
-
-
-def end_process(why: str) -> None:
-    """Ends this process at once: nothing that it would still do may happen."""
-    try:
-        os.write(sys.stderr.fileno(), f"error: {why}; this process ends\n".encode())
-    finally:
-        os._exit(2)
 
 
 class Lease:

@@ -53,7 +53,13 @@ CREATE TABLE llmdo.file (
   bytes bytea NOT NULL, PRIMARY KEY (batch, digest));
 """
 
-MIGRATIONS = (_FIRST, _PACE, _BATCHES)
+_WORKERS = """
+CREATE TABLE llmdo.worker (
+  id text PRIMARY KEY, host text NOT NULL, pid bigint NOT NULL, lock text NOT NULL, jobs bigint NOT NULL,
+  state text NOT NULL, since timestamptz NOT NULL, beat timestamptz NOT NULL, ended bigint NOT NULL);
+"""
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

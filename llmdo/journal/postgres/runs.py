@@ -10,9 +10,10 @@ from llmdo.base import digest
 from llmdo.journal.chain import Heads
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
+from llmdo.journal.fencing import end_process
 from llmdo.journal.naming import match, require_id
 from llmdo.journal.postgres.database import Database
-from llmdo.journal.postgres.lease import SECONDS, Lease, end_process, is_held
+from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.store import PostgresJournal, is_made
 

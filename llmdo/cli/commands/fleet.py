@@ -1,0 +1,41 @@
+"""`llmdo fleet`: the workers that share a store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from llmdo.cli import options  # typer reads the annotations
+from llmdo.cli.console import FINE, put, screen
+
+PLACE = 118
+
+fleet = typer.Typer(help="Workers on many machines that take items from one database.", no_args_is_help=True)
+
+
+@fleet.command("status")
+def status(
+    address: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[URL]", help="The PostgreSQL database; without it, LLMDO_STORE."),
+    ] = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
+) -> int:
+    """Show the workers, what each has, what waits and since when, and what no worker can take."""
+    from llmdo.render import fleet as render
+    from llmdo.services.fleet.opening import require
+    from llmdo.services.fleet.status import status as ask
+
+    outcome = ask(require(address))
+    if format == "json":
+        put(render.as_json(outcome), end="", as_json=True)
+    else:
+        put(render.as_text(outcome, screen()), end="", is_drawn=True)
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the commands known."""
+    app.add_typer(fleet, name="fleet")

@@ -1,0 +1,72 @@
+"""The workers of a fleet as their store has them: who is there, since when, and when each was last heard of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+ALIVE = 30.0
+"""Seconds after which a worker that nobody heard of is dead; it has ended itself by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetWorker:
+    """A process that takes items, or took some."""
+
+    id: str
+    """`host:pid:random`, which no other process ever has."""
+    host: str
+    pid: int
+    lock: str
+    """The digest of its `llmdo.lock`."""
+    jobs: int
+    """How many items it works on at a time."""
+    state: str
+    """`working`, `leaving` or, in words, why it takes nothing."""
+    age: float
+    """Seconds since it began."""
+    silent: float
+    """Seconds since it was last heard of."""
+    ended: int
+    """How many items it is through with."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it may still do something."""
+        return self.silent < ALIVE
+
+
+class FleetWorkers(Protocol):
+    """The workers of one fleet. The clock of the store alone counts."""
+
+    def register(self, worker: str, *, lock: str, jobs: int) -> None:
+        """Makes a worker known, which is alive from now on."""
+        ...
+
+    def beat(self, worker: str, *, state: str, ended: int) -> bool:
+        """Says that a worker is alive; whether it is still known."""
+        ...
+
+    def leave(self, worker: str) -> None:
+        """Forgets a worker that has nothing any more."""
+        ...
+
+    def all(self) -> tuple[FleetWorker, ...]:
+        """All that are known, the oldest first."""
+        ...
+
+    def reaping(self) -> AbstractContextManager[bool]:
+        """Whether the caller is the only one, for as long as the block runs, that takes up what dead workers left."""
+        ...
+
+    def forget(self) -> int:
+        """Forgets workers that have been dead for a day; how many."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...

@@ -1,0 +1,276 @@
+"""The queue of a fleet: whole runs by their ids, each taken by one worker at a time. DBOS keeps it in PostgreSQL.
+
+Workers take what was put in under the digest of their own lock. An entry of the queue is `RUN@n`: what ends without the
+run being over, as one that waits for an answer does, is put in again under the next number.
+
+Only texts in JSON come out of it. DBOS reads whatever a row says that it was pickled, whichever serializer is
+configured, so that who can write rows could run code on every worker: here nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import dbos
+from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos._serialization import DBOSPortableJSON, DefaultSerializer
+
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+SCHEMA = "llmdo_queue"
+"""Of the tables of DBOS, in the database of the journals."""
+POLL = 1.0  # seconds between two looks for something to do
+PRIORITY = 1000
+"""Of what is put in without one; what has a lower number is taken first."""
+
+_APPLICATION = "llmdo"
+_WORKFLOW = "llmdo_item"
+_QUEUES = "llmdo."
+_WAITING, _AT_WORK = ("ENQUEUED", "DELAYED"), "PENDING"
+_CONNECTION = {
+    "connect_timeout": 10,
+    "application_name": "llmdo queue",
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 20_000,
+}
+"""No statement waits for ever on a network that is gone."""
+
+
+def _refuse(_serializer: object, _data: str) -> NoReturn:
+    raise ValueError("a pickled row is not read")
+
+
+DefaultSerializer.deserialize = _refuse  # type: ignore[method-assign,assignment]  # by serializer alone it is read
+
+
+class QueuedRun(NamedTuple):
+    """A run in the queue, or at work."""
+
+    name: str
+    """`RUN@n`."""
+    entry: str
+    lock: str
+    """The digest of the lock that a worker has to have which takes it."""
+    worker: str | None
+    """Who has it; None where it waits."""
+    since: float
+    """Seconds since 1970: when it was put in, or taken."""
+
+    @property
+    def run(self) -> str:
+        """The id of the run."""
+        return run_of(self.name)
+
+
+def run_of(name: str) -> str:
+    """The id of the run that an entry of the queue is for."""
+    return name.rpartition("@")[0]
+
+
+def following(name: str) -> str:
+    """The name under which the run of the entry `name` is put in again."""
+    run, _, number = name.rpartition("@")
+    return f"{run}@{int(number) + 1}"
+
+
+def _url(address: str) -> str:
+    """The address as SQLAlchemy has it, which knows one scheme alone."""
+    return f"postgresql://{address.partition('://')[2]}"
+
+
+def make_tables(address: str) -> None:
+    """Makes the tables of the queue, or brings them up to date.
+
+    Raises:
+        LlmdoError: The database does not allow it.
+    """
+    logging.getLogger("dbos").setLevel("ERROR")
+    with _translated():
+        DBOS.migrate(_url(address), schema=SCHEMA)
+
+
+class Queue:
+    """The queue as whoever puts in and looks at it sees it."""
+
+    def __init__(self, address: str) -> None:
+        """Connects.
+
+        Raises:
+            LlmdoError: There is no queue.
+        """
+        logging.getLogger("dbos").setLevel("ERROR")
+        with _translated():
+            self._client = DBOSClient(
+                system_database_url=_url(address),
+                dbos_system_schema=SCHEMA,
+                serializer=DBOSPortableJSON,
+                application_name=_APPLICATION,
+                retry_connection_errors=False,
+                lazy=True,
+            )
+        try:
+            self._listed(_AT_WORK)
+        except LlmdoError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._client.destroy()
+
+    def enqueue(
+        self, name: str, *, entry: str, lock: str, priority: int = PRIORITY, delay: float | None = None
+    ) -> None:
+        """Puts a run in under the name `RUN@n`, for workers with that lock; twice is once."""
+        options: dbos.EnqueueOptions = {
+            "workflow_name": _WORKFLOW,
+            "queue_name": f"{_QUEUES}{entry}",
+            "workflow_id": name,
+            "app_version": lock,
+            "priority": priority,
+        }
+        if delay is not None:
+            options["delay_seconds"] = delay
+        with _translated():
+            self._client.enqueue(options, name)
+
+    def enqueue_again(self, run: str, *, entry: str, lock: str, priority: int = PRIORITY) -> None:
+        """Puts a run in once more, whatever became of it before."""
+        with _translated():
+            known = self._client.list_workflows(
+                workflow_id_prefix=f"{run}@", load_input=False, load_output=False
+            )
+        last = max((int(each.workflow_id.rpartition("@")[2]) for each in known), default=0)
+        self.enqueue(f"{run}@{last + 1}", entry=entry, lock=lock, priority=priority)
+
+    def cancel(self, names: Sequence[str]) -> None:
+        """Takes these out; what a worker has of them it goes on with."""
+        with _translated():
+            self._client.cancel_workflows([*names])
+
+    def reap(self, alive: Collection[str]) -> tuple[QueuedRun, ...]:
+        """Has what workers had that are not among those `alive` be taken by others, and returns it.
+
+        Whoever calls this is the only one: what was taken meanwhile would be given to a second worker.
+        """
+        left = tuple(each for each in self.at_work() if each.worker not in alive)
+        self.give_back(left)
+        return left
+
+    def give_back(self, taken: Iterable[QueuedRun]) -> None:
+        """Has others take these."""
+        by_entry: dict[str, list[str]] = {}
+        for each in taken:
+            by_entry.setdefault(each.entry, []).append(each.name)
+        with _translated():
+            for entry, names in by_entry.items():
+                self._client.resume_workflows(names, queue_name=f"{_QUEUES}{entry}")
+
+    def at_work(self) -> tuple[QueuedRun, ...]:
+        """What workers have."""
+        return self._listed(_AT_WORK)
+
+    def waiting(self) -> tuple[QueuedRun, ...]:
+        """What no worker has taken yet, in the order in which it was put in."""
+        return self._listed(*_WAITING)
+
+    def _listed(self, *states: str) -> tuple[QueuedRun, ...]:
+        with _translated():
+            rows = self._client.list_workflows(
+                status=[*states], name=_WORKFLOW, load_input=False, load_output=False
+            )
+        return tuple(
+            QueuedRun(
+                name=row.workflow_id,
+                entry=(row.queue_name or "").removeprefix(_QUEUES),
+                lock=row.app_version or "",
+                worker=row.executor_id if row.status == _AT_WORK else None,
+                since=((row.dequeued_at if row.status == _AT_WORK else row.created_at) or 0) / 1000,
+            )
+            for row in rows
+        )
+
+
+@contextmanager
+def work(
+    address: str,
+    *,
+    worker: str,
+    lock: str,
+    jobs: int,
+    entries: Iterable[tuple[str, int | None]],
+    carry_out: Callable[[str], None],
+) -> Iterator[Callable[[], None]]:
+    """Takes runs for as long as the block runs, and calls `carry_out` with the name of each, in a thread of its own.
+
+    The block is given a function that takes nothing more, and returns when what was taken is over.
+
+    `entries` are those that are taken, with how many runs of each the whole fleet may have at work; of each at most
+    `jobs` are taken here at a time.
+
+    Raises:
+        LlmdoError: There is no queue.
+    """
+    engine = DBOS(config=_configuration(address, worker, lock))
+    DBOS.workflow(name=_WORKFLOW, max_recovery_attempts=None)(_named(carry_out))
+    for entry, most in entries:
+        # A queue that its table describes has one `worker_concurrency` for all workers, whatever their `jobs`
+        engine._registry._register_internal_queue(  # noqa: SLF001
+            f"{_QUEUES}{entry}", worker_concurrency=jobs, concurrency=most, polling_interval_sec=POLL
+        )
+    try:
+        with _translated():
+            DBOS.launch()
+        yield lambda: DBOS.destroy(workflow_completion_timeout_sec=10**9)
+    finally:
+        DBOS.destroy(destroy_registry=True)
+
+
+def _configuration(address: str, worker: str, lock: str) -> DBOSConfig:
+    return {
+        "name": _APPLICATION,
+        "system_database_url": _url(address),
+        "dbos_system_schema": SCHEMA,
+        "serializer": DBOSPortableJSON,
+        "executor_id": worker,
+        "application_version": lock,
+        "run_migrations": False,
+        "log_level": "ERROR",
+        "sys_db_pool_size": 5,
+        "db_engine_kwargs": {"connect_args": _CONNECTION},
+    }
+
+
+def _named(carry_out: Callable[[str], None]) -> Callable[[str], None]:
+    """What the engine calls with what a row holds, which may be anything."""
+
+    def item(name: str) -> None:
+        if name != DBOS.workflow_id:
+            raise ValueError("an entry of the queue is for the run that it is named by")
+        carry_out(name)
+
+    return item
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise _failure(error) from error
+
+
+def _failure(error: Exception) -> LlmdoError:
+    """What went wrong, in a line that repeats no address."""
+    if isinstance(error, LlmdoError):
+        return error
+    text = str(getattr(error, "orig", None) or error)
+    hint = "`llmdo store migrate` makes its tables" if "does not exist" in text or "version" in text else None
+    return LlmdoError(f"the queue failed: {next(iter(text.splitlines()), type(error).__name__)}", hint=hint)

@@ -1,0 +1,63 @@
+"""What dead workers had is taken by others: each worker looks for it now and then, one at a time."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmdo.journal.workers import FleetWorkers
+    from llmdo.services.fleet.queue import Queue, QueuedRun
+
+PAUSE = 10.0  # seconds between two looks of one worker
+
+
+def reap(queue: Queue, workers: FleetWorkers) -> tuple[QueuedRun, ...]:
+    """What was taken from workers that are dead; nothing, where another process is doing that.
+
+    A run is taken by who has it, never by how old a beat is: what a worker that is alive has stays its own.
+    """
+    with workers.reaping() as is_alone:
+        if not is_alone:
+            return ()
+        left = queue.reap({worker.id for worker in workers.all() if worker.is_alive})
+    workers.forget()
+    return left
+
+
+class Reaper:
+    """Reaps every few seconds for as long as the block runs, in a thread of its own."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        workers: FleetWorkers,
+        on_reaped: Callable[[QueuedRun], None],
+        *,
+        pause: float = PAUSE,
+    ) -> None:
+        """`on_reaped` is given each run that was taken from a dead worker."""
+        self._queue, self._workers, self._on_reaped, self._pause = queue, workers, on_reaped, pause
+        self._over = Event()
+        self._thread = Thread(target=self._reaping, name="llmdo reaper", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _reaping(self) -> None:
+        while True:
+            try:
+                for taken in reap(self._queue, self._workers):
+                    self._on_reaped(taken)
+            except LlmdoError:  # the database is away; whoever looks next finds the same
+                pass
+            if self._over.wait(self._pause):
+                return
