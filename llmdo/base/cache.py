@@ -205,11 +205,11 @@ def _file(root: str, environ: Mapping[str, str]) -> str:
     return f"{_folder(root, environ)}/{number:x}"
 
 
-def _folder(root: str, environ: Mapping[str, str]) -> str:
-    """The folder of all memories.
+def folder_of_person(environ: Mapping[str, str]) -> str:
+    """Where the person keeps what can be made again.
 
     Raises:
-        OSError: the person has none, or it would be inside the workspace.
+        OSError: the person has no such folder.
     """
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     above = environ.get("XDG_CACHE_HOME", "")
@@ -217,8 +217,19 @@ def _folder(root: str, environ: Mapping[str, str]) -> str:
         above = environ.get("LOCALAPPDATA", "")
     elif not above.startswith("/"):
         above = f"{home}/Library/Caches" if sys.platform == "darwin" else f"{home}/.cache"
-    folder = f"{above}/llmdo/check"
+    if not os.path.isabs(above):  # noqa: PTH117
+        raise FileNotFoundError(above)
+    return f"{above}/llmdo"
+
+
+def _folder(root: str, environ: Mapping[str, str]) -> str:
+    """The folder of all memories.
+
+    Raises:
+        OSError: the person has none, or it would be inside the workspace.
+    """
+    folder = f"{folder_of_person(environ)}/check"
     inside = os.path.join(os.path.realpath(root), "")  # noqa: PTH118
-    if not os.path.isabs(folder) or os.path.realpath(folder).startswith(inside):  # noqa: PTH117
+    if os.path.realpath(folder).startswith(inside):
         raise FileNotFoundError(folder)
     return folder

@@ -150,6 +150,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "import": {"--to": ()},
     "schema": {},
     "doctor": {"--format": ("text", "json"), "--project": ()},
+    "lsp": {},
     "completion": {},
     "add worker": {"--toolset": (), "--description": (), "--entry": None, "--path": (), "--project": ()},
     "add toolset": {"--python": (), "--project": ()},
