@@ -114,8 +114,10 @@ UNWRITTEN = {
     Tool: {"name", "definition", "is_open"},
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},
+    Settings: {"shared"},
 }
-"""Fields without a key of their own in the lock: places, names of tables, what follows, and what has several keys."""
+"""Fields without a key of their own in the lock: places, names of tables, what follows, what has several keys, and what
+is about machines."""
 
 KEYS = [
     pytest.param(cls, name, id=f"{cls.__name__}.{name}")

@@ -410,10 +410,7 @@ def test_a_misspelt_required_key_is_one_finding() -> None:
     ]
     assert told(judged("schema = 1\n[workspace]\nother = 1\n", "manifest")) == [
         "2:2 LDO104 missing key `name` in `[workspace]`",
-        (
-            "3:1 LDO102 unknown key `other` in `[workspace]` (known here: `max-depth`, `model`, `name`, "
-            "`on-truncated`, `requires-llmdo`, `root`, `toolset-modules`, `workers`)"
-        ),
+        "3:1 LDO102 unknown key `other` in `[workspace]`",
     ]
 
 

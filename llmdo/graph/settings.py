@@ -110,6 +110,20 @@ class Settings:
         ),
     )
     """The folder that tools work on, as it is written; None for the workspace."""
+    shared: bool = field(
+        default=False,
+        compare=False,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "shared",
+                "bool",
+                "Whether all machines that have this workspace see one folder, so that a run which wrote files goes on "
+                "anywhere.",
+            ),
+        ),
+    )
+    """Whether all machines see one folder. No lock says so: it is about machines, and nothing that an entry can do."""
 
     @property
     def files_of(self) -> str | None:

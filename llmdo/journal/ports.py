@@ -58,6 +58,11 @@ class JournalStore(Protocol):
         ...
 
     @property
+    def is_shared(self) -> bool:
+        """Whether processes of other machines may go on with the run."""
+        ...
+
+    @property
     def pace(self) -> Pace | None:
         """The turns that all processes of the store take; None where each process limits itself."""
         ...

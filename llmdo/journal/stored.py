@@ -67,6 +67,11 @@ class StoredJournal(ABC):
         """The run's id."""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether processes of other machines may go on with the run."""
+        return False
+
+    @property
     def pace(self) -> Pace | None:
         """The turns that all processes of the store take; None where each process limits itself."""
         return None

@@ -89,7 +89,7 @@ def answer(request: AnswerRequest) -> str:
         if question is None or question.key != given.digest:
             raise StaleError(f"{given.path}: the answer is for another question than the one that waits")
         if given.verb == "stop":
-            _end(journal, given, request.environ)
+            _end(journal, given, request)
         else:
             if given.verb in ("allow", "always") and not question.is_whole:
                 raise NotWholeError(f"{given.path}: {NOT_WHOLE}", hint=f"`llmdo approve {run}` at a terminal")
@@ -97,17 +97,17 @@ def answer(request: AnswerRequest) -> str:
     return run
 
 
-def _end(journal: JournalStore, given: GivenAnswer, environ: Mapping[str, str]) -> None:
+def _end(journal: JournalStore, given: GivenAnswer, request: AnswerRequest) -> None:
     """Keeps that a person ended the run: its questions wait for whoever goes on with it."""
     from llmdo.runtime.recording.recorder import Recorder  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
 
     by = str(Answers(by=given.by).as_kept({"allowed": False})["by"])
-    recorder = Recorder(journal, Redaction.of(environ))
+    recorder = Recorder(journal, Redaction.of(request.environ))
     binding = binding_of(journal)
 
     async def work() -> None:
-        await recorder.begin(binding, "nobody", None, {})
+        await recorder.begin(binding, "nobody", None, {}, request.root)
         await recorder.end(
             binding.entry, "interrupted", {"error": f"{by} ended the run at `{given.path}`", "hint": None}
         )

@@ -13,6 +13,7 @@ from llmdo.graph.resolved import Limits
 from llmdo.journal import JournalError
 from llmdo.journal.binding import binding_of
 from llmdo.journal.commands import require_ended
+from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
 from llmdo.journal.secrets import Known
 from llmdo.services import basis as bases
@@ -130,6 +131,8 @@ def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> Resum
         require_sound(project, tell)
         graph = resolved(project, tell)
         basis = bases.to_go_on(journal, binding, project, graph, request.allow_drift, request.accepting, tell)
+    if not project.graph.settings.shared:
+        require_here(journal, request.root, basis.graph)
     bases.require_word(journal, request.again, request.give_up)
     mode = ReplayMode(
         drifted=bool(basis.accepted),

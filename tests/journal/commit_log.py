@@ -94,6 +94,10 @@ class CommitLog:
         return self._secrets
 
     @property
+    def is_shared(self) -> bool:
+        return False
+
+    @property
     def pace(self) -> None:
         return None
 

@@ -100,6 +100,11 @@ class PostgresJournal(StoredJournal):
         return self._run
 
     @property
+    def is_shared(self) -> bool:
+        """Whether processes of other machines may go on with the run: they may."""
+        return True
+
+    @property
     def pace(self) -> PostgresPace:
         """The turns that all processes of the store take."""
         return PostgresPace(self._database)

@@ -109,7 +109,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))
     isolation = str(config.resolver.isolation) if config.resolver.isolation else None
-    journal, code = config.recorder.journal, config.graph.code
+    journal, code, workspace = config.recorder.journal, config.graph.code, config.folders.workspace
     if (
         config.recorder.mode.live
         and journal.last("run") is None
@@ -118,13 +118,13 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
     ):
         journal.add(*history_entry(binding.entry, options.history, config.recorder.encoding))
     if not (code and config.recorder.mode.live) or journal.last("run") is not None:
-        await config.recorder.begin(binding, options.mode, isolation, options.limits)
+        await config.recorder.begin(binding, options.mode, isolation, options.limits, workspace)
         return
     files = Kept.beside(journal)
     with files.held():  # until the journal names what is kept
         if (name := await _aside(lambda: files.keep(code, text_of))) is not None:
             journal.add(kept_entry(binding.entry, name))
-        await config.recorder.begin(binding, options.mode, isolation, options.limits)
+        await config.recorder.begin(binding, options.mode, isolation, options.limits, workspace)
 
 
 def retold(recorder: Recorder | None, outcome: RunOutcome) -> RunOutcome:

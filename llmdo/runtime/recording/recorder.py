@@ -44,6 +44,7 @@ from llmdo.runtime.recording.unordered import RecordedCalls
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
 
@@ -89,9 +90,14 @@ class Recorder:
         return not (self.mode.live or self.mode.reruns or self.mode.shows_tools)
 
     async def begin(
-        self, binding: Binding, mode: str, isolation: str | None, limits: Mapping[str, float]
+        self,
+        binding: Binding,
+        mode: str,
+        isolation: str | None,
+        limits: Mapping[str, float],
+        workspace: Path,
     ) -> None:
-        """Keeps that a process works on the run; the first one also keeps what the run is bound to.
+        """Keeps that a process works on the run in `workspace`; the first one also keeps what the run is bound to.
 
         `mode` says who answers questions, `isolation` what isolates commands, in words; `limits` are those that a
         person has set for the rest of the run.
@@ -103,7 +109,8 @@ class Recorder:
         self._session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             self._add(run_entry(binding, self.encoding))
-        self._add(session_entry(binding.entry, self._session, self.journal.run, limits, self.encoding))
+        begun = session_entry(binding.entry, self._session, self.journal, limits, self.encoding, workspace)
+        self._add(begun)
         await self._commits.commit()
 
     async def end(self, entry: str, status: str, ending: Mapping[str, Any]) -> None:

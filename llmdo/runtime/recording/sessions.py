@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import pydantic_ai
 
 from llmdo.journal.entries import JournalEntry
+from llmdo.journal.location import MachineFolder
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.journal.binding import Binding
+    from llmdo.journal.ports import JournalStore
     from llmdo.runtime.recording.encoding import Encoding
 
 
@@ -47,14 +50,21 @@ def messages_entry(
 
 
 def session_entry(
-    path: str, number: int, run: str, limits: Mapping[str, float], encoding: Encoding
+    path: str,
+    number: int,
+    journal: JournalStore,
+    limits: Mapping[str, float],
+    encoding: Encoding,
+    workspace: Path,
 ) -> JournalEntry:
-    """That a process works on the run of that id, the one of that number, and which limits a person set with it."""
-    content = {
-        "run": run,
+    """That a process works on the run in `workspace`, the one of that number, and which limits a person set with it."""
+    content: dict[str, object] = {
+        "run": journal.run,
         "llmdo": __version__,
         "pydantic-ai": pydantic_ai.__version__,
         "python": platform.python_version(),
         "limits": dict(limits),
     }
+    if journal.is_shared:
+        content["location"] = MachineFolder.of(workspace).data
     return JournalEntry(path=path, kind="session", step=number, body=encoding.plain(content).body)

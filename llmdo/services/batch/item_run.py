@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalError, NotOpenError
 from llmdo.journal.items import Result
+from llmdo.journal.location import ElsewhereError
 from llmdo.journal.opening import runs_of
 from llmdo.journal.summary import ending, unfinished
 from llmdo.runtime import RunOptions
@@ -75,6 +76,9 @@ async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
         return None
     except DriftError as error:
         return Result(state="refused", error=error.message, hint=error.hint)
+    except ElsewhereError as error:
+        hint = "`llmdo batch retry BATCH --unsure again` there, or say that all machines see one folder"
+        return Result(state="unsure", error=error.message, hint=f"{hint}: `[workspace] shared = true`")
     except LlmdoError as error:
         if is_new and isinstance(error, JournalError):
             if await asyncio.to_thread(runs.has, item.run):

@@ -1,0 +1,141 @@
+"""On which machine, and in which folder, a run wrote files: it goes on there alone, unless all machines see one folder.
+
+Only what a store holds that several machines have can go on elsewhere. What calls did is taken from what was decided
+about them, and whatever is not known to leave files alone counts as writing.
+"""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+from llmdo.journal.entries import JournalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.entries import JournalEntry
+    from llmdo.journal.ports import JournalStore
+
+MACHINE_ID = Path("/etc/machine-id")
+
+_WRITES = ("fs.write", "fs.delete", "proc.exec", "capability.undeclared")
+_ONLY_READS = "proc.exec.read"
+_SERVERS = ("mcp.start", "mcp.call")
+"""What a server of another machine does is done there."""
+
+
+class ElsewhereError(LlmdoError):
+    """The run wrote files that are not here."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFolder:
+    """A folder of a machine."""
+
+    host: str
+    """The machine's name, for people."""
+    place: str
+    """A digest of its id, its name and the folder, which tells one from another."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """Where `folder` is: on this machine. Containers of one image share an id, and have names of their own."""
+        host = socket.gethostname()
+        return cls(host, digest.of_data(["llmdo", _machine_id(), host, str(folder.resolve())]))
+
+    @property
+    def data(self) -> dict[str, str]:
+        """As an entry of a journal holds it."""
+        return {"host": self.host, "place": self.place}
+
+
+def _machine_id() -> str:
+    try:
+        return MACHINE_ID.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def require_here(journal: JournalStore, folder: Path, graph: Graph) -> None:
+    """Nothing, where all files that the run of `journal` wrote are in `folder`, as far as anybody can tell.
+
+    `graph` says which servers of it are elsewhere anyway.
+
+    Raises:
+        ElsewhereError: Some are not; says why, and what can be done.
+    """
+    if not journal.is_shared:
+        return
+    here = MachineFolder.of(folder)
+    for call, there in _writing(journal, graph):
+        if there is not None and there.place == here.place:
+            continue
+        run = journal.run
+        hint = f"`llmdo resume {run}` there, or `[workspace] shared = true` where all machines see one folder"
+        raise ElsewhereError(
+            f"run `{run}` has written files{_where(there, here)}, or may have: {call}", hint=hint
+        )
+
+
+def _where(there: MachineFolder | None, here: MachineFolder) -> str:
+    if there is None:
+        return " on a machine that is not on record"
+    return f" in another folder of `{here.host}`" if there.host == here.host else f" on `{there.host}`"
+
+
+def _writing(journal: JournalStore, graph: Graph) -> Iterator[tuple[str, MachineFolder | None]]:
+    """Every call that was let through and may have written files, in words, and where that was."""
+    there: MachineFolder | None = None
+    for entry in journal.entries("session", "decision"):
+        if entry.kind == "session":
+            there = _location_in(entry)
+        elif (tool := _writer(entry, graph)) is not None:
+            yield f"`{tool}` at {entry.path}", there
+
+
+def _location_in(session: JournalEntry) -> MachineFolder | None:
+    """Where that process worked; None where it did not say."""
+    match session.data.get("location"):
+        case {"host": str() as host, "place": str() as place}:
+            return MachineFolder(host, place)
+    return None
+
+
+def _writer(entry: JournalEntry, graph: Graph) -> str | None:
+    """The tool that was let through by that decision and may have written files; None where none was.
+
+    Raises:
+        JournalError: It does not say.
+    """
+    record = entry.data
+    match record:
+        case {"allowed": False}:
+            return None
+        case {"allowed": True, "raised": list(raised), "toolset": str() as toolset, "tool": str() as tool}:
+            is_remote = _is_remote(toolset, graph)
+            return tool if any(_may_write(str(name), is_remote=is_remote) for name in raised) else None
+    raise JournalError(f"{entry.path}: the journal does not say what was decided")
+
+
+def _may_write(raised: str, *, is_remote: bool) -> bool:
+    name = raised.partition(":")[0]
+    if name.startswith("x."):
+        return name.endswith(".any")  # nobody has declared what the tool does
+    if _is_below(name, _ONLY_READS):
+        return False
+    return any(_is_below(name, above) for above in _WRITES) or (name in _SERVERS and not is_remote)
+
+
+def _is_below(name: str, above: str) -> bool:
+    return name == above or name.startswith(f"{above}.")
+
+
+def _is_remote(toolset: str, graph: Graph) -> bool:
+    known = graph.toolsets.get(toolset)
+    return known is not None and known.server is not None and known.server.url is not None
