@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas dist clean
+.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas site dist clean
 
 demo: install
 	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
@@ -62,6 +62,9 @@ bench: $(VENV)/.installed-bench
 
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write
+
+site: install-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 # The same bytes for everyone: by the same tools, with the date that hatchling gives, from what is committed.
 build/.installed: .ci/build.txt
