@@ -65,6 +65,9 @@ def pages() -> dict[str, str]:
         + "`~/.config/llmdo/policy.toml`; on macOS in `~/Library/Application Support`, on Windows in `%APPDATA%`.\n"
         + "[approvals.md](approvals.md) says what it is for.\n"
         + reference("policy", "["),
+        "eval-file.md": MADE
+        + "# `evals/NAME.yaml`\n\nThe keys of an eval, which [eval.md](eval.md) describes. Unknown keys are errors.\n"
+        + reference("eval", ""),
         "checks.md": MADE + "# Checks\n" + "".join(map(check, (*ALL, *FOREIGN))),
         "events.md": MADE + "# Events of a run\n\n" + EVENTS + events(),
         "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files(),
@@ -123,6 +126,8 @@ def kind(value: dict[str, Any]) -> str:
         "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
         "array": "list", "object": "table",
     }  # fmt: skip
+    if not value:
+        return "anything"
     kinds = value.get("type", "object")
     return " or ".join(words[one] for one in ([kinds] if isinstance(kinds, str) else kinds))
 

@@ -457,6 +457,7 @@ def test_a_run_loads_nothing_that_looks_into_modules_where_none_has_changed(tmp_
     loaded = loaded_by(["run", "--locked"], tmp_path / "w")
     assert "llmdo.runtime.run" in loaded
     assert not loaded & {"llmdo.toolsets.isolation", "llmdo.toolsets.report", "fastmcp", "mcp"}
+    assert not [name for name in loaded if name.startswith(("pydantic_evals", "llmdo.services.evaluation"))]
 
 
 def test_an_answer_from_memory_loads_next_to_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("remove rule fs", ["fs.write:reports/**"]),
         ("add rule fs.w", ["fs.write", "fs.write.protected"]),
         ("add rule fs.write b", ["blocked"]),
-        ("schema ", ["lock", "manifest", "policy", "worker"]),
+        ("schema ", ["eval", "lock", "manifest", "policy", "worker"]),
         ("completion ", ["bash", "fish", "zsh"]),
         ("init --template ", ["chat", "delegation", "minimal", "service", "tools"]),
         ("explain LDO301", ["LDO301"]),

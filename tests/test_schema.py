@@ -21,6 +21,7 @@ from llmdo.base import resources
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.source import Source, Span
 from llmdo.formats.documents import ManifestFile, PolicyFile
+from llmdo.formats.evaluation import EvalFile
 from llmdo.formats.fields import Matches
 from llmdo.formats.locked import LockFile
 from llmdo.formats.schema import Format, Judged, accepts, judge
@@ -41,6 +42,7 @@ TYPES = {
     "worker": TypeAdapter(WorkerHeader),
     "lock": TypeAdapter(LockFile),
     "policy": TypeAdapter(PolicyFile),
+    "eval": TypeAdapter(EvalFile),
 }
 
 KEYWORDS = {
@@ -51,6 +53,10 @@ KEYWORDS = {
 """Every keyword that the judge has words for, or that judges nothing."""
 
 MATCHING = {
+    "the name of a case": ["a", "Deck 2.b", "x" * 64],
+    "the name of a tool, TOOLSET.TOOL": ["*", "read_file", "filesystem.read_file"],
+    "`allowed`, `needs": ["allowed", "needs_approval", "blocked"],
+    "the name of a worker, or a tool": ["main", "filesystem.read_file"],
     "a name (a letter": ["main", "A", "x" * 64, "pitch-evaluator_2"],
     "a name (a letter, then up to 63 letters, digits, `_` and `-`), nor": [
         "main",

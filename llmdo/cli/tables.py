@@ -257,12 +257,40 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "runs export": {"--project": (), "--store": (), "--no-sources": None},
     "runs import": {"--project": ()},
     "store migrate": {"--env-file": (), "--store": ()},
+    "eval start": {
+        "--project": (),
+        "--model": (),
+        "--repeat": (),
+        "--jobs": (),
+        "--budget-usd": (),
+        "--env-file": (),
+        "--locked": None,
+        "--approve": (),
+        "--approve-all": None,
+        "--reject-all": None,
+        "--debug": None,
+        "--format": ("text", "json"),
+    },
+    "eval resume": {
+        "--project": (),
+        "--jobs": (),
+        "--budget-usd": (),
+        "--env-file": (),
+        "--locked": None,
+        "--approve": (),
+        "--approve-all": None,
+        "--reject-all": None,
+        "--debug": None,
+        "--format": ("text", "json"),
+    },
+    "eval show": {"--project": (), "--format": ("text", "json")},
+    "eval list": {"--project": (), "--format": ("text", "json")},
     "serve mcp": {"--http": (), "--model": (), "--project": (), "--env-file": ()},
 }
 """Every command with its long options but `--help`, and what each may be; None where it takes no value."""
 
 ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "schema": (("manifest", "worker", "lock", "policy"),),
+    "schema": (("manifest", "worker", "lock", "policy", "eval"),),
     "completion": (("bash", "zsh", "fish"),),
     "add rule": ((), ("allowed", "needs_approval", "blocked")),
 }

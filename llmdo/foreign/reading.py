@@ -149,33 +149,22 @@ def _whole(source: Source, text: str, *, aliases: bool = False) -> Document:
     if not text.strip():
         return Document(source, {}, dict)
     from llmdo.syntax import header
+    from llmdo.syntax.yaml_file import moved, of_a_file, shifted
 
     parsed = header.parse(source, text, aliases=aliases)
     problems = tuple(
         finding(
             "LDO153",
-            replace(problem.at, span=_shifted(problem.at.span, -1) if problem.at.span else None),
-            f"{_of_a_file(problem.message)}, so part of it was not read",
+            replace(problem.at, span=shifted(problem.at.span, -1) if problem.at.span else None),
+            f"{of_a_file(problem.message)}, so part of it was not read",
             hint=problem.hint,
         )
         for problem in parsed.problems
         if not problem.message.startswith(_HARMLESS)
     )
     return Document(
-        source, parsed.data, lambda: _moved(header.places(source, text, aliases=aliases), -1), problems
+        source, parsed.data, lambda: moved(header.places(source, text, aliases=aliases), -1), problems
     )
-
-
-def _of_a_file(message: str) -> str:
-    return message.replace("the header", "the file").replace("a header", "this file")
-
-
-def _shifted(span: Span, lines: int) -> Span:
-    return Span(max(span.line + lines, 1), span.column, max(span.end_line + lines, 1), span.end_column)
-
-
-def _moved(spans: Spans, lines: int) -> Spans:
-    return {route: (_shifted(key, lines), _shifted(value, lines)) for route, (key, value) in spans.items()}
 
 
 def _by_chunks(
@@ -183,6 +172,7 @@ def _by_chunks(
 ) -> Document:
     """The header read key by key: each as YAML, and as plain text where it is none."""
     from llmdo.syntax import header as in_yaml
+    from llmdo.syntax.yaml_file import moved, shifted
 
     data: dict[str, Json] = {}
     spans: list[Callable[[], Spans]] = []
@@ -192,13 +182,13 @@ def _by_chunks(
         shift = first + line - 2
         if not parsed.problems:
             data.update(parsed.data)
-            spans.append(lambda chunk=chunk, shift=shift: _moved(in_yaml.places(source, chunk), shift))  # type: ignore[misc]
+            spans.append(lambda chunk=chunk, shift=shift: moved(in_yaml.places(source, chunk), shift))  # type: ignore[misc]
             continue
         key = _KEY.match(lines[0])
         if key is None:
             continue  # nothing but text before the first key
         problem = parsed.problems[0]
-        at = replace(problem.at, span=_shifted(problem.at.span, shift) if problem.at.span else None)
+        at = replace(problem.at, span=shifted(problem.at.span, shift) if problem.at.span else None)
         guesses.append(_guess(replace(problem, at=at), f"so `{key[1]}` was read as plain text"))
         data[key[1]] = _plain(key[2], lines[1:])
         spans.append(lambda key=key, at=first + line: _spans_of(key, at))  # type: ignore[misc]

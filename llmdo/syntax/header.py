@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -36,7 +36,18 @@ FENCE = "---"
 
 MAX_HEADER = 64 * 1024  # bytes: more is a missing closing line
 MAX_NESTING = 16
-MAX_EVENTS = 5_000
+
+
+class YamlBounds(NamedTuple):
+    """How much YAML is read before it is refused."""
+
+    size: int
+    """In bytes."""
+    events: int
+    """Keys, values, and the ends of lists and mappings."""
+
+
+HEADER_BOUNDS = YamlBounds(MAX_HEADER, 5_000)
 MAX_DIGITS = 18  # every such integer fits into 64 bits
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -56,31 +67,34 @@ _MERGE_MARKER = re.compile(r"^<{7}(?= )", re.MULTILINE)
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def parse(source: Source, header: str, *, aliases: bool = False) -> Document:
+def parse(
+    source: Source, header: str, *, aliases: bool = False, bounds: YamlBounds = HEADER_BOUNDS
+) -> Document:
     """The document of the header of `source`; what could be read of it where it has problems.
 
     With `aliases`, what an alias stands for is the same value once more: whoever walks over it keeps count.
     """
-    if len(header) > MAX_HEADER or len(header.encode()) > MAX_HEADER:
-        message = f"the header is larger than {MAX_HEADER // 1024} KiB"
+    if len(header) > bounds.size or len(header.encode()) > bounds.size:
+        message = f"the header is larger than {bounds.size // 1024} KiB"
         problem = finding("LDO101", source.location(Span(1, 1, 1, len(FENCE) + 1)), message)
         return Document(source, {}, dict, (problem,))
-    reader = _HeaderReader(
-        source, lambda route: places(source, header, aliases=aliases)[route], aliases=aliases
-    )
+    find = partial(places, source, header, aliases=aliases, bounds=bounds)
+    reader = _HeaderReader(source, lambda route: find()[route], aliases=aliases, bounds=bounds)
     reader.read(header)
     problems = tuple(reader.problems)
     # Whatever went wrong first: the conflict is the reason, and no key starts like that.
     if problems and (marker := _MERGE_MARKER.search(header)):
         problems = (_merge_conflict(source, marker),)
-    return Document(source, reader.data, partial(places, source, header, aliases=aliases), problems)
+    return Document(source, reader.data, find, problems)
 
 
 @lru_cache(maxsize=16)
-def places(source: Source, header: str, *, aliases: bool = False) -> Mapping[Route, tuple[Span, Span]]:
+def places(
+    source: Source, header: str, *, aliases: bool = False, bounds: YamlBounds = HEADER_BOUNDS
+) -> Mapping[Route, tuple[Span, Span]]:
     """The place of every key and of its value."""
     places: dict[Route, tuple[Span, Span]] = {}
-    _HeaderReader(source, places.__getitem__, places, aliases=aliases).read(header)
+    _HeaderReader(source, places.__getitem__, places, aliases=aliases, bounds=bounds).read(header)
     return places
 
 
@@ -118,7 +132,9 @@ class _HeaderReader:
         places: dict[Route, tuple[Span, Span]] | None = None,
         *,
         aliases: bool = False,
+        bounds: YamlBounds = HEADER_BOUNDS,
     ) -> None:
+        self._most = bounds.events
         self.data: dict[str, Json] = {}
         self.problems: list[Diagnostic] = []
         self._source = source
@@ -146,7 +162,7 @@ class _HeaderReader:
         handlers = self._handlers
         try:
             for count, event in enumerate(yaml.parse(header, Loader=_LOADER)):
-                if count >= MAX_EVENTS:
+                if count >= self._most:
                     self._stop(event, "the header has too many keys and values")
                 if handler := handlers.get(type(event)):
                     handler(event)

@@ -19,11 +19,12 @@ class SchemaName(StrEnum):
     worker = "worker"
     lock = "lock"
     policy = "policy"
+    eval = "eval"
 
 
 def schema(
     name: Annotated[
-        SchemaName, typer.Argument(metavar="manifest|worker|lock|policy", help="The file format.")
+        SchemaName, typer.Argument(metavar="manifest|worker|lock|policy|eval", help="The file format.")
     ],
 ) -> None:
     """Print the JSON Schema of a file format."""

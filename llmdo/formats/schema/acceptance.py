@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     """A part of our schemas, with the keywords that are in them."""
 
-Format = Literal["manifest", "worker", "lock", "policy"]
+Format = Literal["manifest", "worker", "lock", "policy", "eval"]
 
 Judge = Callable[[object], bool]
 

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 
 from llmdo.formats.documents import ManifestFile, PolicyFile
+from llmdo.formats.evaluation import EvalFile
 from llmdo.formats.locked import LockFile
 from llmdo.formats.worker import WorkerHeader
 
@@ -24,6 +25,7 @@ _FORMATS: dict[Format, tuple[Any, str]] = {
     "worker": (WorkerHeader, "The header of a .worker file"),
     "lock": (LockFile, "llmdo.lock"),
     "policy": (PolicyFile, "policy.toml"),
+    "eval": (EvalFile, "evals/NAME.yaml"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with data, by the JSON Schema of its format."""
+"""What is wrong with data, by the JSON Schema of its format; and by one that a user wrote."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import parts, resources
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.formats.schema.acceptance import is_finite
 
 if TYPE_CHECKING:
@@ -110,3 +111,35 @@ def _pattern(_: Validator, pattern: str, value: object, __: object) -> Iterator[
     # Every pattern is anchored; only `re` takes `$` for a place before a last line break as well.
     if isinstance(value, str) and re.fullmatch(pattern, value) is None:
         yield ValidationError("does not match")
+
+
+def schema_problem(schema: Mapping[str, Json]) -> str | None:
+    """Why this is no JSON Schema; None where it is."""
+    from jsonschema import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(dict(schema))
+    except (SchemaError, RecursionError) as error:
+        return getattr(error, "message", "it is nested too deeply")
+    return None
+
+
+def misfit(data: Json, schema: Mapping[str, Json]) -> str | None:
+    """Why data does not fit a JSON Schema that a user wrote; None where it does. Nothing is fetched for a `$ref`.
+
+    Raises:
+        LlmdoError: It refers to something that is not in it.
+    """
+    from jsonschema import ValidationError
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    try:
+        validator_for(schema)(schema, registry=Registry()).validate(data)
+    except ValidationError as error:
+        return f"{error.json_path}: {error.message}"
+    except (Unresolvable, RecursionError) as error:
+        raise LlmdoError(f"the JSON Schema cannot be followed: {error}") from error
+    return None

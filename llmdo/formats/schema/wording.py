@@ -30,6 +30,9 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
 """In what should be a path inside the workspace, perhaps with a capability or an attribute: the way out of it."""
 
+_IN_YAML: frozenset[Format] = frozenset({"worker", "eval"})
+"""The formats whose tables are mappings, and have no header of their own."""
+
 _OF_NAMES = frozenset({"entries", "toolsets", "workers"})
 """Tables of the manifest whose keys are names."""
 
@@ -44,6 +47,7 @@ _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
     "worker": frozenset({"toolsets", "toolsets.*.read", *giving_nothing(Worker)}),
     "lock": frozenset(),
     "policy": frozenset(),
+    "eval": frozenset(),
 }
 """The keys that can give no permission, each with the tables that it is in."""
 
@@ -177,7 +181,7 @@ def _kinds(schema: JsonSchema) -> list[str]:
 def _kind(kind: str, schema: JsonSchema, form: Format) -> str:
     if kind == "array" and schema["items"].get("type") == "string":
         return "a list of texts"
-    return "a mapping" if kind == "object" and form == "worker" else _KINDS[kind]
+    return "a mapping" if kind == "object" and form in _IN_YAML else _KINDS[kind]
 
 
 def _value(value: object, form: Format) -> str:
@@ -215,7 +219,7 @@ def _inside(route: Route, form: Format) -> str:
     names = [excerpt(step) for step in route if isinstance(step, str)]
     if not names:
         return "in the header" if form == "worker" else "at the top level"
-    if form == "worker":
+    if form in _IN_YAML:
         return f"in `{'.'.join(names)}`"
     table = ".".join(name if _BARE.fullmatch(name) else f'"{name}"' for name in names)
     return f"in `[[{table}]]`" if isinstance(route[-1], int) else f"in `[{table}]`"

@@ -111,11 +111,14 @@ class BatchRequest:
     """A batch to put in and to work off."""
 
     start: EntryRequest
-    inputs: InputChoice
+    inputs: InputChoice | tuple[NewItem, ...]
+    """How inputs become items, or the items."""
     models: tuple[str, ...] = ()
     """MODEL or WORKER=MODEL each."""
     max_depth: int | None = None
     working: Working = field(default_factory=Working)
+    id: str | None = None
+    """None: a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +174,11 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         "out": working.out and str(Path(working.out).absolute()),
     }
     entry = graph.entries[prepared.entry]
-    choice = replace(request.inputs, attaches=_takes_files(graph, entry))
     prepared.folders.require()
-    given = require_distinct(items_of(choice, sys.stdin))
+    given = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
     items = _placed(given, prepared.folders.root, entry.input, working.environ)
     bound = _lock_of(graph, prepared.entry, references)
-    batch = Batch(new_run(), prepared.entry, bound, time.time(), settings)
+    batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
     with batches_of(root, working.environ).create(batch, items, new_run) as store:
         number = sum(store.counts().values())
         counted = f"{number:,} item{'' if number == 1 else 's'}"
@@ -214,6 +216,11 @@ def cancel(root: Path, batch: str) -> BatchOutcome:
     with batches.open(batches.find(batch)) as store:
         store.cancel()
         return _outcome(store, Draining())
+
+
+def is_there(root: Path, batch: str) -> bool:
+    """Whether the workspace has the batch of that id."""
+    return batch in batches_of(root).names()
 
 
 def outcomes(root: Path) -> Iterator[BatchOutcome]:
@@ -282,6 +289,11 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
         work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
         host.wait_for(work, lambda: None, draining)
     return _outcome(store, draining)
+
+
+def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iterable[NewItem]:
+    """The items of a new batch, as they come."""
+    return inputs if isinstance(inputs, tuple) else items_of(replace(inputs, attaches=attaches), sys.stdin)
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:

@@ -1,0 +1,157 @@
+"""`llmdo eval` and what is below it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Optional
+
+import typer
+import typer.core
+
+from llmdo.cli import options  # typer reads the annotations
+from llmdo.cli.commands.batch import Jobs  # noqa: TC001  # typer reads it
+from llmdo.cli.console import FINE, put, say
+from llmdo.services.root import root_folder
+
+PLACE = 172
+START = "start"
+
+
+class EvalFormat(StrEnum):
+    """How an evaluation is printed."""
+
+    text = "text"
+    json = "json"
+
+
+EvalReference = Annotated[
+    str,
+    typer.Argument(metavar="EVALUATION", help="An evaluation's id, a unique start or end of one, or `last`."),
+]
+EvalName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Argument(metavar="[NAME]", help="The eval in evals/NAME.yaml; the only one where left out."),
+]
+VariantModels = Annotated[
+    options.Texts,
+    typer.Option(
+        "--model",
+        metavar="[WORKER=]MODEL",
+        help="Run all cases with this model, beside those of other `--model`; a comma joins several workers'.",
+    ),
+]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1000, help="How often each case is run.")]
+Budget = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--budget-usd",
+        metavar="X",
+        help="Begin nothing more once all runs have cost that; what has begun may add `--jobs` times an entry's limit.",
+    ),
+]
+Format = Annotated[EvalFormat, typer.Option("--format", help="How the evaluation is printed.")]
+
+
+class _Evals(typer.core.TyperGroup):
+    """Takes `llmdo eval NAME ...` for `llmdo eval start NAME ...`."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        if not args or args[0] not in (*self.commands, "-h", "--help"):
+            args = [START, *args]
+        return super().parse_args(ctx, args)
+
+
+evals = typer.Typer(
+    cls=_Evals,
+    help="Run the cases of evals/NAME.yaml and judge each run: `llmdo eval NAME`. It can be resumed at any time.",
+)
+
+
+@evals.command(START)
+def start(
+    name: EvalName = None,
+    project: options.Project = None,
+    model: VariantModels = None,
+    repeat: Repeat = 1,
+    jobs: Jobs = 8,
+    budget_usd: Budget = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    locked: options.Locked = False,
+    approve: options.Approve = None,
+    approve_all: options.ApproveAll = False,
+    reject_all: options.RejectAll = False,
+    debug: options.Debug = False,
+    format: Format = EvalFormat.text,  # noqa: A002
+) -> int:
+    """Run an eval: every case with every variant, so often; `llmdo eval NAME` is the same."""
+    from llmdo.cli import evaluating
+    from llmdo.services.evaluation import commands as service
+
+    working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
+    request = service.EvalRequest(
+        name=name, project=project, models=tuple(model or ()), repeat=repeat, working=working
+    )
+    host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
+    return evaluating.report(service.start(request, host), format.value)
+
+
+@evals.command("resume")
+def resume(
+    reference: EvalReference,
+    project: options.Project = None,
+    jobs: Jobs = 8,
+    budget_usd: Budget = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    locked: options.Locked = False,
+    approve: options.Approve = None,
+    approve_all: options.ApproveAll = False,
+    reject_all: options.RejectAll = False,
+    debug: options.Debug = False,
+    format: Format = EvalFormat.text,  # noqa: A002
+) -> int:
+    """Go on with what is left of an evaluation; nothing is run twice."""
+    from llmdo.cli import evaluating
+    from llmdo.services.evaluation import commands as service
+
+    working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
+    request = service.ContinuedEval(reference=reference, project=project, working=working)
+    host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
+    return evaluating.report(service.resume(request, host), format.value)
+
+
+@evals.command("show")
+def show(
+    reference: EvalReference,
+    project: options.Project = None,
+    format: Format = EvalFormat.text,  # noqa: A002
+) -> int:
+    """Show an evaluation as it was left."""
+    from llmdo.cli import evaluating
+    from llmdo.services.evaluation import commands as service
+
+    evaluating.show(service.show(root_folder(project), reference), format.value)
+    return FINE
+
+
+@evals.command("list")
+def list_evaluations(
+    project: options.Project = None,
+    format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
+) -> int:
+    """List the evaluations of the workspace, the latest first."""
+    from llmdo.render import evaluation as render
+    from llmdo.services.evaluation import commands as service
+
+    evaluations = list(service.listed(root_folder(project)))
+    if format == "json":
+        put(render.listed_as_json(evaluations), end="", as_json=True)
+    elif evaluations:
+        put(render.listed(evaluations), end="")
+    else:
+        say("there is no evaluation in this workspace")
+    return FINE
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the commands known."""
+    app.add_typer(evals, name="eval")

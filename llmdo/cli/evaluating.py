@@ -1,0 +1,54 @@
+"""The terminal that an evaluation was started from: the host of its batches, and where it is reported."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from llmdo.cli import options, quick
+from llmdo.cli.batching import BatchTerminal
+from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
+from llmdo.render import evaluation as render
+from llmdo.services.batch import commands as batches
+from llmdo.services.evaluation.commands import EvalWorking
+
+if TYPE_CHECKING:
+    from llmdo.services.evaluation.outcome import Evaluated
+
+
+def working(jobs: int, budget: str | None, *, locked: bool, debug: bool) -> EvalWorking:
+    """What the options say about how runs are worked off.
+
+    Raises:
+        LlmdoError: The budget is not a number above 0.
+    """
+    is_locked = quick.is_locked(flag=locked, environ=os.environ)
+    return EvalWorking(bounds=batches.bounds(jobs, budget=budget), locked=is_locked, debug=debug)
+
+
+def host(approve: options.Texts, *, approve_all: bool, reject_all: bool) -> BatchTerminal:
+    """The host of the batches: where nobody is named who answers, questions wait and their cases fail."""
+    answers = options.answered(
+        options.Approvals.prompt, approve, approve_all=approve_all, reject_all=reject_all
+    )
+    return BatchTerminal(approvals=answers)
+
+
+def show(evaluated: Evaluated, form: str) -> None:
+    """Prints an evaluation."""
+    if form == "json":
+        put(render.as_json(evaluated), end="", as_json=True)
+    else:
+        put(render.as_text(evaluated, screen()), end="", is_drawn=True)
+
+
+def report(evaluated: Evaluated, form: str) -> int:
+    """Prints an evaluation and what keeps it from being whole, and returns the exit code."""
+    show(evaluated, form)
+    if evaluated.reason:
+        say(
+            f"{evaluated.unfinished} runs left: {evaluated.reason}; `llmdo eval resume {evaluated.id}` goes on"
+        )
+    if evaluated.interrupted:
+        return INTERRUPTED
+    return FINDINGS if evaluated.unfinished else FINE

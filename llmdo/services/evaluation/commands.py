@@ -1,0 +1,187 @@
+"""`eval`: cases run through `batch`, judged, and kept as an evaluation that can be shown and compared with."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.services.batch import commands as batches
+from llmdo.services.batch.scheduling import BatchBounds
+from llmdo.services.evaluation import suite as suites
+from llmdo.services.evaluation.kept import Evaluations
+from llmdo.services.evaluation.outcome import Evaluated, Variant
+from llmdo.services.evaluation.running import Conditions, run_all
+from llmdo.services.root import root_folder
+from llmdo.services.run import chosen_models
+from llmdo.services.soundness import require_sound
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from llmdo.services.batch.commands import BatchHost
+    from llmdo.services.evaluation.suite import Suite
+    from llmdo.workspace.project import Project
+
+LIBRARY = "pydantic_evals"
+UNCHANGED = "workspace"
+"""The label of the variant that is run as the files say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalWorking:
+    """How the runs of an evaluation are worked off now."""
+
+    bounds: BatchBounds = field(default_factory=BatchBounds)
+    """Of all of them together."""
+    locked: bool = False
+    debug: bool = False
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalRequest:
+    """What is evaluated, and how."""
+
+    name: str | None = None
+    """None: the only eval there is."""
+    project: str | None = None
+    models: tuple[str, ...] = ()
+    """A variant each: MODEL or WORKER=MODEL, or several of them with commas between; none: as the files say."""
+    repeat: int = 1
+    working: EvalWorking = field(default_factory=EvalWorking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuedEval:
+    """An evaluation that goes on."""
+
+    reference: str
+    project: str | None = None
+    working: EvalWorking = field(default_factory=EvalWorking)
+
+
+def start(request: EvalRequest, host: BatchHost) -> Evaluated:
+    """How a new evaluation stands after its cases were run, as far as its bounds allow, and judged.
+
+    Raises:
+        InvalidTeamError: The eval or the workspace has mistakes.
+        LlmdoError: It cannot be run.
+    """
+    root, project = _opened(request.project, host)
+    suite = suites.read(project, suites.chosen(root, request.name))
+    variants = tuple(_variants(request, project))
+    from llmdo.runtime import new_run
+
+    evaluated = Evaluated(
+        id=new_run(),
+        name=suite.name,
+        entry=suite.entry,
+        digest=suite.digest,
+        began=time.time(),
+        repeat=request.repeat,
+        cases=tuple(case.name for case in suite.cases),
+        variants=tuple(replace(variant, batch=new_run()) for variant in variants),
+    )
+    return _worked(evaluated, suite, root, request.working, host)
+
+
+def resume(request: ContinuedEval, host: BatchHost) -> Evaluated:
+    """How an evaluation stands after what was left of it was run; nothing is run twice.
+
+    Raises:
+        InvalidTeamError: The eval or the workspace has mistakes.
+        LlmdoError: It cannot go on.
+    """
+    root, project = _opened(request.project, host)
+    kept = Evaluations(root)
+    evaluated = kept.read(kept.find(request.reference))
+    suite = suites.read(project, suites.chosen(root, evaluated.name))
+    if suite.digest != evaluated.digest:
+        raise LlmdoError(
+            f"`{suites.FOLDER}/{suite.name}{suites.SUFFIX}` is not what it was when the evaluation began",
+            hint="go back to what it was, or begin a new one",
+        )
+    return _worked(evaluated, suite, root, request.working, host)
+
+
+def show(root: Path, reference: str) -> Evaluated:
+    """An evaluation as it was left."""
+    kept = Evaluations(root)
+    return kept.read(kept.find(reference))
+
+
+def listed(root: Path) -> Iterator[Evaluated]:
+    """All evaluations of a workspace, the latest first."""
+    return Evaluations(root).each()
+
+
+def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
+    """The workspace, which is sound."""
+    if find_spec(LIBRARY) is None:
+        raise LlmdoError(
+            "an evaluation needs the library `pydantic-evals`", hint="pip install 'llmdo-workspace[eval]'"
+        )
+    root = root_folder(folder)
+    project = projects.read(root)
+    require_sound(project, host.tell)
+    return root, project
+
+
+def _variants(request: EvalRequest, project: Project) -> Iterator[Variant]:
+    """What is compared.
+
+    Raises:
+        LlmdoError: A model cannot be one, or two variants are the same.
+    """
+    for repeated in {model for model in request.models if request.models.count(model) > 1}:
+        raise LlmdoError(f"`--model {repeated}` is given twice")
+    for model in request.models:
+        models = tuple(model.split(","))
+        chosen_models(project.graph, models, request.working.environ)
+        yield Variant(label=model, models=models)
+    if not request.models:
+        yield Variant(label=UNCHANGED)
+
+
+def _worked(
+    evaluated: Evaluated, suite: Suite, root: Path, working: EvalWorking, host: BatchHost
+) -> Evaluated:
+    """How an evaluation stands after what is left of it was run, and all that is over was judged."""
+    from llmdo.runtime import new_run
+    from llmdo.services.evaluation.functions import loaded
+    from llmdo.services.evaluation.judging import judged
+
+    # A batch that was only begun to be put in has left its id behind.
+    planned = tuple(
+        variant if batches.is_there(root, variant.batch) else replace(variant, batch=new_run())
+        for variant in evaluated.variants
+    )
+    kept = Evaluations(root)
+    kept.keep(replace(evaluated, variants=planned))
+    host.tell(
+        f"evaluation {evaluated.id}: `llmdo eval resume {evaluated.id}` goes on where it is interrupted"
+    )
+    with loaded(root, suite.texts("function")):  # before anything is paid for
+        pass
+    how = Conditions(
+        root=root,
+        bounds=working.bounds,
+        locked=working.locked,
+        debug=working.debug,
+        environ=working.environ,
+    )
+    ran = run_all(planned, suite, evaluated.repeat, how, host)
+    with loaded(root, suite.texts("function")) as functions:
+        variants = tuple(
+            replace(variant, trials=judged(suite, variant.trials, ran.deeds, functions))
+            for variant in ran.variants
+        )
+    evaluated = replace(evaluated, variants=variants, reason=ran.reason, interrupted=ran.interrupted)
+    kept.keep(evaluated)
+    return evaluated

@@ -1,0 +1,99 @@
+"""What a run did, by its journal: which calls were decided how, who was asked, what it used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+from llmdo.journal.decided import DecidedCall, decided_in
+from llmdo.journal.entries import HANDED
+from llmdo.runtime.telemetry.events import UNPAID
+
+if TYPE_CHECKING:
+    from llmdo.journal.ports import JournalStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDeeds:
+    """What a run did."""
+
+    calls: tuple[DecidedCall, ...] = ()
+    """What was decided on, without the arguments; not the attachments that whoever started it handed over."""
+    own: tuple[DecidedCall, ...] = ()
+    """The calls of the entry itself, in the order in which its model made them."""
+    delegates: int = 0
+    """How often a worker was called by another one, or by code."""
+    requests: int = 0
+    unpriced: int = 0
+    """The requests of which no price is known, of models that somebody is paid for."""
+    cost_usd: Decimal = Decimal(0)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unmeasured: int = 0
+    """The requests whose tokens nobody measured."""
+    seconds: float = 0.0
+    """From its beginning to the last thing that happened."""
+
+
+def deeds_of(journal: JournalStore) -> RunDeeds:
+    """What the run of `journal` did so far."""
+    calls: dict[tuple[str, int], DecidedCall] = {}
+    made: list[str] = []
+    roots: set[str] = set()
+    delegates = requests = unpriced = sent = received = unmeasured = 0
+    cost = Decimal(0)
+    began = last = None
+    for entry in journal.entries("run", "call", "decision", "request", "end"):
+        began, last = entry.at if began is None else began, entry.at
+        match entry.kind:
+            case "call" if "/" in entry.path:
+                delegates += 1
+            case "call":
+                roots.add(entry.path)
+            case "decision" if not entry.path.endswith(HANDED):
+                calls[entry.path, entry.step] = decided_in(entry.path, entry.data, {})
+            case "request":
+                response = entry.data["response"]
+                usage = response["usage"]
+                requests += 1
+                sent, received = sent + usage.get("input_tokens", 0), received + usage.get("output_tokens", 0)
+                unmeasured += bool(usage.get("unmeasured_requests"))
+                cost += Decimal(usage.get("cost") or 0)
+                model = str(entry.data["asked"]["model"])
+                unpriced += usage.get("cost") is None and not model.startswith(UNPAID)
+                if entry.path in roots:
+                    made += [
+                        f"{entry.path}/{part['tool_name']}#"
+                        for part in response["parts"]
+                        if part.get("part_kind") == "tool-call"
+                    ]
+    decided = tuple(calls.values())
+    return RunDeeds(
+        calls=decided,
+        own=_own(decided, made, roots),
+        delegates=delegates,
+        requests=requests,
+        unpriced=unpriced,
+        cost_usd=cost,
+        input_tokens=sent,
+        output_tokens=received,
+        unmeasured=unmeasured,
+        seconds=max(0.0, (last or 0.0) - (began or 0.0)),
+    )
+
+
+def _own(calls: tuple[DecidedCall, ...], made: list[str], roots: set[str]) -> tuple[DecidedCall, ...]:
+    """The calls of the entry itself, each as it was decided on last: as its model made them, or as code did."""
+    last = {call.path: call for call in calls}
+    if not made:
+        direct = {*roots} or {call.path.partition("/")[0] for call in calls}
+        return tuple(call for path, call in last.items() if path.rpartition("/")[0] in direct)
+    numbers: Counter[str] = Counter()
+    own = []
+    for prefix in made:
+        numbers[prefix] += 1
+        if call := last.get(f"{prefix}{numbers[prefix]}"):
+            own.append(call)
+    return tuple(own)

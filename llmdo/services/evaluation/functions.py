@@ -1,0 +1,38 @@
+"""The functions of a workspace that judge cases, loaded for as long as they do."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.toolsets.confinement import Root
+from llmdo.toolsets.python import Modules
+from llmdo.workspace.modules import text_digests
+from llmdo.workspace.reading import read_modules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from llmdo.services.evaluation.evaluators import Context, Functions
+
+
+@contextmanager
+def loaded(root: Path, references: tuple[str, ...]) -> Iterator[Functions]:
+    """What each FILE.py:NAME names.
+
+    Raises:
+        LlmdoError: One cannot be loaded, or is no function.
+    """
+    code = text_digests(read_modules(root, dict.fromkeys(ref.rpartition(":")[0] for ref in references)))
+    with closing(Root.open(root)) as files, Modules(root, files, code) as modules:
+        functions: dict[str, Callable[[Context], Any]] = {}
+        for reference in references:
+            function = modules.load(reference)
+            if not callable(function):
+                raise LlmdoError(
+                    f"`{reference}` is no function, so it cannot judge", hint="`def NAME(ctx): return ...`"
+                )
+            functions[reference] = function
+        yield functions

@@ -1,0 +1,119 @@
+"""What an evaluation came to: trials of cases by variants, and what is said about all of them together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from llmdo.base.values import Json
+    from llmdo.journal.items import State
+
+JUDGED: frozenset[State] = frozenset({"completed", "failed", "waiting"})
+"""The states of runs that are judged: of all others nobody knows how they end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What came of one evaluator for one trial."""
+
+    evaluator: str
+    value: bool | float | str | None
+    """Whether it holds, a score, or a label; None where the evaluator failed."""
+    reason: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the trial can pass: scores and labels inform."""
+        return self.value is not False and self.value is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One run of one case."""
+
+    case: str
+    number: int
+    """From 1."""
+    run: str
+    """The id of the run."""
+    state: State
+    output: Json = None
+    error: str | None = None
+    judgements: tuple[Judgement, ...] = ()
+    requests: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    """None where a request has no known price."""
+    seconds: float | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it counts."""
+        return self.state in JUDGED
+
+    @property
+    def passed(self) -> bool:
+        """Whether all of its evaluators let it pass."""
+        return self.is_judged and all(judgement.passed for judgement in self.judgements)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """What the cases were run with, and what came of it."""
+
+    label: str
+    models: tuple[str, ...] = ()
+    """As `--model` named them."""
+    revision: str | None = None
+    """None: the workspace as it is."""
+    batch: str = ""
+    """The id of the batch; empty where recorded runs were repeated."""
+    trials: tuple[Trial, ...] = ()
+
+    def of(self, case: str) -> tuple[Trial, ...]:
+        """The trials of a case that count."""
+        return tuple(trial for trial in self.trials if trial.case == case and trial.is_judged)
+
+    def share(self, case: str) -> float | None:
+        """The part of the trials of a case that passed, from 0 to 1; None where none was judged."""
+        trials = self.of(case)
+        return sum(trial.passed for trial in trials) / len(trials) if trials else None
+
+    @property
+    def passed(self) -> float | None:
+        """The part that passed: the mean over the cases."""
+        shares = [share for case in self.cases if (share := self.share(case)) is not None]
+        return sum(shares) / len(shares) if shares else None
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases, in their order."""
+        return tuple(dict.fromkeys(trial.case for trial in self.trials))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """How an evaluation stands."""
+
+    id: str
+    name: str
+    """Of the eval."""
+    entry: str
+    began: float
+    """Seconds since 1970."""
+    digest: str
+    """Of the file of the eval."""
+    repeat: int
+    cases: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    reason: str | None = None
+    """Why not everything was run."""
+    interrupted: bool = False
+
+    @property
+    def unfinished(self) -> int:
+        """How many trials are not over."""
+        return sum(not trial.is_judged for variant in self.variants for trial in variant.trials)

@@ -1,0 +1,56 @@
+"""A file that is YAML as a whole to `Document`: read as a header is, its places counted from its first line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.source import Span
+from llmdo.base.values import replace
+from llmdo.syntax import header
+from llmdo.syntax.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.base.source import Source
+    from llmdo.syntax.document import Route
+
+    Spans = Mapping[Route, tuple[Span, Span]]
+
+BOUNDS = header.YamlBounds(4 * 1024 * 1024, 400_000)
+
+
+def parse(source: Source) -> Document:
+    """The document of the file `source`; what could be read of it where it has problems."""
+    if not source.text.strip():
+        return Document(source, {}, dict)
+    text = source.text
+    parsed = header.parse(source, text, bounds=BOUNDS)
+    problems = tuple(
+        replace(
+            problem,
+            message=of_a_file(problem.message),
+            at=replace(problem.at, span=shifted(problem.at.span, -1) if problem.at.span else None),
+            related=tuple(
+                replace(each, at=replace(each.at, span=shifted(each.at.span, -1) if each.at.span else None))
+                for each in problem.related
+            ),
+        )
+        for problem in parsed.problems
+    )
+    return Document(source, parsed.data, lambda: moved(parsed.index(), -1), problems)
+
+
+def of_a_file(message: str) -> str:
+    """What is said of a header, of a file."""
+    return message.replace("the header", "the file").replace("a header", "this file")
+
+
+def shifted(span: Span, lines: int) -> Span:
+    """`span` so many lines further down."""
+    return Span(max(span.line + lines, 1), span.column, max(span.end_line + lines, 1), span.end_column)
+
+
+def moved(spans: Spans, lines: int) -> dict[Route, tuple[Span, Span]]:
+    """The places so many lines further down."""
+    return {route: (shifted(key, lines), shifted(value, lines)) for route, (key, value) in spans.items()}

@@ -1,0 +1,158 @@
+"""What each evaluator says about runs that did something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Llmdo
+from tests.services.evaluation.conftest import judgements, trials, write
+
+
+def judged(llmdo: Llmdo, root: Path, *words: str) -> dict[str, dict[str, tuple[Any, str | None]]]:
+    """Case to what its evaluators say."""
+    done = llmdo("eval", *words, "--format", "json", cwd=root)
+    assert done.code == 0, done.err
+    return {case: judgements(trial) for case, trial in trials(done.out).items()}
+
+
+def test_an_output_is_compared_with_what_is_written_down(llmdo: Llmdo, root: Path) -> None:
+    write(
+        root,
+        [
+            {"name": "right", "input": 'say {"n": 3}', "expected": '{"n": 3}'},
+            {"name": "wrong", "input": "say no", "expected": '{"n": 3}'},
+        ],
+        evaluators={
+            "equals": '{"n": 3}',
+            "equals_expected": True,
+            "contains": ["n", "3"],
+            "contains_expected": True,
+            "regex": r"\d",
+            "json_schema": {"type": "object", "properties": {"n": {"type": "integer"}}},
+        },
+    )
+    says = judged(llmdo, root)
+    assert [value for value, _ in says["right"].values()] == [True] * 8
+    passed = {name: value for name, (value, _) in says["wrong"].items()}
+    assert passed == {
+        "ends completed": True,
+        'equals "{"n": 3}"': False,
+        "equals_expected": False,
+        'contains "n"': True,
+        'contains "3"': False,
+        "contains_expected": False,
+        "regex \\d": False,
+        "json_schema": False,
+    }
+    assert (
+        says["wrong"]["json_schema"][1] == "the output is not JSON: Expecting value: line 1 column 1 (char 0)"
+    )
+
+
+def test_a_function_of_the_workspace_passes_scores_or_labels(llmdo: Llmdo, root: Path) -> None:
+    (root / "evals").mkdir()
+    (root / "evals/own.py").write_text(
+        "from evals.words import WANTED\n"
+        "def passes(ctx): return ctx.output == WANTED and ctx.metadata['k'] == 1 and ctx.inputs == 'say fine'\n"
+        "async def score(ctx): return 0.5\n"
+        "def label(ctx):\n    print('noise')\n    return 'good'\n"
+        "def broken(ctx): raise ValueError(ctx.name)\n",
+        encoding="utf-8",
+    )
+    (root / "evals/words.py").write_text("WANTED = 'fine'\n", encoding="utf-8")
+    functions = [f"evals/own.py:{name}" for name in ("passes", "score", "label", "broken")]
+    case = {"name": "a", "input": "say fine", "metadata": {"k": 1}}
+    write(root, [case], evaluators={"function": functions})
+    says = judged(llmdo, root)["a"]
+    assert says == {
+        "ends completed": (True, None),
+        "passes": (True, None),
+        "score": (0.5, None),
+        "label": ("good", None),
+        "broken": (None, "ValueError: a"),
+    }
+
+
+def test_what_calls_raised_and_who_was_asked_is_judged_by_the_journal(llmdo: Llmdo, root: Path) -> None:
+    cases = [
+        {"name": "looks", "input": "call look\nsay done"},
+        {"name": "refunds", "input": "call refund\nsay done"},
+        {"name": "burns", "input": "call burn\nsay done"},
+    ]
+    authority = {
+        "raised": "x.shop.look",
+        "never_raised": ["x.shop.refund", "x.shop.burn"],
+        "asked_before": "x.shop",
+        "decisions": {"shop.refund": ["needs_approval"], "burn": [], "look": "allowed"},
+    }
+    write(root, cases, evaluators=authority)
+    says = judged(llmdo, root, "--approve-all")
+    assert {case: [value for value, _ in each.values()] for case, each in says.items()} == {
+        # ends, raised, never refund, never burn, asked before, one refund asked about, no burn, looks allowed
+        "looks": [True, True, True, True, False, False, True, True],
+        "refunds": [True, False, False, True, True, True, True, True],
+        "burns": [True, False, True, True, True, False, True, True],
+    }
+    assert says["looks"]["asked_before x.shop"][1] == "main/look#1 (`shop.look`) raised it unasked"
+    assert says["refunds"]["never_raised x.shop.refund"][1] == "main/refund#1 (`shop.refund`) raised it"
+    assert says["looks"]["decisions shop.refund"][1] == "it was not called"
+
+
+def test_a_case_whose_question_waits_fails_unless_that_is_how_it_ends(llmdo: Llmdo, root: Path) -> None:
+    write(
+        root,
+        [
+            {"name": "fails", "input": "call refund\nsay done", "evaluators": {"contains": "done"}},
+            {"name": "waits", "input": "call refund\nsay done", "evaluators": {"ends": "waiting"}},
+        ],
+    )
+    says = judged(llmdo, root)
+    assert says["fails"] == {
+        "ends completed": (False, "the run is waiting: 1 question waits for an answer"),
+        'contains "done"': (False, "there is no output"),
+    }
+    assert says["waits"] == {"ends waiting": (True, None)}
+    assert not (root / "effects.log").exists()
+
+
+def test_delegates_requests_and_tools_are_counted_over_the_whole_run(llmdo: Llmdo, root: Path) -> None:
+    helped = 'call helper {"input": "call look\\nsay hi"}\ncall look\nsay done'
+    write(
+        root,
+        [{"name": "a", "input": helped}, {"name": "b", "input": f"call look\n{helped}"}],
+        evaluators={
+            "delegates_at_most": 1,
+            "requests_at_most": 5,
+            "cost_at_most": 0,
+            "tools": ["helper", "shop.look"],
+        },
+    )
+    says = judged(llmdo, root)
+    assert [value for value, _ in says["a"].values()] == [True] * 5
+    assert says["b"]["requests_at_most 5"] == (False, "it was 6")
+    assert says["b"]["tools"] == (False, "it called look, helper, look")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "holds"),
+    [
+        (["look", "refund", "look"], True),
+        (["*"], True),
+        (["look", "*"], True),
+        (["*", "look"], True),
+        (["*", "refund", "*"], True),
+        (["*", "look", "*", "look", "*"], True),
+        (["look", "refund"], False),
+        (["refund", "*"], False),
+        (["*", "look", "*", "look", "*", "look"], False),
+        ([], False),
+    ],
+)
+def test_a_star_stands_for_any_number_of_calls(wanted: list[str], *, holds: bool) -> None:
+    from llmdo.services.evaluation.evaluators import _follows
+
+    called = [(name, f"shop.{name}") for name in ("look", "refund", "look")]
+    assert _follows(called, wanted) is holds
