@@ -7,6 +7,7 @@ becomes a function here that returns what it exports. No name is changed, and no
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -75,7 +76,7 @@ def _wrapped(name: str, path: Path, text: str) -> str:
         names = ", ".join(_renamed(each, ": ") for each in _items(match[1]))
         return f"const {{ {names} }} = modules[{json.dumps(target)}];"
 
-    text = _IMPORT.sub(imported, text)
+    text = _COMMENT.sub("", _IMPORT.sub(imported, text))
     exported = _EXPORT.findall(text)
     text = _EXPORT.sub("", text)
     if match := _EXPORTS.search(text):
@@ -85,8 +86,10 @@ def _wrapped(name: str, path: Path, text: str) -> str:
         text = text[: match.start()] + text[match.end() :]
     if match := _OTHER.search(text):
         raise ValueError(f"{name}: `{match[0]}` is written in a way that the shell does not know")
-    body = _COMMENT.sub("", text).strip("\n")
-    return f"modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();\n"
+    licence = path.with_suffix(".LICENSE")
+    notice = f"/*\n{licence.read_text(encoding='utf-8').strip()}\n*/\n" if licence.is_file() else ""
+    body = text.strip("\n")
+    return f"{notice}modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();\n"
 
 
 def _items(names: str) -> list[str]:
@@ -132,16 +135,17 @@ def document(kept: Iterable[KeptAnswer] | None = None, title: str = "llmdo") -> 
     ]
     if kept is not None:
         data = [{"path": each.path, "parameters": dict(each.parameters), "data": each.data} for each in kept]
-        lines.append(f'<script type="application/json" id="kept">{_inert(data)}</script>')
+        lines.append(f'<script type="application/gzip" id="kept">{_packed(data)}</script>')
     lines.append(f"<script>{code}</script>")
     return PageDocument("\n".join(lines) + "\n", f"{policy}; frame-ancestors 'none'")
 
 
-def _inert(data: object) -> str:
-    """Data as JSON that no document can take for anything else."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    text = re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):x}", text)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+def _packed(data: object) -> str:
+    """Data as letters that no document can take for anything else: of many entries most is the same."""
+    text = json.dumps(
+        data, separators=(",", ":")
+    )  # halves of characters, as names of files may hold, are spelled out
+    return base64.b64encode(gzip.compress(text.encode("ascii"), mtime=0)).decode()
 
 
 def _hash(text: str) -> str:

@@ -62,6 +62,7 @@ class App {
     if (!anew && this.shown?.place === place && this.shown.context.onQuery) {
       this.shown.context.query = query;
       this.shown.context.onQuery(query);
+      document.body.dataset.ready = String(this.number);
       return;
     }
     this.leave();

@@ -11,14 +11,20 @@ export class Failure extends Error {
 }
 
 const holder = document.getElementById("kept");
-const held = holder ? JSON.parse(holder.textContent) : null;
 
 /** Whether this page is a file, so that nothing but what it holds can be asked for, and nothing done. */
-export const isFile = held !== null;
+export const isFile = holder !== null;
 
-function heldAnswer(path, parameters) {
+const held = isFile ? unpacked(holder.textContent) : null;
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+async function heldAnswer(path, parameters) {
   const wanted = Object.entries(parameters);
-  const answer = held.find(
+  const answer = (await held).find(
     (each) =>
       each.path === path &&
       Object.keys(each.parameters).length === wanted.length &&

@@ -1,16 +1,15 @@
-// What one entry can reach: the list of capabilities, and the way to the one that is chosen.
+// What one entry can reach: the list of capabilities beside the graph, and the way to the one that is chosen.
 
-import { get } from "./client.js";
+import { about } from "./about.js";
+import { get, isFile } from "./client.js";
 import { counted, fill, h } from "./dom.js";
+import { Canvas } from "./graph/canvas.js";
+import { badgeKey, lineKey } from "./graph/draw.js";
+import { modelOf, workerId } from "./graph/model.js";
 import { href } from "./router.js";
 import { empty } from "./states.js";
-import { witness } from "./witness.js";
+import { isUngated, way, witness } from "./witness.js";
 import { WORDS } from "./words.js";
-
-/** Whether a row is come by without any question, through somebody else: what nobody sees in one file. */
-function isUngated(row) {
-  return row.decision === "allowed" && row.through;
-}
 
 function choice(data, context) {
   const names = context.project.entries.map((entry) => entry.name);
@@ -42,20 +41,171 @@ function item(row, onchoose) {
   );
 }
 
-function way(row) {
-  const tool = row.attachment ? " (attachment)" : row.tool === row.path.at(-1).name || row.delegation ? "" : ` (${row.tool})`;
-  return row.path.map((hop) => hop.name).join(" › ") + tool;
-}
-
 function group(decision, rows, onchoose) {
   const inside = rows.filter((row) => row.decision === decision);
   if (!inside.length) return null;
   return h(
     "section",
     { class: "decided" },
-    h("h2", { class: decision }, WORDS[decision], h("span", { class: "count" }, String(inside.length))),
+    h("h2", { class: decision }, WORDS[decision], " ", h("span", { class: "count" }, String(inside.length))),
     h("ul", {}, inside.map((row) => item(row, onchoose))),
   );
+}
+
+/** What is marked in the graph for the way to a row, and which boxes are on it. */
+function marksOf(model, row) {
+  const marks = { lines: new Map(), boxes: new Map(), badges: new Map() };
+  let from = model.root;
+  marks.boxes.set(from, { class: "way" });
+  for (const [number, hop] of row.path.entries()) {
+    const to = workerId(hop.name);
+    const isLast = number === row.path.length - 1;
+    const shade = ["way", hop.decision, isUngated(row) && "ungated"].filter(Boolean).join(" ");
+    if (isLast && !row.delegation) {
+      marks.badges.set(badgeKey(from, hop.name), { class: shade });
+      break;
+    }
+    const isStart = from === model.root && row.path.length > 1;
+    const label = isStart ? "" : hop.decision === "allowed" ? "no gate" : WORDS[hop.decision].toLowerCase();
+    marks.lines.set(lineKey(from, to), { class: shade, label });
+    marks.boxes.set(to, { class: "way" });
+    from = to;
+  }
+  return marks;
+}
+
+/** The view, once its data are there. */
+class Reach {
+  constructor(data, context) {
+    Object.assign(this, { data, context });
+    this.model = modelOf(data);
+    const choose = (row) => context.go("reach", data.entry, { to: row.capability });
+    this.list = h(
+      "div",
+      { class: "capabilities" },
+      Object.keys(WORDS).map((decision) => group(decision, data.rows, choose)),
+    );
+    this.told = h("section", { class: "witness", "aria-label": "What is chosen" });
+    this.canvas = new Canvas(this.model, {
+      label: `Who calls whom below ${data.entry}`,
+      announce: context.announce,
+      onchoose: (box) => context.go("reach", data.entry, box.kind === "worker" ? { at: box.name } : {}),
+      select: isFile
+        ? null
+        : async (text) => (await get("/api/select", { entry: data.entry, select: text }, context)).workers,
+    });
+    context.addKeys(this.keys());
+    context.onQuery = () => this.show();
+    context.onShown = () => {
+      this.show();
+      const watch = new ResizeObserver(() => this.canvas.draw());
+      watch.observe(this.canvas.node);
+      context.onLeave(() => watch.disconnect());
+    };
+  }
+
+  keys() {
+    const { canvas } = this;
+    const keys = [
+      ["j", "next capability", () => this.step(1)],
+      ["k", "capability before", () => this.step(-1)],
+      ["t", "to the graph: arrows walk, Enter chooses, Space unfolds", () => canvas.focused()?.focus()],
+      ["l", "two levels of the graph", () => canvas.foldBy("levels")],
+      ["o", "one box a folder", () => canvas.foldBy("folders")],
+      ["a", "all of the graph", () => canvas.foldBy("nothing")],
+      ["+", "graph larger", () => canvas.zoomed(1.25)],
+      ["-", "graph smaller", () => canvas.zoomed(1 / 1.25)],
+      ["0", "graph as large as there is room", () => canvas.zoomed(null)],
+    ];
+    return keys.map(([key, words, run]) => ({ group: "Reach", keys: key, words, run }));
+  }
+
+  /** The row that is chosen: the gravest where nobody chose any. */
+  row() {
+    const { rows } = this.data;
+    return rows.find((row) => row.capability === this.context.query.to) ?? rows[0];
+  }
+
+  step(by) {
+    const { rows } = this.data;
+    const row = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(this.row()) + by))];
+    if (row) this.context.go("reach", this.data.entry, { to: row.capability });
+  }
+
+  show() {
+    const { data, context, model, canvas } = this;
+    const worker = data.workers.find((each) => each.name === context.query.at);
+    const row = worker ? null : this.row();
+    for (const button of this.list.querySelectorAll("button")) {
+      const isChosen = button.dataset.capability === row?.capability;
+      button.setAttribute("aria-pressed", String(isChosen));
+      if (isChosen && this.isShown) this.lead(button);
+    }
+    if (worker) {
+      const id = workerId(worker.name);
+      canvas.show({ boxes: new Map([[id, { class: "chosen", isChosen: true }]]) }, waysDown(model, id));
+      fill(this.told, about(data, worker));
+    } else if (row) {
+      const marks = marksOf(model, row);
+      canvas.show(marks, new Set(marks.boxes.keys()));
+      fill(this.told, witness(data, row));
+    } else canvas.show({}, new Set());
+    this.isShown = true;
+  }
+
+  /** Leads the eye to what was chosen: in the list, or where that stands below, to the graph. */
+  lead(button) {
+    const isBelow = this.list.getBoundingClientRect().top > this.told.getBoundingClientRect().top;
+    const target = isBelow ? this.canvas.node : button;
+    target.scrollIntoView({ block: isBelow ? "start" : "nearest" });
+  }
+
+  node() {
+    const { data, context } = this;
+    const none = empty("It reaches nothing", "No worker below this entry raises a capability.");
+    return h(
+      "div",
+      { class: "page reach" },
+      h("header", { class: "heading" }, choice(data, context), h("p", { class: "lead" }, summary(data))),
+      data.notes.map((note) => h("p", { class: "note" }, note)),
+      h(
+        "div",
+        { class: "columns" },
+        data.rows.length ? this.list : none,
+        h("div", { class: "beside" }, this.canvas.node, data.rows.length ? this.told : null),
+      ),
+    );
+  }
+}
+
+/** The boxes on a shortest way from the root to one. */
+function waysDown(model, wanted) {
+  const caller = new Map([[model.root, null]]);
+  const rest = [model.root];
+  while (rest.length && !caller.has(wanted)) {
+    const id = rest.shift();
+    for (const edge of model.nodes.get(id).out) {
+      if (caller.has(edge.id)) continue;
+      caller.set(edge.id, id);
+      rest.push(edge.id);
+    }
+  }
+  const path = new Set();
+  for (let id = wanted; id; id = caller.get(id)) path.add(id);
+  return path;
+}
+
+function summary(data) {
+  const through = data.rows.filter(isUngated).length;
+  const ceiling = data.ceiling ? `ceiling of ${counted(data.ceiling.may.length, "capability", "capabilities")}` : "no ceiling";
+  return [
+    counted(data.workers.length, "worker"),
+    `depth ${data.depth}`,
+    ceiling,
+    through && `${counted(through, "capability", "capabilities")} through others without a gate`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 export const reach = {
@@ -68,35 +218,7 @@ export const reach = {
 
   render(data, context) {
     context.title = data.entry;
-    const { rows } = data;
-    const choose = (row) => context.go("reach", data.entry, { to: row.capability });
-    const list = h("div", { class: "capabilities" }, Object.keys(WORDS).map((decision) => group(decision, rows, choose)));
-    const told = h("section", { class: "witness", "aria-label": "The way to it" });
-    const show = (query) => {
-      const row = rows.find((each) => each.capability === query.to) ?? rows[0];
-      for (const button of list.querySelectorAll("button")) {
-        button.setAttribute("aria-pressed", String(button.dataset.capability === row?.capability));
-      }
-      fill(told, row && witness(data, row));
-    };
-    context.onQuery = show;
-    const step = (by) => {
-      const at = rows.findIndex((row) => row.capability === (context.query.to ?? rows[0]?.capability));
-      const row = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
-      if (row) choose(row);
-    };
-    context.addKeys([
-      { group: "Reach", keys: "j", words: "next capability", run: () => step(1) },
-      { group: "Reach", keys: "k", words: "capability before", run: () => step(-1) },
-    ]);
-    show(context.query);
-    return h(
-      "div",
-      { class: "page reach" },
-      h("header", { class: "heading" }, choice(data, context), h("p", { class: "lead" }, summary(data))),
-      data.notes.map((note) => h("p", { class: "note" }, note)),
-      rows.length ? h("div", { class: "columns" }, list, h("div", { class: "beside" }, told)) : empty("Nothing", "This entry raises no capability."),
-    );
+    return new Reach(data, context).node();
   },
 
   search: (context) =>
@@ -111,16 +233,3 @@ export const reach = {
         )
       : [],
 };
-
-function summary(data) {
-  const through = data.rows.filter(isUngated).length;
-  const ceiling = data.ceiling ? `ceiling of ${counted(data.ceiling.may.length, "capability", "capabilities")}` : "no ceiling";
-  return [
-    counted(data.workers.length, "worker"),
-    `depth ${data.depth}`,
-    ceiling,
-    through && `${counted(through, "capability", "capabilities")} through others without a gate`,
-  ]
-    .filter(Boolean)
-    .join(" · ");
-}

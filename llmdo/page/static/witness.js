@@ -1,28 +1,46 @@
 // The way to a capability, step by step: the gate on each, the file and line that allow it, and the rules that decide.
 
 import { h } from "./dom.js";
+import { withCode } from "./states.js";
 import { WORDS } from "./words.js";
 
 const SENTENCES = {
-  allowed: "Nothing stands on this path.",
-  needs_approval: "Somebody is asked before this happens.",
-  blocked: "This cannot happen.",
+  allowed: "Nobody is asked on the way.",
+  needs_approval: "A person is asked before it happens.",
+  blocked: "It cannot happen.",
 };
+
+/** Whether a row is come by without any question, through somebody else: what nobody sees in one file. */
+export function isUngated(row) {
+  return row.decision === "allowed" && row.through;
+}
+
+/** A path in one line, with the tool at its end. */
+export function way(row) {
+  return row.path.map((hop, number) => named(hop, number === row.path.length - 1 && row)).join(" › ");
+}
+
+/** The name of a step; of the last one of a row with the tool that is called there. */
+function named(hop, row) {
+  if (!row) return hop.name;
+  if (row.attachment) return `${hop.name} (attachment)`;
+  const isTold = row.delegation || row.tool === hop.name || ["*", "(start)"].includes(row.tool);
+  return isTold ? hop.name : `${hop.name} (${row.tool})`;
+}
 
 /** File and line, as a terminal or an editor takes them. */
 export function place(at) {
   return at && h("span", { class: "place" }, at.line ? `${at.path}:${at.line}` : at.path);
 }
 
-function step(hop, number, path, row) {
-  const last = number === path.length - 1;
-  const tool = last && !row.delegation && row.tool !== hop.name ? ` (${row.tool})` : "";
-  const gate = number || path.length === 1 ? hop.decision : null;
+function step(hop, number, row, isUngated) {
+  const isLast = number === row.path.length - 1;
+  const gate = number || row.path.length === 1 ? hop.decision : null; // an entry starts its worker without a call
   return h(
     "li",
-    { class: gate && gate },
-    gate && h("span", { class: ["gate", gate] }, gate === "allowed" ? "no gate" : WORDS[gate].toLowerCase()),
-    h("span", { class: "name" }, `${hop.name}${tool}${last && row.attachment ? " (attachment)" : ""}`),
+    { class: gate },
+    h("span", { class: "name" }, named(hop, isLast && row)),
+    gate && h("span", { class: isUngated ? "flag" : ["gate", gate] }, gate === "allowed" ? "no gate" : WORDS[gate].toLowerCase()),
     place(hop.at),
   );
 }
@@ -40,13 +58,13 @@ export function witness(data, row) {
       "ol",
       { class: "path" },
       h("li", { class: "start" }, h("span", { class: "name" }, data.entry), place(data.at)),
-      row.path.map((hop, number) => step(hop, number, row.path, row)),
+      row.path.map((hop, number) => step(hop, number, row, isUngated(row))),
     ),
     h(
       "div",
       { class: "because" },
-      h("h3", {}, row.decision === "blocked" ? "Why not" : "Because"),
-      h("ul", {}, row.reasons.map((reason) => h("li", {}, h("span", {}, reason.text), " ", place(reason.at)))),
+      h("h3", {}, row.decision === "blocked" ? "Why not" : "Why"),
+      h("ul", {}, row.reasons.map((reason) => h("li", {}, withCode(reason.text), " ", place(reason.at) ?? h("span", { class: "dim" }, reason.by)))),
       row.assurance !== "enforced" && h("p", { class: "dim" }, ASSURANCES[row.assurance]),
     ),
   ];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import replace
 from llmdo.page.endpoints import Endpoint, Inquiry, KeptAnswer
 from llmdo.policy.authority import STRICTNESS
 from llmdo.reach import depth_of
@@ -30,6 +31,12 @@ def answer(subject: Subject, asked: Inquiry) -> Json:
     notes: list[str] = []
     outcome = service.graph(subject.asking(asked.text("entry")), notes.append)
     return {"notes": notes, **entry_data(outcome.analysis, outcome.entries[0])}
+
+
+def select(subject: Subject, asked: Inquiry) -> Json:
+    """The workers that a selector means, as the command line reads it."""
+    request = replace(subject.asking(asked.text("entry")), select=(asked.text("select"),))
+    return {"workers": sorted(service.graph(request, lambda _: None).workers or ())}
 
 
 def kept(subject: Subject) -> Iterator[KeptAnswer]:
@@ -92,8 +99,9 @@ def _hop(hop: Hop, decision: str) -> Json:
 
 
 def _reason(reason: Reason) -> Json:
-    made_by = reason.ceiling or reason.rule
-    return {"text": str(reason), "at": place_data(made_by.at if made_by else None)}
+    if reason.rule is None or reason.ceiling is not None:
+        return {"text": str(reason), "at": place_data(reason.ceiling.at if reason.ceiling else None)}
+    return {"text": str(reason.rule), "by": reason.rule.origin, "at": place_data(reason.rule.at)}
 
 
 def place_data(at: Place | None) -> Json:
@@ -117,4 +125,7 @@ def edges_data(edges: Sequence[Edge]) -> list[Json]:
     return data
 
 
-ENDPOINTS = (Endpoint(path=PATH, answer=answer, parameters=("entry",)),)
+ENDPOINTS = (
+    Endpoint(path=PATH, answer=answer, parameters=("entry",)),
+    Endpoint(path="/api/select", answer=select, parameters=("entry", "select")),
+)
