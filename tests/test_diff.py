@@ -13,6 +13,7 @@ from llmdo.diff import Difference, diff
 from llmdo.diff.rows import Comparison
 from llmdo.graph.inventory import tools_of
 from llmdo.graph.keys import Reference
+from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import Acceptance, Settings
 from llmdo.graph.toolset import Server, Tool, Toolset
@@ -220,6 +221,18 @@ def test_every_limit_that_goes_up_or_away_widens() -> None:
     ):
         assert diff(less, more).verdict == "widened"
         assert diff(more, less).verdict == "narrowed"
+
+
+def test_what_runs_say_leaving_the_machine_widens() -> None:
+    told = Notify(url_env="A_WEBHOOK", secret_env="A_SECRET")
+    whole = replace(told, content=True)
+    by_notify = {None: PLAIN, **{each: replace(PLAIN, notify=each) for each in (told, whole)}}
+    another = replace(PLAIN, notify=replace(told, url_env="ANOTHER"))
+    assert [
+        diff(by_notify[before], by_notify[after]).verdict
+        for before, after in ((None, told), (told, whole), (None, whole), (whole, told), (whole, None))
+    ] == ["changed", "widened", "widened", "narrowed", "narrowed"]
+    assert diff(by_notify[told], another).verdict == "widened"
 
 
 def test_an_mcp_server_with_less_isolation_or_more_wanted_tools_widens() -> None:

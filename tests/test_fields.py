@@ -12,6 +12,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import fields
 from llmdo.diff import diff
 from llmdo.graph.keys import written_fields
+from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import Acceptance, Settings
 from llmdo.graph.toolset import Definition, Identity, Server, Tool, Toolset
@@ -47,6 +48,7 @@ BASE: dict[str, Any] = {
             "tool": {"made": {"digest": DIGESTS[0], "retry": "safe"}},
         },
     },
+    "notify": {"url-env": "URL", "secret-env": "SECRET"},
     "accept": [{"code": "LDO510", "reason": "ours"}],
 }
 """A lock with one item of every kind."""
@@ -62,6 +64,7 @@ TABLES: dict[type, tuple[str | int, ...]] = {
     Identity: ("toolset", "m", "server"),
     Tool: ("toolset", "t", "tool", "made"),
     Definition: ("toolset", "m", "tool", "said"),
+    Notify: ("notify",),
     Acceptance: ("accept", 0),
 }
 """Where the lock holds the values of each class."""
@@ -75,6 +78,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "Annotated[int, Ge(0)]": (3, 4),
     "Annotated[int, Ge(1)]": (3, 4),
     "Annotated[float, Gt(0)]": (1.5, 2.5),
+    "Variable": ("A_WEBHOOK", "ANOTHER"),
     "Digest": (DIGESTS[1], "sha256:" + "c" * 64),
     "Path": ("a/b.worker", "c.worker"),
     "Prefix": ("a", "b"),

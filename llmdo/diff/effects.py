@@ -41,6 +41,16 @@ def choice(before: Json, after: Json) -> Effect:
     return "narrows" if {*parts.texts(after)} <= {*parts.texts(before)} else "widens"
 
 
+def sending(before: Json, after: Json) -> Effect:
+    """The effect of a change of whether what runs say leaves the machine; where nothing is said, it does not."""
+    return "widens" if after else "narrows" if before else "none"
+
+
+def receiver(before: Json, after: Json) -> Effect:
+    """The effect of a change of who is told of runs: another one is as good as unknown."""
+    return "widens" if before is not None and after is not None else "none"
+
+
 def isolation(before: Json, after: Json) -> Effect:
     """The effect of an isolation that changed; `auto` where left out."""
     weaker = [ISOLATIONS.index(parts.text(side) or "auto") for side in (before, after)]

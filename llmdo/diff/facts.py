@@ -165,6 +165,10 @@ def _effect_at(route: Route, before: Json, after: Json) -> Effect:
             return effects.more(after, before)
         case ("worker", _, "sandbox"):
             return effects.confinement(before, after)
+        case ("notify", "content"):
+            return effects.sending(before, after)
+        case ("notify", _):
+            return effects.receiver(before, after)
         case ("shell", "rules" | "env"):
             return effects.more(before, after)
         case ("shell", "isolation") | ("toolset", _, "isolation"):

@@ -33,6 +33,7 @@ from llmdo.formats.shell import ShellTable
 from llmdo.formats.tables import table
 from llmdo.formats.toolset import ToolsetTable
 from llmdo.formats.worker import AgentTable
+from llmdo.graph.notify import Notify
 from llmdo.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
 
     WorkspaceTable = Mapping[str, Json]
+    NotifyTable = Mapping[str, Json]
 else:
+    NotifyTable = table("NotifyTable", Notify, "file", {})
     WorkspaceTable = table(
         "WorkspaceTable",
         Settings,
@@ -145,6 +148,9 @@ ManifestFile = TypedDict(
             ]
         ],
         "entries": NotRequired[Annotated[dict[Name, EntryTable], Doc("What `llmdo run NAME` can start.")]],
+        "notify": NotRequired[
+            Annotated[NotifyTable, Doc("The webhook that is told when a run ends or waits.")]
+        ],
         "check": NotRequired[Annotated[CheckTable, Doc("How `llmdo check` judges this workspace.")]],
         "tool": NotRequired[Annotated[dict[str, Any], Doc("Free for other tools; llmdo does not read it.")]],
     },

@@ -75,6 +75,7 @@ NAME = Matches(
     r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
 )
 Name = Annotated[str, NAME]
+Variable = Annotated[str, Matches(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$", "the name of an environment variable")]
 _LABEL = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED_NAME = rf"{_LABEL}(?:\.{_LABEL})*"
 _CLASS = r"[A-Za-z][A-Za-z0-9_]{0,63}"

@@ -22,6 +22,7 @@ from llmdo.formats.fields import (
 from llmdo.formats.shell import LockedShell
 from llmdo.formats.tables import table
 from llmdo.formats.worker import AttachmentLimits, CodeToolsets, FilesystemConfig, ModelSettings, NativeTools
+from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Identity, Server, Tool, Toolset
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
     LockedEntry = Mapping[str, Json]
     LockedWorker = Mapping[str, Json]
     LockedToolset = Mapping[str, Json]
+    LockedNotify = Mapping[str, Json]
 else:
+    LockedNotify = table("LockedNotify", Notify, "lock", {})
+
     LockedSettings = table("LockedSettings", Settings, "lock", {})
 
     LockedEntry = table("LockedEntry", Entry, "lock", KNOWN)
@@ -113,6 +117,7 @@ LockFile = TypedDict(
             Annotated[dict[ToolsetName, LockedToolset], Doc("The Python toolsets and MCP servers.")]
         ],
         "shell": NotRequired[Annotated[LockedShell, Doc("The built-in toolset that runs commands.")]],
+        "notify": NotRequired[Annotated[LockedNotify, Doc("The webhook that is told how runs end.")]],
         "accept": NotRequired[Annotated[list[Acceptance], Doc("What people have accepted.")]],
     },
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NotRequired
 from annotated_types import Gt, MinLen
 from typing_extensions import TypedDict
 
-from llmdo.formats.fields import STRICT, Doc, Matches, Positive
+from llmdo.formats.fields import STRICT, Doc, Matches, Positive, Variable
 
 PlainWord = Annotated[
     str, Matches(r"^[^*?\[\]\x00-\x20\x7f]+$", "a plain word (without blanks, `*`, `?`, `[` and `]`)")
@@ -19,7 +19,6 @@ Flag = Annotated[
         r"^-[^*?\[\]\x00-\x20\x7f]*$", "an option as one word (`-n`, `--name` or, with any value, `--name=`)"
     ),
 ]
-Variable = Annotated[str, Matches(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$", "the name of an environment variable")]
 Command = Annotated[list[str], MinLen(1)]
 Preset = Literal["git-read", "read-only"]
 

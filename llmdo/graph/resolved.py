@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.graph.keys import Reference, Written
+    from llmdo.graph.notify import Notify
     from llmdo.graph.settings import Acceptance, Settings
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
@@ -294,6 +295,8 @@ class Graph:
     """The workspace's own; the built-in ones come from `builtin.tools`."""
     shell: ShellSettings = field(default_factory=ShellSettings)
     """What `[toolsets.shell]` says."""
+    notify: Notify | None = None
+    """Who is told that runs ended; None where nobody is."""
     acceptances: tuple[Acceptance, ...] = ()
     """Sorted."""
     code: Mapping[str, str] = field(default_factory=dict, compare=False)

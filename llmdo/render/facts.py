@@ -46,7 +46,7 @@ def phrase(change: Change, quote: Quote) -> str:
     """A fact that differs, in one line."""
     kind, *names = change.route
     subject = _SUBJECTS.get(kind, kind)
-    item = names[:1] if kind not in ("settings", "accept") else []
+    item = names[:1] if kind not in ("settings", "notify", "accept") else []
     rest = names[len(item) :]
     if kind == "toolset" and rest[:1] == ["tool"] and len(rest) > 1:
         subject, item, rest = "tool", [f"{names[0]}.{rest[1]}"], rest[2:]

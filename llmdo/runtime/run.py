@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, closing, nullcontext
 from dataclasses import replace
@@ -120,9 +121,29 @@ async def _recorded(
             await asyncio.shield(recording)
         except asyncio.CancelledError as again:
             cancellation = cancellation or again
+    ended = recording.result()
+    if ended is outcome:  # else its end is on no record, and somebody else's may be
+        _tell(config, outcome)
     if cancellation is not None:
         raise cancellation
-    return recording.result()
+    return ended
+
+
+def _tell(config: RuntimeConfig, outcome: RunOutcome) -> None:
+    """Has the webhook told how the run ended, where there is one and this is no replay."""
+    notify, recorder = config.graph.notify, config.recorder
+    if notify is None or not (recorder is None or recorder.mode.live):
+        return
+    from llmdo.runtime import webhook  # which brings what speaks HTTP: few workspaces have one
+
+    webhook.tell(
+        notify,
+        outcome,
+        workspace=config.graph.settings.name,
+        session=recorder.session if recorder else 1,
+        journal=recorder.journal if recorder else None,
+        environ=os.environ,
+    )
 
 
 async def _start_servers(config: RuntimeConfig, text: str) -> None:

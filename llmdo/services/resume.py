@@ -140,6 +140,7 @@ def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> Resum
         given_up=frozenset(request.give_up),
     )
     options = options_of(binding, basis, Recorder(journal, redaction, mode))
+    basis = replace(basis, graph=replace(basis.graph, notify=project.graph.notify))
     return ResumedRun(basis=basis, entry=binding.entry, options=options)
 
 

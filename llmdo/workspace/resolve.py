@@ -14,6 +14,7 @@ from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
 from llmdo.graph.models import recording_file
+from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
 from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
 from llmdo.graph.toolset import Tool, Toolset
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.graph.facts import Facts
+    from llmdo.graph.keys import FileKind
     from llmdo.syntax.document import Document, Route
     from llmdo.syntax.module import ToolsetOutline
     from llmdo.workspace.remembered import Remembered
@@ -75,6 +77,7 @@ def resolve(
         entries=entries,
         workers=workers,
         toolsets=_toolsets(workspace, facts or {}),
+        notify=notify(workspace.table("notify"), "file"),
         acceptances=acceptances(
             parts.items(workspace.table("check").get("accept")), ValueOrigin(document, ("check", "accept"))
         ),
@@ -82,6 +85,13 @@ def resolve(
         code=text_digests(workspace.modules),
         importable=importable(workspace.modules),
     )
+
+
+def notify(table: Mapping[str, Json], kind: FileKind) -> Notify | None:
+    """Who is told that runs ended; None where a table that lacks one of its variables names nobody."""
+    if not {"url-env", "secret-env"} <= table.keys():
+        return None
+    return decoded(Notify, kind, table, NOWHERE)
 
 
 def shell(table: Mapping[str, Any]) -> ShellSettings:

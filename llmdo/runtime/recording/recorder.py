@@ -78,7 +78,8 @@ class Recorder:
         self._steps = Steps(journal, self.mode)
         self.playback = Playback(journal, self.mode, self.encoding, self._steps)
         """What is recorded of what comes next."""
-        self._session = 1
+        self.session = 1
+        """Which process this is that works on the run, from 1."""
         self._kept: dict[str, str] = {}
         """What was kept so far by its digest: that under which the journal has it, without secrets."""
         self.differences: list[str] = []
@@ -106,10 +107,10 @@ class Recorder:
             JournalError: It cannot be written.
         """
         self.audit.begin(self.journal.run, binding.entry, mode, isolation, limits)
-        self._session = 1 + sum(1 for _ in self.journal.entries("session"))
+        self.session = 1 + sum(1 for _ in self.journal.entries("session"))
         if self.journal.get(binding.entry, "run") is None:
             self._add(run_entry(binding, self.encoding))
-        begun = session_entry(binding.entry, self._session, self.journal, limits, self.encoding, workspace)
+        begun = session_entry(binding.entry, self.session, self.journal, limits, self.encoding, workspace)
         self._add(begun)
         await self._commits.commit()
 
@@ -120,7 +121,7 @@ class Recorder:
             JournalError: It cannot be written.
         """
         body = self.encoding.plain(ending).body
-        self._add(Entry(path=entry, kind="end", step=self._session, outcome=status, body=body))
+        self._add(Entry(path=entry, kind="end", step=self.session, outcome=status, body=body))
         self.audit.end(self.journal.run, status, ending["error"])
         await self._commits.commit()
 

@@ -100,6 +100,8 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
                 yield Drift(kind, name, changes, _place(current, kind, name), is_kept)
     if changes := tuple(_shell(parts.table(before, "shell"), parts.table(after, "shell"))):
         yield Drift("shell", "", changes, None)
+    if changes := tuple(_fields(parts.table(before, "notify"), parts.table(after, "notify"), {})):
+        yield Drift("notify", "", changes, None)
     if before.get("accept") != after.get("accept"):
         yield Drift("accept", "", ("the acceptances changed",), None)
 

@@ -78,6 +78,8 @@ def behind_workers(graph: Graph) -> dict[str, Json]:
     }
     if graph.shell != ShellSettings():
         last["shell"] = _shell(graph.shell)
+    if graph.notify:
+        last["notify"] = encoded(graph.notify)
     if graph.acceptances:
         last["accept"] = sorted(map(encoded, graph.acceptances), key=digest.canonical)
     return last
@@ -140,6 +142,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         entries=dict(sorted(entries.items())),
         workers=workers,
         toolsets=decode_toolsets(document, table(lock, "toolset")),
+        notify=resolve.notify(table(lock, "notify"), "lock"),
         acceptances=resolve.acceptances(items(lock.get("accept")), ValueOrigin(document, ("accept",))),
         shell=_decode_shell(table(lock, "shell")),
     )

@@ -1,0 +1,270 @@
+"""Telling the webhook of a workspace that a run ended: signed, tried again, and never in the way of the run.
+
+Messages are those of standardwebhooks.com, so that receivers have libraries to verify them by. A thread sends each;
+the end of the process waits for it, for a while.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import binascii
+import hmac
+import http.client
+import json
+import re
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Thread
+from threading import enumerate as living
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+
+from llmdo.base.credentials import LISTED
+from llmdo.journal.questions import waiting
+from llmdo.runtime.telemetry.redaction import Redaction
+from llmdo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.graph.notify import Notify
+    from llmdo.journal.ports import JournalStore
+    from llmdo.runtime.outcome import RunOutcome
+
+ENDS = frozenset({"waiting", "completed", "failed"})
+"""How a run ends of which somebody is told."""
+
+PAUSES = (1.0, 4.0, 10.0)
+"""Seconds between one attempt and the next."""
+
+PATIENCE = 5.0  # seconds for which an attempt waits for an answer
+LAST = 20.0  # seconds for which the end of the process waits for a message
+MOST = 32  # messages under way in one process: a batch ends runs faster than a receiver that is gone fails
+LARGEST = 256 * 1024  # bytes of a message: what receivers commonly take
+SHORTEST = 16  # characters of a secret
+
+_NAME = "llmdo webhook"
+_PREFIX = "whsec_"
+_LOOPBACK = re.compile(r"localhost|127\.[0-9.]+|::1")
+_AGAIN = frozenset({408, 425, 429})
+"""Refusals after which the same message may be taken."""
+
+
+class UnusableError(ValueError):
+    """What a variable holds cannot be used; says why, and not what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """Where messages go, and by what they are signed. Never shown."""
+
+    url: str
+    secret: bytes
+
+    @classmethod
+    def of(cls, notify: Notify, environ: Mapping[str, str]) -> Receiver:
+        """The one that the variables name.
+
+        Raises:
+            UnusableError: They name none.
+        """
+        return cls(_url(notify.url_env, environ), _secret(notify.secret_env, environ))
+
+
+def _url(name: str, environ: Mapping[str, str]) -> str:
+    url = _value(name, environ)
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise UnusableError(f"`{name}` holds no address") from None
+    if not host or not url.isascii() or not url.isprintable() or " " in url:
+        raise UnusableError(f"`{name}` holds no address")
+    if parts.scheme != "https" and not (parts.scheme == "http" and _LOOPBACK.fullmatch(host)):
+        raise UnusableError(f"the address in `{name}` does not begin with `https://`")
+    if "@" in parts.netloc:
+        raise UnusableError(f"the address in `{name}` holds a user name")
+    return url
+
+
+def _secret(name: str, environ: Mapping[str, str]) -> bytes:
+    text = _value(name, environ)
+    if len(text) < SHORTEST:
+        raise UnusableError(f"the secret in `{name}` has fewer than {SHORTEST} characters")
+    if not text.startswith(_PREFIX):
+        return text.encode("utf-8", "surrogateescape")
+    try:
+        return base64.b64decode(text.removeprefix(_PREFIX), validate=True)
+    except binascii.Error:
+        raise UnusableError(f"what follows `{_PREFIX}` in `{name}` is not base64") from None
+
+
+def _value(name: str, environ: Mapping[str, str]) -> str:
+    if not (value := environ.get(name, "").strip()):
+        raise UnusableError(f"`{name}` is not set")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is told of the end of one run."""
+
+    id: str
+    """The same in every attempt, and where a process that was killed is followed by another."""
+    run: str
+    body: bytes
+
+
+def message_of(
+    outcome: RunOutcome, workspace: str, session: int, content: Mapping[str, object] | None
+) -> Message:
+    """What is told of a run that ended so: ids and names, and `content` where there is some."""
+    data: dict[str, object] = {
+        "run": outcome.run,
+        "entry": outcome.entry,
+        "workspace": workspace,
+        "status": outcome.status,
+    }
+    whole = {
+        "type": f"run.{outcome.status}",
+        "timestamp": datetime.now(UTC).isoformat(),
+        "data": data | dict(content or {}),
+    }
+    body = json.dumps(whole).encode()
+    if len(body) > LARGEST:
+        body = json.dumps(whole | {"data": data | {"too_large": True}}).encode()
+    return Message(f"{outcome.run}.{outcome.status}.{session}", outcome.run, body)
+
+
+def content_of(
+    outcome: RunOutcome, journal: JournalStore | None, notify: Notify, environ: Mapping[str, str]
+) -> Mapping[str, object]:
+    """What a run said, without secrets of the environment: its output and error, and the questions that wait."""
+    listed = ",".join((environ.get(LISTED, ""), notify.url_env, notify.secret_env))
+    plain = Redaction.of({**environ, LISTED: listed}).plain
+    text = outcome.output
+    questions = waiting(journal).values() if journal and outcome.status == "waiting" else ()
+    content = {
+        "output": json.loads(text) if outcome.is_typed and text else text,
+        "error": outcome.error,
+        "questions": [
+            {"path": question.path, **{name: question.record[name] for name in ("tool", "arguments")}}
+            for question in questions
+        ],
+    }
+    return {name: plain(value) for name, value in content.items()}
+
+
+def tell(
+    notify: Notify,
+    outcome: RunOutcome,
+    *,
+    workspace: str,
+    session: int,
+    journal: JournalStore | None,
+    environ: Mapping[str, str],
+) -> None:
+    """Has the webhook told that the run ended so. Returns at once, and raises nothing; what fails, a line says."""
+    if outcome.status not in ENDS:
+        return
+    try:
+        receiver = Receiver.of(notify, environ)
+        content = content_of(outcome, journal, notify, environ) if notify.content else None
+        message = message_of(outcome, workspace, session, content)
+    except Exception as error:  # whatever it is, it is no reason for a run to fail
+        _give_up(outcome.run, str(error) if isinstance(error, UnusableError) else type(error).__name__)
+        return
+    if sum(thread.name == _NAME for thread in living()) >= MOST:
+        _give_up(outcome.run, f"{MOST} messages wait for an answer already")
+        return
+    sending = _Sending(receiver, message)
+    atexit.register(sending.wait)
+    sending.start()
+
+
+class _Sending(Thread):
+    """One message on its way."""
+
+    def __init__(self, receiver: Receiver, message: Message) -> None:
+        super().__init__(name=_NAME, daemon=True)
+        self._receiver, self._message = receiver, message
+        self._end = time.monotonic() + LAST
+
+    def run(self) -> None:
+        """Returns when it has arrived, or is given up."""
+        try:
+            if problem := delivered(self._receiver, self._message):
+                _give_up(self._message.run, problem)
+        finally:
+            atexit.unregister(self.wait)
+
+    def wait(self) -> None:
+        """Returns when it is not on its way any more, or the process has waited long enough."""
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()  # who reads what the run said does not wait
+        with suppress(KeyboardInterrupt):
+            self.join(max(0.0, self._end - time.monotonic()))
+        if self.is_alive():
+            _give_up(self._message.run, "the process ends")
+
+
+def delivered(receiver: Receiver, message: Message) -> str | None:
+    """Sends the message, again where that may help. None where it arrived, else why not."""
+    opener = build_opener(_NoRedirects)
+    problem = None
+    for pause in (0.0, *PAUSES):
+        time.sleep(pause)
+        problem, may_help = _attempt(opener, receiver, message)
+        if problem is None or not may_help:
+            return problem
+    return problem
+
+
+def _attempt(opener: OpenerDirector, receiver: Receiver, message: Message) -> tuple[str | None, bool]:
+    """Why the message did not arrive, None where it did; and whether it may the next time."""
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"llmdo/{__version__}",
+        **signed(receiver.secret, message, int(time.time())),
+    }
+    try:
+        request = Request(receiver.url, message.body, headers, method="POST")  # noqa: S310  # judged by `_url`
+        with opener.open(request, timeout=PATIENCE):
+            return None, False
+    except HTTPError as refusal:
+        refusal.close()
+        return f"it answered {refusal.code}", refusal.code >= 500 or refusal.code in _AGAIN
+    except (OSError, http.client.HTTPException, ValueError) as error:  # whose words may hold the address
+        is_late = isinstance(getattr(error, "reason", error), TimeoutError)
+        return "it did not answer in time" if is_late else "it cannot be reached", True
+
+
+def signed(secret: bytes, message: Message, at: int) -> dict[str, str]:
+    """The headers by which a receiver knows the message, when it was sent, and that nobody has changed it."""
+    text = b".".join((message.id.encode(), str(at).encode(), message.body))
+    signature = base64.b64encode(hmac.digest(secret, text, "sha256")).decode()
+    return {
+        "webhook-id": message.id,
+        "webhook-timestamp": str(at),
+        "webhook-signature": f"v1,{signature}",
+    }
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Takes a redirect for a refusal: nobody who answers decides where messages go."""
+
+    def redirect_request(self, *_: object) -> None:
+        """None: no other request."""
+
+
+def _give_up(run: str, problem: str) -> None:
+    """Says that nobody was told: no run waits for that or fails of it."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"warning: the webhook was not told of run {run}: {problem}\n")
+        sys.stderr.flush()
