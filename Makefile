@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas site dist clean
 
 demo: install
-	cd examples/pitchdeck && ../../$(BIN)/llmdo run pitchdeck
+	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

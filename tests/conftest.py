@@ -67,10 +67,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _silent_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _silent_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in ("CI", "NO_COLOR", "LLMDO_LOCKED", "LLMDO_MODEL", "LLMDO_PROJECT", "LLMDO_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LLMDO_NO_CACHE", "1")
+    # Nobody is asked about the code of a test's workspace, and no test answers for this person.
+    monkeypatch.setenv("LLMDO_TRUST", "1")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
     # Neither what the person at this machine forbids everywhere, nor how they have set up git.
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)

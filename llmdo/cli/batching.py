@@ -14,6 +14,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, WAITING, put, say
 from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.trusting import consent_here
 from llmdo.render import batch as render
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from llmdo.services.batch.commands import BatchOutcome
     from llmdo.services.batch.scheduling import BatchBounds, Draining
     from llmdo.services.host import Approving
+    from llmdo.workspace.trust import Consent
 
 
 LONGEST = 2000  # bytes of what another process said
@@ -39,6 +41,8 @@ class BatchTerminal:
     processes: int = 1
     """How many work on the batch, this one included."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    consent: Consent = field(default_factory=consent_here)
+    """Who answers for what its runs would execute."""
 
     def tell(self, line: str) -> None:
         """Tells the person."""

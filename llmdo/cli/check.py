@@ -106,10 +106,11 @@ def _report(outcome: CheckOutcome, options: CheckOptions) -> Report:
 
 
 def _fix(root: Path) -> None:
+    from llmdo.cli.trusting import consent_here
     from llmdo.services import fixing  # what edits and what relocks is only loaded for it
 
     try:
-        for sentence in fixing.fix(root):
+        for sentence in fixing.fix(root, consent_here()):
             say(sentence)
     except LlmdoError as error:
         say_error(error)  # what is left to fix is among the findings

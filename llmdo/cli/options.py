@@ -66,6 +66,23 @@ Store = Annotated[
         help="The PostgreSQL database that journals are in, instead of files; without it, LLMDO_STORE.",
     ),
 ]
+
+
+def _answer(trust: bool) -> bool:  # typer calls it so
+    """Has everything that this command, and what it starts of ours, would execute be answered for."""
+    if trust:
+        from llmdo.workspace.trust.consent import VARIABLE
+
+        os.environ[VARIABLE] = "1"
+    return trust
+
+
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", callback=_answer, help="Answer for the workspace's code, servers and rules, this once."
+    ),
+]
 EntryName = Annotated[
     Optional[str],  # noqa: UP045
     typer.Argument(metavar="[ENTRY]", help="One entry; all where left out."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.cli.approving import ApprovalOptions, approving
 from llmdo.cli.console import say
 from llmdo.cli.interruption import run_interruptibly
+from llmdo.cli.trusting import consent_here
 from llmdo.cli.watch import WatchOptions, watching
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import RunOutcome, Stop
     from llmdo.services.host import Approving, Watch
+    from llmdo.workspace.trust import Consent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class Terminal:
     is_brief: bool = False
     """Whether a run is a turn of a chat."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    consent: Consent = field(default_factory=consent_here)
+    """Who answers for what a run would execute."""
 
     def tell(self, line: str) -> None:
         """Tells the person."""

@@ -9,7 +9,7 @@ nothing is converted and nothing heavy is loaded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from annotated_types import Ge, Le
 from typing_extensions import TypedDict
@@ -177,6 +177,15 @@ PolicyFile = TypedDict(
     {
         "schema": Annotated[int, Ge(1), Le(1), Doc("The version of this file's format.")],
         "approvals": NotRequired[Annotated[PolicyApprovals, Doc("What this person allows less of.")]],
+        "trust": NotRequired[
+            Annotated[
+                Literal["ask", "required"],
+                Doc(
+                    "What becomes of a workspace that nobody has answered for, where nobody can be asked: it runs and "
+                    "that is said (ask), or nothing of it is run (required); ask where left out."
+                ),
+            ]
+        ],
     },
 )
 """A person's own `policy.toml`."""

@@ -26,7 +26,7 @@ from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
-from llmdo.runtime.preparation import new_run
+from llmdo.runtime.preparation import new_run, with_given_models
 from llmdo.runtime.run import run
 from llmdo.runtime.stop import Stop
 
@@ -58,4 +58,5 @@ __all__ = [
     "approver_at",
     "new_run",
     "run",
+    "with_given_models",
 ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.stop import Stop
     from llmdo.runtime.telemetry.events import Sink, Streams
+    from llmdo.workspace.trust import Consent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,5 +71,7 @@ class RunOptions:
     """The folder that the workspace's own Python is loaded from; None: the workspace."""
     locked: bool = False
     """Whether MCP servers that are not what was locked refuse the run, and not only their tools."""
+    consent: Consent | None = None
+    """Who answers for what is executed; None: nobody can be asked, and nobody is told."""
     debug: bool = False
     """Whether failures tell all their frames, and not only those of the workspace's own code."""

@@ -39,6 +39,7 @@ from llmdo.runtime.tool_entry import call_tool
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules, sentence_of
 from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +62,7 @@ async def run(
     However the run ends, its outcome says so and what it used.
 
     Raises:
+        UntrustedError: It would execute what nobody has answered for, and `options.consent` does not let it through.
         LlmdoError: The run cannot start; nothing was asked of a model.
         CancelledError: It was cancelled. Its events and its journal say that it was interrupted.
     """
@@ -78,6 +80,7 @@ async def run(
         )
     code, folders = options.code or root, _folders(graph, root, options)
     graph = with_given_models(graph, code, options.models)
+    _require_consent(graph, root, options)
     with (
         closing(Root.of(folders)) as confined,
         closing(Root.open(code)) as code_files,
@@ -99,12 +102,27 @@ async def run(
             return await _recorded(config, outcome, cancellation)
 
 
+def _require_consent(graph: Graph, root: Path, options: RunOptions) -> None:
+    """Nothing, where what the run would execute may be; where no tool is executed, that is Python alone.
+
+    Raises:
+        UntrustedError: It may not.
+    """
+    if _is_idle(options) and not graph.code:
+        return
+    (options.consent or Consent()).require(graph, root, options.code)
+
+
 def _folders(graph: Graph, workspace: Path, options: RunOptions) -> Folders:
     """Those of the run; where no tool is executed, as in most replays, nobody needs a root that is not there."""
     folders = Folders(workspace, graph.settings.root)
+    return Folders(workspace) if _is_idle(options) and not folders.is_there else folders
+
+
+def _is_idle(options: RunOptions) -> bool:
+    """Whether the run is repeated from its journal, and executes no tool."""
     mode = options.recorder.mode if options.recorder else ReplayMode()
-    is_idle = not (mode.live or mode.reruns)
-    return Folders(workspace) if is_idle and not folders.is_there else folders
+    return not (mode.live or mode.reruns)
 
 
 async def _recorded(

@@ -15,6 +15,7 @@ from llmdo.journal.sources import prompts_as_text, sources_of, unpack
 from llmdo.journal.summary import failed, unfinished
 from llmdo.services.soundness import resolved
 from llmdo.workspace import project as projects
+from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -166,7 +167,8 @@ def brings_sources(journal: JournalStore, binding: Binding) -> bool:
 
 def _differing(binding: Binding, project: Project) -> str:
     try:
-        return "; ".join(differences(binding, resolved(project)).values())
+        graph = resolved(project, consent=Consent(strict=True))  # to tell this, nobody is asked
+        return "; ".join(differences(binding, graph).values())
     except LlmdoError as error:  # the workspace of today cannot be resolved, which does not matter here
         return error.message
 

@@ -179,7 +179,7 @@ def open_chat(request: ChatRequest, host: Host) -> Chat:
     start = request.start
     if request.continues is not None and start.entry is None and not start.words:
         start = replace(start, entry=entry_of(root_folder(start.project), request.continues))
-    prepared = prepare(start, host.tell)
+    prepared = prepare(start, host.tell, host.consent)
     if prepared.graph.entries[prepared.entry].worker is None:
         raise LlmdoError(f"entry `{prepared.entry}` is code, and only a worker holds a conversation")
     if not (prepared.root / MANIFEST).is_file():

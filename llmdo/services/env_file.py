@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1_000_000  # bytes: more is no file of variables
 
+PERSONAL = frozenset({"LLMDO_TRUST", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"})
+"""What says whom the person trusts and what they forbid, or where that is written."""
+
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<value>.*)(?P=quote)\s*(?:#.*)?""")
 _COMMENT = re.compile(r"(?:^|\s+)#.*")
@@ -50,5 +53,10 @@ def _variables(file: Path, text: str) -> Iterator[tuple[str, str]]:
         match = _LINE.fullmatch(stripped)
         if match is None or "\0" in stripped:
             raise LlmdoError(f"line {number} of `--env-file {file}` is not of the form NAME=VALUE")
+        if match["name"] in PERSONAL:
+            raise LlmdoError(
+                f"line {number} of `--env-file {file}`: `{match['name']}` is the person's own to set",
+                hint="a file of variables may come with a workspace, which answers for nothing",
+            )
         quoted = _QUOTED.fullmatch(match["value"])
         yield match["name"], quoted["value"] if quoted else _COMMENT.sub("", match["value"]).strip()

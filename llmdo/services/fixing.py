@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic, Fix
     from llmdo.base.source import Span
+    from llmdo.workspace.trust import Consent
 
 MAX_ROUNDS = (
     5  # an edit may uncover another mistake; more rounds than this are two edits that undo each other
@@ -25,13 +26,14 @@ MAX_ROUNDS = (
 _BOM = "\ufeff"
 
 
-def fix(root: Path) -> Iterator[str]:
+def fix(root: Path, consent: Consent | None = None) -> Iterator[str]:
     """Fixes what is certain in the workspace at `root`; says each edit, and before it relocks, that it will.
 
     A stale lock is written anew only where nothing but notes is found besides. That imports toolset modules in a
     child process, as `llmdo lock` does.
 
     Raises:
+        UntrustedError: something would be imported that `consent` does not let through.
         LlmdoError: a file cannot be written, or a toolset module cannot be imported.
     """
     for _ in range(MAX_ROUNDS):
@@ -46,7 +48,7 @@ def fix(root: Path) -> Iterator[str]:
     stale = {finding.code for finding in _found(read) if finding.severity != "note"} == {"LDO401"}
     if stale and not read.locked.is_newer:
         yield "the lock is stale: writing it anew, which imports toolset modules in a child process"
-        lock.write(root, locking.derive(read))
+        lock.write(root, locking.derive(read, consent=consent))
 
 
 def _found(read: project.Project) -> tuple[Diagnostic, ...]:

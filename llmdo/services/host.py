@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Sink, Streams
     from llmdo.services.basis import Basis
+    from llmdo.workspace.trust import Consent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,10 @@ class Host(Protocol):
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""
 
+    @property
+    def consent(self) -> Consent:
+        """Who answers for what a run would execute."""
+
     def approving(self, graph: Graph) -> Approving:
         """Who answers the questions of a run of `graph`."""
 
@@ -90,10 +95,18 @@ class EndedRun:
 def carry_out(
     basis: Basis, root: Path, entry: str, options: RunOptions, answering: Approving, host: Host
 ) -> EndedRun:
-    """How the run of `entry` ended, with all that the host has to do with it."""
+    """How the run of `entry` ended, with all that the host has to do with it.
+
+    Raises:
+        UntrustedError: It would execute what the host does not let through.
+        LlmdoError: It cannot start.
+    """
     from llmdo import runtime  # which takes a second
     from llmdo.journal.questions import waiting
 
+    consent = host.consent
+    code = basis.code or root
+    consent.require(runtime.with_given_models(basis.graph, code, options.models), root, basis.code)
     recorder: Recorder | None = options.recorder
     stop = runtime.Stop()
     with (
@@ -109,6 +122,7 @@ def carry_out(
             streams=watch.streams,
             instruments=watch.instruments,
             stop=stop,
+            consent=consent,
         )
         work = runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=entry, options=options)
         outcome = host.wait_for(work, watch.abandon, stop)

@@ -13,6 +13,7 @@ from llmdo.services import locking
 from llmdo.services.root import root_folder
 from llmdo.workspace import lock as lockfile
 from llmdo.workspace import project as projects
+from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,17 +66,21 @@ class LockOutcome:
         return any(finding.code == "LDO404" for finding in self.findings)
 
 
-def lock(request: LockRequest, tell: Tell) -> LockOutcome:
+def lock(request: LockRequest, tell: Tell, consent: Consent | None = None) -> LockOutcome:
     """Writes the lock, or compares it.
 
     Raises:
+        UntrustedError: Something would be imported or started that `consent` does not let through.
         LlmdoError: A toolset module cannot be imported or a server asked; or a newer llmdo wrote the lock.
     """
     root = root_folder(request.project)
-    read, findings = _judged(projects.read(root), request)
+    consent = consent or Consent()
+    read, findings = _judged(projects.read(root), request, consent)
     if hindering := _hindering(findings, request):
         return LockOutcome(root=root, status="hindered", findings=tuple(hindering))
-    derivation = locking.derive_with_servers(read, anew=request.anew, offline=request.offline)
+    derivation = locking.derive_with_servers(
+        read, anew=request.anew, offline=request.offline, consent=consent
+    )
     for note in derivation.notes:
         tell(note)
     before = read.locked.graph
@@ -95,12 +100,12 @@ def lock(request: LockRequest, tell: Tell) -> LockOutcome:
     return LockOutcome(root=root, status="written", changes=tuple(changes))
 
 
-def _judged(read: Project, request: LockRequest) -> tuple[Project, Sequence[Diagnostic]]:
+def _judged(read: Project, request: LockRequest, consent: Consent) -> tuple[Project, Sequence[Diagnostic]]:
     """The workspace with its findings; where only unread modules hinder, as importing them tells it."""
     findings = checks.check(read, locked=True)
     hindering = _hindering(findings, request)
     if hindering and UNREAD.issuperset(finding.code for finding in hindering):
-        read = locking.read_by_importing(read, anew=request.anew)
+        read = locking.read_by_importing(read, anew=request.anew, consent=consent)
         findings = checks.check(read, locked=True)
     return read, findings
 

@@ -18,6 +18,7 @@ from llmdo.toolsets.problems import Problems
 from llmdo.workspace import lock
 from llmdo.workspace.resolve import resolve
 from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,20 +37,27 @@ class Derived:
     notes: tuple[str, ...] = ()
 
 
-def derive(project: Project, *, anew: bool = False) -> Graph:
+def derive(project: Project, *, anew: bool = False, consent: Consent | None = None) -> Graph:
     """The graph of `project` with facts about all its Python toolsets.
 
     What the lock knows of a source that has not changed is kept, so that a lock after an edit of a prompt starts
     nothing; with `anew` it is not believed. No MCP server is asked: what the lock knows of one is kept.
 
     Raises:
+        UntrustedError: Something would be imported that `consent` does not let through.
         LlmdoError: a toolset module cannot be imported; all such modules are named.
     """
-    return resolve(project.workspace, {**_of_servers(project), **_of_python(project, anew=anew)[0]})
+    in_python, _ = _of_python(project, consent or Consent(), anew=anew)
+    return resolve(project.workspace, {**_of_servers(project), **in_python})
 
 
 def derive_with_servers(
-    project: Project, *, anew: bool = False, offline: bool = False, environ: Mapping[str, str] | None = None
+    project: Project,
+    *,
+    anew: bool = False,
+    offline: bool = False,
+    environ: Mapping[str, str] | None = None,
+    consent: Consent | None = None,
 ) -> Derived:
     """What `derive` returns, with what the MCP servers say now.
 
@@ -59,7 +67,8 @@ def derive_with_servers(
     Raises:
         LlmdoError: As above, or a server cannot be asked; of several, all are told.
     """
-    in_python, unsealed = _of_python(project, anew=anew)
+    consent = consent or Consent()
+    in_python, unsealed = _of_python(project, consent, anew=anew)
     known = {**_of_servers(project), **in_python}
     notes = _unsealed(unsealed)
     toolsets = [toolset for toolset in project.graph.toolsets.values() if toolset.server]
@@ -67,7 +76,7 @@ def derive_with_servers(
         return Derived(graph=resolve(project.workspace, known), notes=notes)
     if offline:
         return Derived(graph=resolve(project.workspace, known), notes=(*notes, *_kept(toolsets, known)))
-    asked, problems = _asked(project, toolsets, os.environ if environ is None else environ)
+    asked, problems = _asked(project, toolsets, os.environ if environ is None else environ, consent)
     if problems:
         raise Problems(problems)
     graph = resolve(project.workspace, {**known, **asked})
@@ -80,19 +89,20 @@ def _unsealed(reason: str) -> tuple[str, ...]:
     return (f"the toolset modules were imported without isolation ({reason}): they could do what you can",)
 
 
-def read_by_importing(project: Project, *, anew: bool = False) -> Project:
+def read_by_importing(project: Project, *, anew: bool = False, consent: Consent | None = None) -> Project:
     """`project` with the toolsets that only importing its modules shows.
 
     Raises:
         LlmdoError: A toolset module cannot be imported.
     """
-    graph = derive(project, anew=anew)
+    graph = derive(project, anew=anew, consent=consent)
     return replace(project, graph=graph, analysis=Analysis(graph))
 
 
 def _asked(
-    project: Project, toolsets: Sequence[Toolset], environ: Mapping[str, str]
+    project: Project, toolsets: Sequence[Toolset], environ: Mapping[str, str], consent: Consent
 ) -> tuple[dict[str, ToolsetFacts], list[LlmdoError]]:
+    consent.require(project.graph, project.workspace.root)
     from llmdo.toolsets.launch import Launcher  # two seconds, for workspaces that have servers
     from llmdo.toolsets.mcp import list_servers
 
@@ -150,7 +160,7 @@ def _of_servers(project: Project) -> Facts:
     return {key: facts for key, facts in known.items() if facts.identity}
 
 
-def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
+def _of_python(project: Project, consent: Consent, *, anew: bool) -> tuple[Facts, str]:
     """What is known, and why the code was not kept apart while it was found out; empty where it was."""
     workspace = project.workspace
     before = None if anew else project.locked.graph
@@ -170,6 +180,7 @@ def _of_python(project: Project, *, anew: bool) -> tuple[Facts, str]:
     modules = [path for path, source in project.graph.modules.items() if unchanged.get(path) != source]
     if not references and not modules:
         return known, ""
+    consent.require(project.graph, workspace.root)
     from llmdo.toolsets.isolation import inspect_toolsets  # a tenth of a run's start
 
     inspected = inspect_toolsets(workspace.root, modules, references, code=project.graph.code, deps=deps)

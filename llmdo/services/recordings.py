@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from llmdo.services.root import root_folder
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
+from llmdo.workspace.trust import Consent, UntrustedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,10 +70,11 @@ class Repeated:
         return "failed" if self.divergences or self.flips else "passed"
 
 
-def repeat(request: RecordingsRequest, tell: Tell) -> tuple[Repeated, ...]:
+def repeat(request: RecordingsRequest, tell: Tell, consent: Consent | None = None) -> tuple[Repeated, ...]:
     """What each recording shows.
 
     Raises:
+        UntrustedError: Something would be executed that `consent` does not let through.
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: There is no recording.
     """
@@ -91,11 +93,16 @@ def repeat(request: RecordingsRequest, tell: Tell) -> tuple[Repeated, ...]:
     policy = personal.path_of(request.environ)
     if policy.exists():
         tell(f"`{policy}` is left out: what a recording shows is the same for everybody")
-    graph = resolved(project, tell)
-    return tuple(_repeated(file, graph, project, request, tell) for file in files)
+    consent = consent or Consent(request.environ)
+    graph = resolved(project, tell, consent)
+    if not request.decisions and request.sources == "workspace":
+        consent.require(graph, root)
+    return tuple(_repeated(file, graph, project, request, tell, consent) for file in files)
 
 
-def _repeated(file: Path, graph: Graph, project: Project, request: RecordingsRequest, tell: Tell) -> Repeated:
+def _repeated(
+    file: Path, graph: Graph, project: Project, request: RecordingsRequest, tell: Tell, consent: Consent
+) -> Repeated:
     from llmdo.runtime.telemetry.redaction import Redaction  # which takes a second
 
     try:
@@ -109,7 +116,8 @@ def _repeated(file: Path, graph: Graph, project: Project, request: RecordingsReq
                 basis = bases.Basis(graph=graph, prompts=project.prompts)
                 if request.sources == "run":
                     basis = bases.of_run(journal, binding, project, Path(folder), tell)
-                diverged = _diverged(journal, binding, basis, project.workspace.root, redaction)
+                    consent.require(basis.graph, project.workspace.root, basis.code)
+                diverged = _diverged(journal, binding, basis, project.workspace.root, redaction, consent)
             return Repeated(
                 file=file.name,
                 run=journal.run,
@@ -117,12 +125,19 @@ def _repeated(file: Path, graph: Graph, project: Project, request: RecordingsReq
                 divergences=tuple(diverged),
                 flips=tuple(flipped),
             )
+    except UntrustedError:
+        raise
     except LlmdoError as error:
         return Repeated(file=file.name, problem=error.message)
 
 
 def _diverged(
-    journal: JournalStore, binding: Binding, basis: bases.Basis, root: Path, redaction: Redaction
+    journal: JournalStore,
+    binding: Binding,
+    basis: bases.Basis,
+    root: Path,
+    redaction: Redaction,
+    consent: Consent,
 ) -> Iterator[str]:
     """Where what runs does something else than it did when it was recorded."""
     from llmdo import runtime
@@ -130,7 +145,7 @@ def _diverged(
     from llmdo.runtime.recording.replay_mode import EndedError, ReplayMode
 
     recorder = Recorder(journal, redaction, ReplayMode(live=False, shows_tools=True))
-    options = options_of(binding, basis, recorder)
+    options = replace(options_of(binding, basis, recorder), consent=consent)
     try:
         outcome = asyncio.run(
             runtime.run(basis.graph, root=root, prompts=basis.prompts, entry=binding.entry, options=options)

@@ -18,6 +18,7 @@ from llmdo.services import basis as bases
 from llmdo.services.resume import options_of
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace import personal
+from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,10 +68,13 @@ def is_exported(run: str) -> bool:
     return run.endswith(SUFFIX)
 
 
-def replay(request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody) -> ReplayOutcome:
+def replay(
+    request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody, consent: Consent | None = None
+) -> ReplayOutcome:
     """How the run ends that is repeated: as it ended, or where it comes to do something else.
 
     Raises:
+        UntrustedError: It would execute what `consent` does not let through.
         LlmdoError: It cannot be repeated.
     """
     if is_exported(request.run):
@@ -79,11 +83,16 @@ def replay(request: ReplayRequest, watching: Watching, tell: Tell = tell_nobody)
         runs = runs_of(request.root, request.environ)
         read = runs.read(runs.find(request.run), whole=True)
     with read as journal, TemporaryDirectory(prefix="llmdo-") as folder:
-        return _replay(journal, Path(folder), request, watching, tell)
+        return _replay(journal, Path(folder), request, watching, tell, consent or Consent(request.environ))
 
 
 def _replay(
-    journal: JournalStore, folder: Path, request: ReplayRequest, watching: Watching, tell: Tell
+    journal: JournalStore,
+    folder: Path,
+    request: ReplayRequest,
+    watching: Watching,
+    tell: Tell,
+    consent: Consent,
 ) -> ReplayOutcome:
     """`folder` is for the code that the run brings."""
     from llmdo import runtime  # which takes a second
@@ -100,9 +109,11 @@ def _replay(
     basis = bases.to_repeat(
         request.root, journal, binding, folder, tell, sources=request.sources, reruns=reruns
     )
+    if reruns or basis.graph.code:
+        consent.require(basis.graph, request.root, basis.code)
     recorder = Recorder(journal, redaction, ReplayMode(live=False, until=request.until, reruns=reruns))
     tightening = personal.read(request.environ).rules if reruns else ()
-    options = replace(options_of(binding, basis, recorder), tightening=tightening)
+    options = replace(options_of(binding, basis, recorder), tightening=tightening, consent=consent)
     with watching(journal.run, binding.entry) as sink:
         outcome = asyncio.run(
             runtime.run(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from llmdo.services.basis import Basis, Origin
     from llmdo.services.host import Host
     from llmdo.services.root import Tell
+    from llmdo.workspace.trust import Consent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ def resume(request: ResumeRequest, host: Host) -> EndedRun:
             host.tell(f"run {run} is complete; this is what it said")
             return EndedRun(outcome=outcome, is_recorded=True)
         personal.read(request.environ)  # first: what it might forbid must not begin
-        resumed = going_on(journal, request, host.tell)
+        resumed = going_on(journal, request, host.tell, host.consent)
         hide_from_children()
         answering = host.approving(resumed.basis.graph)
         options = replace(resumed.options, limits=request.limits, debug=request.debug)
@@ -106,11 +107,14 @@ def completed(journal: JournalStore, request: ResumeRequest) -> RunOutcome | Non
     return replace(outcome, messages=(*history, *new), new_messages=new)
 
 
-def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> ResumedRun:
+def going_on(
+    journal: JournalStore, request: ResumeRequest, tell: Tell, consent: Consent | None = None
+) -> ResumedRun:
     """What the run goes on with, once its commands have ended.
 
     Raises:
         InvalidTeamError: `check` finds errors that stand in the way.
+        UntrustedError: Something would be imported that `consent` does not let through.
         LlmdoError: It cannot go on, or not without a word about a tool or about something that changed.
     """
     from llmdo.runtime.recording.recorder import Recorder
@@ -129,7 +133,7 @@ def going_on(journal: JournalStore, request: ResumeRequest, tell: Tell) -> Resum
         )
     else:
         require_sound(project, tell)
-        graph = resolved(project, tell)
+        graph = resolved(project, tell, consent)
         basis = bases.to_go_on(journal, binding, project, graph, request.allow_drift, request.accepting, tell)
     if not project.graph.settings.shared:
         require_here(journal, request.root, basis.graph)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from llmdo.services.host import EndedRun, Host
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
+    from llmdo.workspace.trust import Consent
 
 FILES = (*WORKER_ENDINGS, ".py")
 
@@ -106,7 +107,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be started.
     """
-    prepared = prepare(_start(request), host.tell)
+    prepared = prepare(_start(request), host.tell, host.consent)
     from llmdo import runtime  # only for what does run
     from llmdo.runtime.recording.keeping import keeping
 
@@ -159,17 +160,18 @@ def _earlier(prepared: PreparedRun, request: RunRequest, *, keeps: bool) -> Cont
     return continuation(prepared.root, request.continues, entry, request.start.environ)
 
 
-def list_tools(request: EntryRequest, tell: Tell) -> tuple[Offer, ...]:
+def list_tools(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> tuple[Offer, ...]:
     """Every tool that the run could call; nothing is run."""
-    prepared = prepare(request, tell)
+    prepared = prepare(request, tell, consent)
     return offers.list_tools(prepared.graph, prepared.graph.entries[prepared.entry])
 
 
-def prepare(request: EntryRequest, tell: Tell) -> PreparedRun:
+def prepare(request: EntryRequest, tell: Tell, consent: Consent | None = None) -> PreparedRun:
     """The entry that is asked for, with all that is needed to start it.
 
     Raises:
         InvalidTeamError: `check` finds errors that stand in the way.
+        UntrustedError: Something would be imported that `consent` does not let through.
         LlmdoError: There is no such entry, or it is not clear which is meant.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
@@ -180,7 +182,7 @@ def prepare(request: EntryRequest, tell: Tell) -> PreparedRun:
     named = request.entry
     if opened.manifest and (named := _wanted(project.graph, request)):
         project = with_entry(project, opened.root, opened.manifest, named)
-    graph = resolved(project, tell)
+    graph = resolved(project, tell, consent)
     name, text = _entry(graph, opened, named, request)
     return PreparedRun(
         root=opened.root, graph=graph, prompts=project.prompts, entry=name, input=text, locked=locked

@@ -106,7 +106,7 @@ class ServedTeam:
         with runs.claim(name), runs.open(name) as journal:
             if (outcome := completed(journal, request)) is not None:
                 return ServedRun(outcome=outcome)
-            resumed = await asyncio.to_thread(going_on, journal, request, self.tell)
+            resumed = await asyncio.to_thread(going_on, journal, request, self.tell, self.options.consent)
             options = self._options(resumed.options, approver, on_event)
             basis = resumed.basis
             with auditing(options.recorder, self.tell):
@@ -168,6 +168,7 @@ class ServedTeam:
             approver=approver,
             mode=MODE,
             tightening=tightening,
+            consent=self.options.consent,
             on_event=on_event,
             streams="entry",
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, shown
-from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions
+from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions, with_given_models
 from llmdo.runtime.approvals.drawing import describe
 from llmdo.runtime.approvals.postponed import question_in
 from llmdo.services.client_progress import ClientProgress
@@ -317,13 +317,15 @@ def service_for(request: ServeRequest, host: Host) -> Service:
     locked = request.locked and read.workspace.has_lock
     require_sound(read, host.tell, locked=locked)
     hide_from_children()
-    graph = resolved(read, host.tell)
+    graph = resolved(read, host.tell, host.consent)
     environment = request.environ.get("LLMDO_MODEL") or None
     options = RunOptions(
         models=ModelChoice(default=request.model, environment=environment),
         locked=locked,
         tightening=host.approving(graph).tightening,
+        consent=host.consent,
     )
+    host.consent.require(with_given_models(graph, root, options.models), root)
     offers = offers_of(graph, root, request.entries)
     if CONTINUE in offers:
         raise LlmdoError(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.services.root import Tell
     from llmdo.workspace.project import Project
+    from llmdo.workspace.trust import Consent
 
 
 def tell_nobody(line: str) -> None:
@@ -38,8 +39,12 @@ def require_sound(project: Project, tell: Tell = tell_nobody, *, locked: bool = 
         tell(f"warning: {finding.message} [{finding.code}]: the run blocks it")
 
 
-def resolved(project: Project, tell: Tell = tell_nobody) -> Graph:
-    """The graph to run: the locked one where it is current, else the sources resolved anew, which is told."""
+def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None = None) -> Graph:
+    """The graph to run: the locked one where it is current, else the sources resolved anew, which is told.
+
+    Raises:
+        UntrustedError: Something would be imported that `consent` does not let through.
+    """
     if project.is_current:
         return project.graph
     if project.workspace.has_lock:
@@ -51,4 +56,4 @@ def resolved(project: Project, tell: Tell = tell_nobody) -> Graph:
             else "unusable"
         )
         tell(f"llmdo.lock is {state}: running what the sources say now (`llmdo lock` records it)")
-    return locking.derive(project)
+    return locking.derive(project, consent=consent)

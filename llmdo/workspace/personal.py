@@ -42,6 +42,8 @@ class PersonalPolicy:
     """They only tighten, like those of an entry."""
     approve_all: bool = True
     """Whether `--approve-all` may be used."""
+    requires_trust: bool = False
+    """Whether nothing of a workspace is executed that nobody has answered for, where nobody can be asked."""
 
 
 def path_of(environ: Mapping[str, str]) -> Path:
@@ -85,6 +87,7 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
             parts.table(table, "rules"), ValueOrigin(document, ("approvals", "rules"), f"your {NAME}")
         ),
         approve_all=table.get("approve-all", True) is True,
+        requires_trust=document.data.get("trust") == "required",
     )
 
 

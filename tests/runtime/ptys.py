@@ -27,7 +27,8 @@ Reaction = str | Callable[["Person"], None]
 class Person:
     """Types one of `answers` whenever a new prompt stands on the screen."""
 
-    def __init__(self, *answers: Reaction, columns: int = 80, rows: int = 50) -> None:
+    def __init__(self, *answers: Reaction, columns: int = 80, rows: int = 50, prompt: str = PROMPT) -> None:
+        self._prompt = prompt
         self._answers = list(answers)
         self._seen = ""
         self.master, self.slave = pty.openpty()
@@ -90,7 +91,7 @@ class Person:
                 return
             self._stream.feed(read)
             self._seen += read.decode(errors="replace")
-            if self._seen.endswith(f"{PROMPT} ") and self._answers:
+            if self._seen.endswith(f"{self._prompt} ") and self._answers:
                 self._seen = ""
                 self.prompts.append(self.lines())
                 answer = self._answers.pop(0)

@@ -132,6 +132,7 @@ def start(
     max_depth: options.MaxDepth = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     locked: options.Locked = False,
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
@@ -174,6 +175,7 @@ def resume(
     ] = False,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
@@ -213,6 +215,7 @@ def retry(
     out: Out = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

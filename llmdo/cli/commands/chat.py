@@ -31,6 +31,7 @@ def chat(
     model: Models = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     locked: Locked = False,
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
     reject_all: options.RejectAll = False,

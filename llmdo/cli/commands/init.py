@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -33,9 +34,22 @@ def init(
     """Start a workspace."""
     from llmdo import scaffold
 
-    for path in scaffold.init(directory, template.value, force=force):
+    written = scaffold.init(directory, template.value, force=force)
+    for path in written:
         put(str(path))
+    _trust(directory, written)
     say(f"a workspace from the template `{template.value}`; next: llmdo check, llmdo lock, llmdo run")
+
+
+def _trust(directory: Path, written: tuple[str, ...]) -> None:
+    """Answers for what was made; where that cannot be kept, a later command asks."""
+    from llmdo.base.diagnostic import LlmdoError
+    from llmdo.services.trust import trust_own
+
+    try:
+        trust_own(directory, written, os.environ)
+    except LlmdoError as error:
+        say(f"note: {error.message}: you are asked about the code when it runs")
 
 
 def add_to(app: typer.Typer) -> None:

@@ -31,15 +31,17 @@ def lock(
     allow_downgrade: Annotated[
         bool, typer.Option("--allow-downgrade", help="Overwrite even a lock that a newer llmdo wrote.")
     ] = False,
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
+    from llmdo.cli.trusting import consent_here
     from llmdo.services import lock as service
 
     request = service.LockRequest(
         project=project, check=check, refresh=refresh, offline=offline, allow_downgrade=allow_downgrade
     )
-    return _report(service.lock(request, say), verbose=verbose)
+    return _report(service.lock(request, say, consent_here()), verbose=verbose)
 
 
 def _report(outcome: LockOutcome, *, verbose: bool) -> int:

@@ -27,6 +27,7 @@ def replay(
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     until: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -42,6 +43,7 @@ def replay(
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Repeat a run from its journal alone: no key, no network, no effects."""
+    from llmdo.cli.trusting import consent_here
     from llmdo.services import replay as service
     from llmdo.services.root import root_folder
 
@@ -49,7 +51,8 @@ def replay(
     request = service.ReplayRequest(
         run=run, root=root, until=until, rerun_tools=rerun_tools, sources=sources.value
     )
-    replayed = service.replay(request, _watching(options.watched(verbose, log_events)), say)
+    watch = _watching(options.watched(verbose, log_events))
+    replayed = service.replay(request, watch, say, consent_here())
     if replayed.is_there:
         say(f"stopped before {until}, as asked")
         return FINE

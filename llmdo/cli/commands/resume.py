@@ -53,6 +53,7 @@ def resume(
     limit: LimitAnew = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approvals: options.When = options.Approvals.prompt,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,

@@ -74,6 +74,7 @@ def run(
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
     max_depth: options.MaxDepth = None,
     locked: options.Locked = False,
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approvals: options.When = options.Approvals.prompt,
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
@@ -108,9 +109,10 @@ def run(
 
 def _list_tools(start: EntryRequest) -> int:
     """Prints every tool that a run could call."""
+    from llmdo.cli.trusting import consent_here
     from llmdo.services import run as service
 
-    for offer in service.list_tools(start, say):
+    for offer in service.list_tools(start, say, consent_here()):
         capabilities = ", ".join(map(str, offer.capabilities)) or "nothing"
         put(f"{offer.worker} > {offer.toolset} > {offer.tool}: {capabilities}")
     return FINE

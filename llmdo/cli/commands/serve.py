@@ -41,6 +41,7 @@ def serve_mcp(
     ] = None,
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
 ) -> int:
     """Offer entries as the tools of an MCP server, over stdio. Whoever uses the client is asked for approvals."""
     from llmdo.cli.interruption import run_interruptibly

@@ -31,9 +31,11 @@ def repeat_recordings(
         bool, typer.Option("--decisions", help="Judge the recorded calls by today's rules instead.")
     ] = False,
     sources: options.Sources = options.SourceOrigin.workspace,
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     format: Annotated[TestFormat, typer.Option(help="How the results are printed.")] = TestFormat.text,  # noqa: A002
 ) -> int:
     """Repeat recorded runs against the workspace as it is now, and say where it would do something else."""
+    from llmdo.cli.trusting import consent_here
     from llmdo.render import recordings as render
     from llmdo.render.amounts import counted
     from llmdo.services import recordings as service
@@ -41,7 +43,7 @@ def repeat_recordings(
     request = service.RecordingsRequest(
         files=tuple(files or ()), project=project, decisions=decisions, sources=sources.value
     )
-    repeated = service.repeat(request, say)
+    repeated = service.repeat(request, say, consent_here())
     write = {"text": render.as_text, "json": render.as_json, "junit": render.as_junit}[format.value]
     put(write(repeated, "decisions" if decisions else "requests"), end="", as_json=format == "json")
     failed = sum(recording.status != "passed" for recording in repeated)

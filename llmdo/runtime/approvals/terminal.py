@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
-import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base.colour import has_colour, painted, plain
 from llmdo.base.diagnostic import excerpt
+from llmdo.base.typed import drop_typed_ahead, read_line
 from llmdo.base.visible import visible
 from llmdo.runtime.approvals.approver import BEFORE, Answer, GoneError, RejectAll
 from llmdo.runtime.approvals.drawing import HEADING, MARGIN, NARROWEST, WIDE, LeftOut, describe, rows
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
 
     from llmdo.runtime.approvals.approver import Approver, Question
 
-POLL_SECONDS = 0.1  # how long a cancelled question may still hold its thread
 PERSON = "a person at the terminal"
 USUAL_COLUMNS = 80  # where a terminal does not know
-LONGEST_LINE = 65_536  # bytes: what a terminal hands over at once is shorter
 
 _GONE = "the terminal was closed while a question waited there"
 
@@ -81,7 +78,7 @@ class AskOnTerminal:
                 return _no(f"the terminal has fewer than {NARROWEST} columns, too few to show the call")
             # Before every line: of several that were pasted at once, none but the first was an answer to this.
             with _present():
-                _drop_typed_ahead(self._source)
+                drop_typed_ahead(self._source)
             self._say("allow? [no] ")
             line = self._read_line(cancelled)
             if not line.endswith("\n"):
@@ -171,7 +168,7 @@ class AskOnTerminal:
             GoneError: The input ended because the terminal is gone, not because the person ended it.
         """
         with _present():
-            line = _read_line(self._source, cancelled)
+            line = read_line(self._source, cancelled.is_set)
         if not (line.endswith("\n") or cancelled.is_set() or self._source.isatty()):
             raise GoneError(_GONE)
         return line
@@ -212,23 +209,3 @@ def _words(question: Question) -> Iterator[str]:
 
 def _no(reason: str, message: str = "") -> Answer:
     return Answer(allowed=False, by=PERSON, reason=reason, message=message, at_terminal=True)
-
-
-def _drop_typed_ahead(source: TextIO) -> None:
-    if sys.platform != "win32":
-        import termios
-
-        try:
-            termios.tcflush(source.fileno(), termios.TCIFLUSH)
-        except termios.error as error:
-            raise OSError(*error.args) from error
-
-
-def _read_line(source: TextIO, cancelled: threading.Event) -> str:
-    """The next line with its end; what there is of it where the input ends or the question is cancelled."""
-    if sys.platform == "win32":
-        return source.readline()
-    while not cancelled.is_set():
-        if select.select([source], [], [], POLL_SECONDS)[0]:
-            return os.read(source.fileno(), LONGEST_LINE).decode(errors="replace")
-    return ""

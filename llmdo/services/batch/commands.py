@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from llmdo.services.batch.rows import Rows
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
+    from llmdo.workspace.trust import Consent
 
 Unsure = Literal["again", "give-up"]
 """What becomes of calls that were started and did not finish."""
@@ -51,6 +52,10 @@ class BatchHost(Protocol):
 
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""
+
+    @property
+    def consent(self) -> Consent:
+        """Who answers for what its runs would execute."""
 
     def approving(self, graph: Graph) -> Approving:
         """Who answers the questions of its runs."""
@@ -155,7 +160,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be put in, or worked off.
     """
-    prepared = prepare(request.start, host.tell)
+    prepared = prepare(request.start, host.tell, host.consent)
     from llmdo.runtime import new_run
 
     graph, root, working = prepared.graph, prepared.root, request.working
@@ -174,6 +179,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         "out": working.out and str(Path(working.out).absolute()),
     }
     entry = graph.entries[prepared.entry]
+    _require_consent(prepared, references, host)
     prepared.folders.require()
     given = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
     items = _placed(given, prepared.folders.root, entry.input, working.environ)
@@ -197,7 +203,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
     with batches.open(batches.find(request.batch)) as store:
         batch = store.batch
         start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
-        prepared = prepare(start, host.tell)
+        prepared = prepare(start, host.tell, host.consent)
         now = _lock_of(prepared.graph, batch.entry, batch.settings["models"])
         if request.rebind:
             store.rebind(now)
@@ -250,13 +256,18 @@ def _outcome(store: BatchStore, draining: Draining) -> BatchOutcome:
 
 
 def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost) -> BatchOutcome:
-    """How the batch stands after what is queued was worked off."""
+    """How the batch stands after what is queued was worked off.
+
+    Raises:
+        UntrustedError: Its runs would execute what the host does not let through.
+    """
     from llmdo.runtime.attached import WorkspaceFiles
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.batch.item_run import BatchBasis, carry_out
     from llmdo.toolsets.confinement import Root
 
     personal.read(working.environ)  # first: what it might forbid must not begin
+    _require_consent(prepared, store.batch.settings["models"], host)
     hide_from_children()
     batch, draining = store.batch, Draining()
     _take_back(store, runs_of(prepared.root, working.environ))
@@ -276,6 +287,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
             store=store,
             files=WorkspaceFiles(confined),
             answering=host.approving(prepared.graph),
+            consent=host.consent,
             environ=working.environ,
             redaction=Redaction.of(working.environ),
             debug=working.debug,
@@ -294,6 +306,18 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
 def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iterable[NewItem]:
     """The items of a new batch, as they come."""
     return inputs if isinstance(inputs, tuple) else items_of(replace(inputs, attaches=attaches), sys.stdin)
+
+
+def _require_consent(prepared: PreparedRun, models: Mapping[str, str], host: BatchHost) -> None:
+    """Nothing, where what the runs would execute may be.
+
+    Raises:
+        UntrustedError: It may not.
+    """
+    from llmdo.runtime import ModelChoice, with_given_models
+
+    graph = with_given_models(prepared.graph, prepared.root, ModelChoice(by_worker=models))
+    host.consent.require(graph, prepared.root)
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:

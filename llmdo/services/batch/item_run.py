@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.host import Approving
+    from llmdo.workspace.trust import Consent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,7 @@ class BatchBasis:
     files: AttachmentResolver
     """Where files come from that no item brings."""
     answering: Approving
+    consent: Consent
     environ: Mapping[str, str]
     redaction: Redaction
     debug: bool = False
@@ -210,7 +212,7 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
     )
-    resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
+    resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.consent)
     return await run_entry(
         resumed.basis.graph,
         root=basis.root,
@@ -230,5 +232,6 @@ def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOpti
         approver=basis.answering.approver,
         mode=basis.answering.mode,
         tightening=basis.answering.tightening,
+        consent=basis.consent,
         debug=basis.debug,
     )

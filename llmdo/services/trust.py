@@ -1,0 +1,90 @@
+"""`trust`: a person answers for what a workspace would have executed, sees what was answered for, and takes it back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.values import dataclass, field
+from llmdo.services.root import root_folder
+from llmdo.workspace import project as projects
+from llmdo.workspace.root import MANIFEST
+from llmdo.workspace.trust import Consent, GivenTrust, TrustItem, TrustQuestion, UntrustedError, is_trusted
+from llmdo.workspace.trust.consent import keep, question_of
+from llmdo.workspace.trust.items import digest_of, items_of
+from llmdo.workspace.trust.record import record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+__all__ = [
+    "Consent", "GivenTrust", "TrustItem", "TrustOutcome", "TrustQuestion", "TrustRequest", "UntrustedError",
+    "answers", "forget", "give", "is_trusted", "trust_own",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustRequest:
+    """Which workspace, and how far it is trusted."""
+
+    project: str | None = None
+    kind: Literal["content", "folder"] = "content"
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustOutcome:
+    """What was answered for."""
+
+    question: TrustQuestion
+    is_new: bool
+    """Whether it was not before."""
+
+
+def give(request: TrustRequest) -> TrustOutcome:
+    """Answers for the workspace as it is, or for its folder.
+
+    Raises:
+        LlmdoError: There is none, or the answer cannot be kept.
+    """
+    root = root_folder(request.project)
+    graph = projects.read(root).graph
+    question = question_of(graph, root, request.environ)
+    record = record_of(request.environ)
+    content = digest_of(question.items)
+    known = record.has_folder(root) if request.kind == "folder" else content and record.has_content(content)
+    if question.items or request.kind == "folder":
+        keep(graph, root, question, request.kind, request.environ)
+    return TrustOutcome(question=question, is_new=not known)
+
+
+def answers(environ: Mapping[str, str]) -> tuple[GivenTrust, ...]:
+    """Every answer that holds, the earliest first."""
+    return tuple(record_of(environ).answers())
+
+
+def forget(folder: Path | None, project: str | None, environ: Mapping[str, str]) -> int:
+    """Takes back what was answered for a folder, which need not be there any more, or for a workspace; says how many.
+
+    Raises:
+        LlmdoError: There is no workspace, or an answer cannot be removed.
+    """
+    record = record_of(environ)
+    if folder is not None:
+        return record.forget(folder)
+    root = root_folder(project)
+    return record.forget(root, digest_of(items_of(projects.read(root).graph, root)))
+
+
+def trust_own(root: Path, written: Collection[str], environ: Mapping[str, str]) -> None:
+    """Answers for a workspace of which all that would be executed is in `written`, files that llmdo has just made.
+
+    Raises:
+        LlmdoError: The answer cannot be kept.
+    """
+    graph = projects.read(root).graph
+    items = items_of(graph, root)
+    files = {MANIFEST, *(item.name for item in items if item.kind in ("python", "program"))}
+    if items and files <= {*written}:
+        keep(graph, root, question_of(graph, root, environ), "content", environ)

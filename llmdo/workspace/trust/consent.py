@@ -1,0 +1,203 @@
+"""The one function before any import or start of what a workspace brings: `Consent.require`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass, field
+from llmdo.workspace import personal
+from llmdo.workspace.tools_root import Folders
+from llmdo.workspace.trust.items import TrustItem, counted, digest_of, items_of, texts_of
+from llmdo.workspace.trust.record import record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from llmdo.graph.resolved import Graph
+
+    Ask = Callable[["TrustQuestion"], "TrustAnswer"]
+    """Asks a person."""
+
+TrustAnswer = Literal["content", "folder", "no"]
+
+VARIABLE = "LLMDO_TRUST"
+_GIVEN = {"": False, "0": False, "false": False, "1": True, "true": True}
+
+
+class UntrustedError(LlmdoError):
+    """Nobody has answered for what would have been executed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustQuestion:
+    """What a person is asked to answer for."""
+
+    root: Path
+    items: tuple[TrustItem, ...]
+    texts: Mapping[str, str]
+    """What there is to read of each, by its key."""
+    since: str | None = None
+    """When somebody last said yes here; None where nobody did."""
+    before: Mapping[str, str] = field(default_factory=dict)
+    """What they were shown then."""
+    may_keep_folder: bool = True
+    """Whether a yes may be one to the folder, whatever becomes of it."""
+
+
+class Consent:
+    """Whether what a workspace would have executed was answered for. One for each command: it asks once.
+
+    At a terminal it asks. Without one it tells that nobody was asked and lets through, unless the person's
+    `policy.toml` says that trust is required, or it is `strict`: then it refuses.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        tell: Callable[[str], None] | None = None,
+        ask: Ask | None = None,
+        strict: bool = False,
+    ) -> None:
+        """`environ` says where answers are kept, `ask` puts a question to a person who is there."""
+        self._environ = os.environ if environ is None else environ
+        self._tell = tell
+        self._ask = ask
+        self._strict = strict
+        self._granted: set[TrustItem] = set()
+
+    def require(self, graph: Graph, root: Path, code: Path | None = None) -> None:
+        """Nothing, where all that `graph` would have executed was answered for, or goes on without.
+
+        `code` is the folder that its Python is loaded from, where that is not the workspace at `root`: an answer for
+        the workspace's folder is none for that.
+
+        Raises:
+            UntrustedError: It was not, and may not go on.
+        """
+        items = items_of(graph, root)
+        if self._granted.issuperset(items):
+            return
+        if not (is_given(self._environ) or _is_kept(graph, root, items, self._environ, code)):
+            self._settle(graph, root, items, code)
+        self._granted.update(items)
+
+    def _settle(self, graph: Graph, root: Path, items: tuple[TrustItem, ...], code: Path | None) -> None:
+        if self._ask is not None:
+            self._put(self._ask, graph, root, items, code)
+            return
+        policy = personal.read(self._environ)
+        if self._strict or policy.requires_trust:
+            why = "" if self._strict else f", and `{policy.path}` requires that"
+            raise refusal(items, why)
+        if self._tell is not None:
+            self._tell(f"runs {counted(items)} that nobody has answered for yet: `llmdo trust` shows them")
+
+    def _put(
+        self, ask: Ask, graph: Graph, root: Path, items: tuple[TrustItem, ...], code: Path | None
+    ) -> None:
+        """Asks, and keeps the answer.
+
+        Raises:
+            UntrustedError: It is no.
+        """
+        question = question_of(graph, root, self._environ, code)
+        answer = ask(question)
+        if answer == "no":
+            raise refusal(items)
+        try:
+            keep(graph, root, question, answer, self._environ)
+        except LlmdoError as error:
+            if self._tell is not None:
+                self._tell(f"warning: {error.message}: {error.hint}")
+
+
+def question_of(
+    graph: Graph, root: Path, environ: Mapping[str, str], code: Path | None = None
+) -> TrustQuestion:
+    """What a person would be asked about `graph`, all of it.
+
+    Raises:
+        LlmdoError: A file changed since it was read.
+    """
+    items = items_of(graph, root)
+    since, before = record_of(environ).last(root) or (None, {})
+    return TrustQuestion(
+        root=root,
+        items=items,
+        texts=texts_of(graph, root, items, code),
+        since=since,
+        before=before,
+        may_keep_folder=code is None,
+    )
+
+
+def keep(
+    graph: Graph, root: Path, question: TrustQuestion, answer: TrustAnswer, environ: Mapping[str, str]
+) -> None:
+    """Writes down a yes to what `question` showed.
+
+    Raises:
+        LlmdoError: It cannot be kept.
+    """
+    record, content = record_of(environ), digest_of(question.items)
+    if record.lies_in(Folders(root, graph.settings.root).all):
+        raise LlmdoError(
+            f"`{record.folder}` lies in the workspace, which could write answers itself, so none counts there",
+            hint="the answer holds for this command",
+        )
+    if answer == "content" and content is None:
+        raise LlmdoError(
+            "not all of it can be known by its content, so no answer about that is kept",
+            hint="the answer holds for this command",
+        )
+    if answer != "no":
+        record.keep(answer, root, content, question.texts)
+
+
+def is_trusted(graph: Graph, root: Path, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether all that `graph` would have executed was answered for: for who executes nothing else, such as a page."""
+    environ = os.environ if environ is None else environ
+    return is_given(environ) or _is_kept(graph, root, items_of(graph, root), environ)
+
+
+def is_given(environ: Mapping[str, str]) -> bool:
+    """Whether the environment answers for everything, for as long as the command takes.
+
+    Raises:
+        LlmdoError: It says neither yes nor no.
+    """
+    text = environ.get(VARIABLE, "")
+    if text.lower() not in _GIVEN:
+        raise LlmdoError(f"`{VARIABLE}={text}` is neither yes nor no", hint=f"`{VARIABLE}=1` is yes")
+    return _GIVEN[text.lower()]
+
+
+def refusal(items: tuple[TrustItem, ...], why: str = "") -> UntrustedError:
+    """That nothing is executed."""
+    return UntrustedError(
+        f"nobody has answered for {counted(items)} of this workspace{why}: nothing of it was run",
+        hint=f"`llmdo trust` shows and trusts them; `--trust` or `{VARIABLE}=1` does for one command",
+    )
+
+
+def _is_kept(
+    graph: Graph,
+    root: Path,
+    items: tuple[TrustItem, ...],
+    environ: Mapping[str, str],
+    code: Path | None = None,
+) -> bool:
+    """Whether there is nothing to answer for, or an answer that holds."""
+    if not items:
+        return True
+    record = record_of(environ)
+    if record.lies_in(Folders(root, graph.settings.root).all):
+        return False
+    content = digest_of(items)
+    if content is not None and record.has_content(content):
+        return True
+    return code is None and record.has_folder(root)
