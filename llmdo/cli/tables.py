@@ -217,6 +217,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--project": (),
         "--failed": None,
         "--unsure": ("again", "give-up"),
+        "--rebind": None,
         "--jobs": (),
         "--processes": (),
         "--out": (),

@@ -53,15 +53,23 @@ class BatchStore(Protocol):
         """
         ...
 
-    def end(self, item: BatchItem, result: Result) -> bool:
-        """Keeps what became of an item that this process took; whether nobody had taken it since, or ended it.
+    def end(self, item: BatchItem, result: Result) -> BatchItem | None:
+        """An item that this process took, with what became of it; None where somebody else has taken or ended it.
 
-        One that is queued again keeps what a person decided: its run only stopped on the way.
+        What its run had used by then stays, where this result does not say. One that is queued again keeps what a
+        person decided: its run only stopped on the way.
         """
         ...
 
     def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
         """Has items be taken once more, unless their state changed meanwhile; how many."""
+        ...
+
+    def begin_anew(self, item: BatchItem) -> BatchItem | None:
+        """An item that this process took, with a run of its own in the place of the one that it had.
+
+        None where somebody else has taken it since. What the earlier run used stays on the account of the batch.
+        """
         ...
 
     def cancel(self) -> int:

@@ -146,7 +146,7 @@ def binding_of(journal: JournalStore) -> Binding:
     """
     entry = next(journal.entries("run"), None)
     if entry is None:
-        raise JournalError(f"`{journal.path}` holds no run")
+        raise JournalError(f"{journal.title} holds no run")
     if entry.is_redacted:
         raise JournalError(
             f"run `{journal.run}` cannot go on: its input or a prompt held a secret, which the export took out",

@@ -97,7 +97,7 @@ def take_in(runs: RunIndex, source: Path) -> Taken:
 def _name(journal: JournalStore) -> str:
     first = next(journal.entries("session"), None)
     if first is None:
-        raise JournalError(f"`{journal.path}` holds no run")
+        raise JournalError(f"{journal.title} holds no run")
     return str(first.data.get("run") or journal.run)
 
 
@@ -122,6 +122,6 @@ def _examined(journal: JournalStore) -> Taken:
         sources = sources_of(journal, binding)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise JournalError(
-            f"`{journal.path}` is not what llmdo writes: {type(error).__name__}: {error}"
+            f"{journal.title} is not what llmdo writes: {type(error).__name__}: {error}"
         ) from error
     return Taken(run=run, binding=binding, sources=sources, versions=versions)

@@ -59,12 +59,12 @@ def goes_on_from(journal: JournalStore) -> Earlier | None:
     """
     entry = next(journal.entries("run"), None)
     if entry is None:
-        raise JournalError(f"`{journal.path}` holds no run")
+        raise JournalError(f"{journal.title} holds no run")
     data = entry.data.get("continues")
     if data is None:
         return None
     if not isinstance(data, dict):
-        raise JournalError(f"`{journal.path}` does not say what its run goes on from")
+        raise JournalError(f"{journal.title} does not say what its run goes on from")
     return Earlier.of(data)
 
 

@@ -40,6 +40,10 @@ class JournalError(LlmdoError):
     """A journal cannot be opened, read or written."""
 
 
+class DamagedError(JournalError):
+    """What a journal holds is not what was written."""
+
+
 class ClaimedError(JournalError):
     """Another process works on the run."""
 
@@ -95,9 +99,9 @@ class JournalEntry:
         try:
             data = read(self.body)
         except (ValueError, RecursionError) as error:
-            raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged: {error}") from error
+            raise DamagedError(f"{self.path}: the entry `{self.kind}` is damaged: {error}") from error
         if not isinstance(data, dict):
-            raise JournalError(f"{self.path}: the entry `{self.kind}` is damaged")
+            raise DamagedError(f"{self.path}: the entry `{self.kind}` is damaged")
         return data
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from llmdo.base.values import dataclass, fields
+from llmdo.journal.naming import later_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,14 +104,21 @@ class BatchItem:
     key: str
     input: str | None
     files: tuple[InputFile, ...]
-    run: str
-    """The id of its run, since it was put in."""
+    first: str
+    """The id of its first run, since it was put in."""
     state: State
     tries: int
     """How often it was taken."""
     retry: Retry
     result: Result
     """What is known so far."""
+    attempt: int = 0
+    """Which of its runs it is about: 0 is the first, and each after that was begun in the place of one before."""
+
+    @property
+    def run(self) -> str:
+        """The id of its run."""
+        return later_run(self.first, self.attempt)
 
 
 _COLUMNS = ("state", "requests", "cost_usd")
@@ -119,13 +127,13 @@ _COLUMNS = ("state", "requests", "cost_usd")
 
 def item_of(row: tuple[Any, ...]) -> BatchItem:
     """The item that a row of a store says, its columns in the order of `BatchItem`."""
-    number, key, text, files, run, state, tries, retry, requests, cost, result = row
+    number, key, text, files, first, state, tries, retry, requests, cost, result, attempt = row
     return BatchItem(
         number=number,
         key=key,
         input=text,
         files=files_in(files),
-        run=run,
+        first=first,
         state=cast("State", state),
         tries=tries,
         retry=cast("Retry", retry),
@@ -135,7 +143,14 @@ def item_of(row: tuple[Any, ...]) -> BatchItem:
             cost_usd=None if cost is None else Decimal(cost),
             **json.loads(result),
         ),
+        attempt=attempt,
     )
+
+
+def tokens_of(result: Result) -> int | None:
+    """The tokens that a result says were used; None where none were measured."""
+    measured = [number for number in (result.input_tokens, result.output_tokens) if number is not None]
+    return sum(measured) if measured else None
 
 
 def kept_of(result: Result) -> str:

@@ -10,7 +10,8 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5})?")
+_OF_LATER_RUN = re.compile(r"[1-9][0-9]{0,5}\.")
 
 
 def require_id(run: str) -> str:
@@ -22,6 +23,22 @@ def require_id(run: str) -> str:
     if not _RUN.fullmatch(run):
         raise LlmdoError(f"`{run}` is not the id of a run")
     return run
+
+
+def first_run(run: str) -> str:
+    """The id of the run that the run of that id was begun anew in place of; its own, where it was in place of none."""
+    return run.partition(".")[0]
+
+
+def later_run(run: str, number: int) -> str:
+    """The id of the run of that number that is begun anew in place of `run`; 0 is that one itself."""
+    return f"{first_run(run)}.{number}" if number else first_run(run)
+
+
+def belongs(name: str, run: str) -> bool:
+    """Whether the file of that name belongs to the run of that id, and not to one that was begun in its place."""
+    before, _, rest = name.partition(f"{run}.")
+    return not before and bool(rest) and not _OF_LATER_RUN.match(rest)
 
 
 def match(reference: str, names: Sequence[str], has_begun: Callable[[str], bool]) -> str:

@@ -53,6 +53,11 @@ class JournalStore(Protocol):
         ...
 
     @property
+    def title(self) -> str:
+        """How a person is told of it."""
+        ...
+
+    @property
     def secrets(self) -> Secrets:
         """The secrets of the run, as far as the process knows any."""
         ...

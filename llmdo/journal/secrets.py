@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base import credentials
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import DamagedError, JournalError
 from llmdo.journal.spans import SecretSpan, joined
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Secrets:
         try:
             return joined(text, spans, lambda span: self._put_back(span, is_json=is_json))
         except ValueError as error:
-            raise JournalError(f"the journal is damaged: {error}") from error
+            raise DamagedError(f"the journal is damaged: {error}") from error
 
     def lacks(self, value: object) -> str | None:
         """The variable that has not the value any more that `value` needs; None where nothing stands for one in it."""
@@ -193,7 +193,7 @@ class Secrets:
             JournalError: There is none.
         """
         if not 0 < number <= len(self.registered):
-            raise JournalError(f"the journal is damaged: it knows no secret {number}")
+            raise DamagedError(f"the journal is damaged: it knows no secret {number}")
         return self.registered[number - 1].variable
 
     def compared(

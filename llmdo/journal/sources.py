@@ -16,7 +16,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.journal.content import digest_of
-from llmdo.journal.entries import JournalEntry, JournalError, pack
+from llmdo.journal.entries import DamagedError, JournalEntry, JournalError, pack
 from llmdo.journal.kept import Kept, named_by
 from llmdo.syntax import discovery
 from llmdo.syntax.module import outline
@@ -117,12 +117,12 @@ def sources_of(journal: JournalStore, binding: Binding) -> Sources | None:
         return _kept(journal, binding)
     files = entry.data.get("files")
     if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
-        raise JournalError(f"`{journal.path}` is damaged: what it says of its sources cannot be read")
+        raise DamagedError(f"{journal.title} is damaged: what it says of its sources cannot be read")
     _require_paths(files)
     read = dict(_read(journal, files))
     sources = sources_in(_modules(read, binding), binding)
     if beside := sorted(read.keys() - sources.texts.keys()):
-        raise JournalError(f"`{journal.path}` brings `{beside[0]}`, which is no part of what its run loads")
+        raise JournalError(f"{journal.title} brings `{beside[0]}`, which is no part of what its run loads")
     return sources
 
 

@@ -15,7 +15,7 @@ from llmdo.journal import audit
 from llmdo.journal.audit import START
 from llmdo.journal.chain import ChainedRow, Heads, breaks, digest_of_body, linked
 from llmdo.journal.content import Content, packed
-from llmdo.journal.entries import JournalEntry, JournalError
+from llmdo.journal.entries import DamagedError, JournalEntry, JournalError
 from llmdo.journal.secrets import NOTHING, Registered, Secrets
 from llmdo.journal.spans import SecretSpan
 
@@ -76,6 +76,15 @@ class StoredJournal(ABC):
         """The turns that all processes of the store take; None where each process limits itself."""
         return None
 
+    @property
+    def title(self) -> str:
+        """How a person is told of it."""
+        return f"`{self.path}`"
+
+    def damaged(self, what: str) -> DamagedError:
+        """What is said where it does not hold what was written."""
+        return DamagedError(f"{self.title} is damaged: {what}", hint=DAMAGED)
+
     @abstractmethod
     def close(self) -> None:
         """Closes it; what was not committed is lost."""
@@ -103,7 +112,7 @@ class StoredJournal(ABC):
             self._read("SELECT n, variable, salt, digest FROM secret ORDER BY n"), 1
         ):
             if not all(map(isinstance, row, types)) or row[0] != number:
-                raise JournalError(f"`{self.path}` is damaged: secret {row[0]!r}", hint=DAMAGED)
+                raise self.damaged(f"secret {row[0]!r}")
             yield Registered(*row)
 
     def add(self, entry: JournalEntry, contents: Mapping[str, bytes] | None = None) -> JournalEntry:
@@ -176,7 +185,7 @@ class StoredJournal(ABC):
         """The lines of the audit."""
         for number, line in self._read("SELECT n, line FROM audit ORDER BY n"):
             if not isinstance(line, str):
-                raise JournalError(f"`{self.path}` is damaged: line {number} of its audit", hint=DAMAGED)
+                raise self.damaged(f"line {number} of its audit")
             yield line
 
     def get(self, path: str, kind: Kind, step: int = 1) -> JournalEntry | None:
@@ -272,10 +281,10 @@ class StoredJournal(ABC):
                 hint="the journal that was exported has it",
             )
         if row is None or not isinstance(row[0], bytes) or not isinstance(row[1], str):
-            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
+            raise self.damaged(f"the content `{digest}` is not what it was")
         kept = Content(row[0], self._spans(row[1]))
         if kept.name != digest:
-            raise JournalError(f"`{self.path}` is damaged: the content `{digest}` is not what it was")
+            raise self.damaged(f"the content `{digest}` is not what it was")
         return kept
 
     def redacted(self) -> int:
@@ -306,10 +315,10 @@ class StoredJournal(ABC):
             JournalError: It is not.
         """
         if fault := next(self.faults(), None):
-            raise JournalError(f"`{self.path}` is damaged: {fault}", hint=DAMAGED)
+            raise self.damaged(f"{fault}")
         if any(not fault.is_end for fault in audit.read(self.lines()).faults):
-            raise JournalError(
-                f"the audit in `{self.path}` does not hold, so nothing is added to it",
+            raise DamagedError(
+                f"the audit in {self.title} does not hold, so nothing is added to it",
                 hint=f"`llmdo audit {self.run} --verify` says where",
             )
 
@@ -323,7 +332,7 @@ class StoredJournal(ABC):
             JournalError: It is not what llmdo writes.
         """
         if not all(map(isinstance, row, _TYPES)):
-            raise JournalError(f"`{self.path}` is damaged: entry {row[0]!r}", hint=DAMAGED)
+            raise self.damaged(f"entry {row[0]!r}")
         number, head, original, path, kind, step, outcome, digest, at, body, spans, salt = row
         entry = JournalEntry(
             path=path,
@@ -349,9 +358,9 @@ class StoredJournal(ABC):
         try:
             rows = [(at, length, secret, form) for at, length, secret, form in json.loads(text)]
         except (ValueError, TypeError, RecursionError) as error:
-            raise JournalError(f"`{self.path}` is damaged: {error}", hint=DAMAGED) from error
+            raise self.damaged(f"{error}") from error
         if not all(all(map(isinstance, row, (int, int, int, str))) for row in rows):
-            raise JournalError(f"`{self.path}` is damaged: {text[:40]}", hint=DAMAGED)
+            raise self.damaged(f"{text[:40]}")
         if any(row[2] > len(self.secrets.registered) for row in rows):
             self.secrets.learn(self._registered())
         return tuple(

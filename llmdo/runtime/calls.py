@@ -16,6 +16,7 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.inventory import READ, delegating, delegation, hands_over, tools_of
+from llmdo.journal.naming import first_run
 from llmdo.policy.composition import Layer, authority_of
 from llmdo.runtime import attachments as files
 from llmdo.runtime.budget import BudgetLimit
@@ -36,6 +37,7 @@ from llmdo.runtime.recording.requests import RecordedModel
 from llmdo.runtime.recording.stub import StubToolset
 from llmdo.runtime.signatures import FILES, Output
 from llmdo.runtime.telemetry.events import WorkerFinished, WorkerStarted
+from llmdo.toolsets import call_key
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -64,6 +66,14 @@ class AgentRuntime:
     def root(self) -> Path:
         """The folder that tools work on: the workspace, or what `[workspace] root` names."""
         return self.config.folders.root
+
+    @property
+    def call_key(self) -> str:
+        """The key of the call whose tool runs, to hand to services that act once for each; of an entry, its own.
+
+        It is the same whenever this call of this run is carried out again, and another for every other call.
+        """
+        return call_key.current() or call_key.key_of(first_run(self.config.run), self.frame.path, 1)
 
     def spawn(self, name: str, *, input: str = "") -> AgentRuntime:  # noqa: A002
         """The runtime of a call of the worker `name` from here: for code that runs a worker's agent itself.

@@ -48,6 +48,8 @@ class RunOutcome:
     """Why it did not complete, in one sentence."""
     hint: str | None = None
     """What can be done about it, where somebody knows."""
+    diverged: bool = False
+    """Whether it did something else than its journal says, so that it cannot go on from there."""
     out_of_quota: bool = False
     """Whether it ended because the quota of a provider is used up."""
     is_typed: bool = False

@@ -31,7 +31,7 @@ from llmdo.runtime.outcome import RunOutcome, usage_of
 from llmdo.runtime.place import calling, not_calling, numbered_tasks
 from llmdo.runtime.preparation import configure, with_given_models
 from llmdo.runtime.recording.keeping import begin, kept, retold
-from llmdo.runtime.recording.replay_mode import ReachedError, ReplayMode, WaitingError
+from llmdo.runtime.recording.replay_mode import DivergenceError, ReachedError, ReplayMode, WaitingError
 from llmdo.runtime.servers_first import start_servers
 from llmdo.runtime.signatures import Output
 from llmdo.runtime.telemetry.events import RunFinished, RunStarted
@@ -272,6 +272,7 @@ def _ended(
         error=error,
         hint=failure.hint if failure else None,
         out_of_quota=isinstance(failure, OutOfQuotaError),
+        diverged=isinstance(failure, DivergenceError),
         is_typed=output is not None and not isinstance(output.value, str),
         frames=frames_of(failure) if failure else (),
         reached=None if status == "completed" else ledger.last_text,

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter, to_thread
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.policy.authority import Capability, decide
 from llmdo.policy.shell.words import CommandRefused
-from llmdo.toolsets import bubblewrap, processes, programs
+from llmdo.toolsets import bubblewrap, call_key, processes, programs
 from llmdo.toolsets.children import Alone, Guarded
 from llmdo.toolsets.exposure import Exposure, expose, hide, set_aside_intruders
 from llmdo.toolsets.orphans import forget
@@ -178,6 +178,8 @@ class Machine:
             home = folder if self.sandbox is None else bubblewrap.HOME
             words = self._words(command, exposure, network=grants.network)
             env = programs.environment(self.programs, home, self.settings.env, self.environ)
+            if key := call_key.current():
+                env[call_key.VARIABLE] = key
             if command[0] == "git":
                 env |= programs.git_environment(self.root)
             if self.sandbox is None:

@@ -17,6 +17,7 @@ from llmdo.base.diagnostic import LlmdoError, excerpt, shown
 from llmdo.graph import servers
 from llmdo.graph.facts import ToolFacts, ToolsetFacts
 from llmdo.graph.toolset import Definition, Identity
+from llmdo.toolsets.call_key import META, current
 from llmdo.toolsets.launch import MESSAGE_BYTES, expand
 from llmdo.toolsets.python import sentence_of
 
@@ -246,7 +247,9 @@ class Connection:
             raise ToolFailed(self.epitaph)
         try:
             async with asyncio.timeout(self.timeout_s):
-                return await self._asked.direct_call_tool(tool, arguments)
+                return await self._asked.direct_call_tool(
+                    tool, arguments, metadata={META: key} if (key := current()) else None
+                )
         except ToolFailed:
             raise
         except TimeoutError as late:

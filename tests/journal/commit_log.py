@@ -90,6 +90,10 @@ class CommitLog:
         return self.path.name.removesuffix(SUFFIX)
 
     @property
+    def title(self) -> str:
+        return f"`{self.path}`"
+
+    @property
     def secrets(self) -> Secrets:
         return self._secrets
 

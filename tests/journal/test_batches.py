@@ -198,15 +198,57 @@ def test_a_file_of_an_earlier_llmdo_becomes_one_of_this(tmp_path: Path) -> None:
     put_in(batches, "a", "b").close()
     path = next(tmp_path.rglob("b1.sqlite"))
     with sqlite3.connect(path) as connection:
+        for name in (
+            "attempt",
+            "tokens",
+            "earlier_requests",
+            "earlier_tokens",
+            "earlier_cost",
+            "earlier_unpriced",
+        ):
+            connection.execute(f"ALTER TABLE item DROP COLUMN {name}")
         connection.execute("ALTER TABLE item RENAME COLUMN retry TO word")
-        connection.execute("UPDATE item SET word = CASE number WHEN 1 THEN 'go-on' ELSE 'again' END")
+        connection.execute(
+            "UPDATE item SET word = CASE number WHEN 1 THEN 'go-on' ELSE 'again' END, requests = 1"
+        )
+        connection.execute(
+            "UPDATE item SET cost = '0.5', result = '{\"input_tokens\": 3, \"output_tokens\": 4}'"
+        )
         connection.execute("PRAGMA user_version = 1")
     connection.close()
     with batches.open("b1") as store:
         assert [item.retry for item in store.items()] == ["resume", "again"]
+        assert store.spent() == BatchUsage(2, 14, 1.0, 0)
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(LlmdoError, match="has version 99") as later:
         batches.open("b1")
     assert later.value.hint == "use a newer llmdo"
+
+
+def test_a_run_in_the_place_of_another_keeps_what_that_one_used(batches: Batches) -> None:
+    with put_in(batches, "a", "b") as store:
+        for cost in (Decimal("0.5"), None):
+            item = store.take("b1-1")
+            assert item is not None
+            used = Result(state="failed", requests=2, input_tokens=1, output_tokens=1, cost_usd=cost)
+            assert store.end(item, used)
+            store.queue(store.items("failed"), "resume")
+            item = store.take("b1-1")
+            assert item is not None
+            assert (ended := store.end(item, Result(state="refused")))
+            assert (ended.state, ended.result.requests) == ("refused", 2)
+            assert store.spent().requests == (2 if cost else 4)
+            store.queue(store.items("refused"), "again")
+            late = item = store.take("b1-1")
+            assert item is not None
+            assert late is not None
+            anew = store.begin_anew(item)
+            assert anew is not None
+            assert (anew.run, anew.retry) == (f"b1-1.{1 if cost else 2}", "again")
+            assert anew.result == Result(state="running")
+            assert store.queue(store.items("running")) == 1
+            assert store.begin_anew(late) is None
+        assert store.spent() == BatchUsage(4, 4, 0.5, 1)
+    assert (batches.of_run("b1-1.7"), batches.of_run("b1-1")) == ("b1", "b1")

@@ -16,6 +16,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, ServerNoticed
 from llmdo.services import locking
+from llmdo.toolsets.call_key import key_of
 from llmdo.workspace import lock, project
 from tests import forking
 from tests.mcp.workspaces import workspace
@@ -60,6 +61,20 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_tool_of_a_server_answers(root: Path) -> None:
     assert called(root, "echo", text="hello") == "[success: hello]"
+
+
+def test_a_server_is_given_the_key_of_each_call_beside_its_arguments(tmp_path: Path) -> None:
+    root = workspace(tmp_path)
+    text = (root / "server.py").read_text()
+    given = 'call(number, params["name"], params.get("arguments") or {})'
+    said = "text(f\"{params['_meta']['llmdo/call-key']} {params['arguments']}\")"
+    (root / "server.py").write_text(text.replace(given, said))
+    locked(root)
+    calls = [("echo", {"text": "a"}), ("echo", {"text": "a"})]
+    outcome = go(root, calls, "{results}", run="r7.2")
+    assert outcome.output is not None, outcome.error
+    for number in (1, 2):
+        assert f"{key_of('r7', f'main/echo#{number}', 1)} {{'text': 'a'}}" in outcome.output
 
 
 def test_without_its_client_a_run_that_could_use_a_server_does_not_start(

@@ -78,6 +78,9 @@ Limit = Annotated[
 ]
 
 
+Rebind = Annotated[
+    bool, typer.Option("--rebind", help="Run what has not begun with what the workspace is now.")
+]
 Inputs = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -170,9 +173,7 @@ def resume(
     budget_usd: Budget = None,
     max_failures: MaxFailures = None,
     limit: Limit = None,
-    rebind: Annotated[
-        bool, typer.Option("--rebind", help="Run what has not begun with what the workspace is now.")
-    ] = False,
+    rebind: Rebind = False,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
     trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
@@ -207,9 +208,10 @@ def retry(
         Optional[UnsureCalls],  # noqa: UP045
         typer.Option(
             "--unsure",
-            help="Those with calls that did not finish: run these again, or tell their models that nobody knows.",
+            help="Those with calls that may have taken effect: run these again, or tell models that nobody knows.",
         ),
     ] = None,
+    rebind: Rebind = False,
     jobs: Jobs = 8,
     processes: Processes = 1,
     out: Out = None,
@@ -223,7 +225,7 @@ def retry(
     debug: options.Debug = False,
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
-    """Go on with items that failed or that only a person can decide about, where each of them stopped."""
+    """Go on with items that failed or that a person has to decide about; a run that cannot go on is begun anew."""
     from llmdo.cli import batching
     from llmdo.services.batch import commands as service
 
@@ -232,6 +234,7 @@ def retry(
         batch=name,
         failed=failed or unsure is None,
         unsure=None if unsure is None else unsure.value,
+        rebind=rebind,
         working=service.Working(bounds=service.bounds(jobs), out=out, debug=debug),
     )
     host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)

@@ -14,7 +14,8 @@ from llmdo.base.values import dataclass
 from llmdo.journal.batches import match_batch
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
-from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in
+from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in, tokens_of
+from llmdo.journal.naming import first_run
 from llmdo.journal.postgres.database import FORCED, Database
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.runs import PLACE, folder_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1000  # items in one statement
 
-_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result"
+_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt"
 
 _UNFORCED = "set_config('synchronous_commit', 'off', true)"
 """What an item came to is in the journal of its run, so a commit is not forced to disk."""
@@ -39,17 +40,27 @@ UPDATE llmdo.item SET state = 'running', tries = tries + 1 WHERE batch = %s AND 
 RETURNING {_COLUMNS}, {_UNFORCED}
 """  # noqa: S608  # constants
 _END = f"""
-UPDATE llmdo.item SET state = %s, retry = %s, requests = %s, tokens = %s, cost = %s, result = %s
-WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_UNFORCED}
+UPDATE llmdo.item SET state = %s, retry = %s, requests = greatest(requests, %s), tokens = coalesce(%s, tokens),
+  cost = coalesce(%s, cost), result = %s
+WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_COLUMNS}, {_UNFORCED}
 """  # noqa: S608  # constants
 _QUEUE = f"""
 UPDATE llmdo.item SET state = 'queued', retry = %s
 WHERE batch = %s AND number = %s AND state = %s AND tries = %s RETURNING {_UNFORCED}
 """  # noqa: S608  # constants
 _SPENT = """
-SELECT coalesce(sum(requests), 0)::bigint, sum(tokens)::bigint, coalesce(sum(cost), 0)::float8,
-  count(*) FILTER (WHERE cost IS NULL AND requests > 0) FROM llmdo.item WHERE batch = %s
+SELECT coalesce(sum(requests + earlier_requests), 0)::bigint,
+  sum(coalesce(tokens + earlier_tokens, tokens, earlier_tokens))::bigint,
+  coalesce(sum(coalesce(cost, 0) + earlier_cost), 0)::float8,
+  count(*) FILTER (WHERE cost IS NULL AND requests > 0 OR earlier_unpriced) FROM llmdo.item WHERE batch = %s
 """
+_ANEW = f"""
+UPDATE llmdo.item SET attempt = attempt + 1, earlier_requests = earlier_requests + requests,
+  earlier_tokens = coalesce(tokens + earlier_tokens, tokens, earlier_tokens),
+  earlier_cost = earlier_cost + coalesce(cost, 0), earlier_unpriced = earlier_unpriced OR cost IS NULL AND requests > 0,
+  requests = 0, tokens = NULL, cost = NULL, result = '{{}}'
+WHERE batch = %s AND number = %s AND state = 'running' AND tries = %s RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
 _PUT_IN = """
 INSERT INTO llmdo.item (batch, number, key, input, files, run)
 SELECT %s, a.* FROM unnest(%s::bigint[], %s::text[], %s::bytea[], %s::text[], %s::text[]) AS a
@@ -89,7 +100,7 @@ class StoredBatches:
 
     def of_run(self, run: str) -> str | None:
         """The batch that has an item with the run of that id; None where none has."""
-        rows = self.database.rows("SELECT batch FROM llmdo.item WHERE run = %s", run)
+        rows = self.database.rows("SELECT batch FROM llmdo.item WHERE run = %s", first_run(run))
         return rows[0][0] if rows else None
 
     def create(self, batch: Batch, items: Iterable[NewItem], new_run: Callable[[], str]) -> StoredBatch:
@@ -183,19 +194,28 @@ class StoredBatch:
 
     def take(self, run: str | None = None) -> BatchItem | None:
         """The next item that is queued, or that of the run, which is running from now on; None where there is none."""
-        rows = self._rows(_TAKE, self.id, self.id, run)
+        rows = self._rows(_TAKE, self.id, self.id, run and first_run(run))
         return _item(rows[0][:-1]) if rows else None
 
-    def end(self, item: BatchItem, result: Result) -> bool:
-        """Keeps what became of an item that this process took; whether nobody had taken it since, or ended it.
+    def end(self, item: BatchItem, result: Result) -> BatchItem | None:
+        """An item that this process took, with what became of it; None where somebody else has taken or ended it.
 
         One that is queued again keeps what a person decided: its run only stopped on the way.
         """
-        measured = (result.input_tokens, result.output_tokens)
-        tokens = None if None in measured else sum(filter(None, measured))
-        kept = (result.state, item.retry if result.state == "queued" else "", result.requests, tokens)
+        kept = (
+            result.state,
+            item.retry if result.state == "queued" else "",
+            result.requests,
+            tokens_of(result),
+        )
         which = (self.id, item.number, item.tries)
-        return bool(self._rows(_END, *kept, result.cost_usd, kept_of(result), *which))
+        rows = self._rows(_END, *kept, result.cost_usd, kept_of(result), *which)
+        return _item(rows[0][:-1]) if rows else None
+
+    def begin_anew(self, item: BatchItem) -> BatchItem | None:
+        """An item that this process took, with a run in the place of the one that it had; None where it lost it."""
+        rows = self._rows(_ANEW, self.id, item.number, item.tries)
+        return _item(rows[0]) if rows else None
 
     def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
         """Has items be taken once more, unless their state changed meanwhile; how many."""

@@ -46,6 +46,8 @@ CREATE TABLE llmdo.item (
   key text NOT NULL, input bytea, files text NOT NULL, run text COLLATE "C" NOT NULL UNIQUE,
   state text NOT NULL DEFAULT 'queued', tries bigint NOT NULL DEFAULT 0, retry text NOT NULL DEFAULT '',
   requests bigint NOT NULL DEFAULT 0, tokens bigint, cost numeric, result text NOT NULL DEFAULT '{}',
+  attempt bigint NOT NULL DEFAULT 0, earlier_requests bigint NOT NULL DEFAULT 0, earlier_tokens bigint,
+  earlier_cost numeric NOT NULL DEFAULT 0, earlier_unpriced boolean NOT NULL DEFAULT false,
   PRIMARY KEY (batch, number), UNIQUE (batch, key));
 CREATE INDEX item_state ON llmdo.item (batch, state, number);
 CREATE TABLE llmdo.file (

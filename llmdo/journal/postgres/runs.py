@@ -11,7 +11,7 @@ from llmdo.journal.chain import Heads
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
 from llmdo.journal.fencing import end_process
-from llmdo.journal.naming import match, require_id
+from llmdo.journal.naming import belongs, match, require_id
 from llmdo.journal.postgres.database import Database
 from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
 from llmdo.journal.postgres.migrations import require_current
@@ -34,7 +34,8 @@ SELECT run FROM llmdo.run WHERE status = 'queued' AND (owner IS NULL OR until < 
 """
 _NOTE = "UPDATE llmdo.run SET number = DEFAULT WHERE run = %s"
 _MAKE = """
-UPDATE llmdo.run SET status = 'queued', batch = coalesce((SELECT batch FROM llmdo.item WHERE item.run = run.run), '')
+UPDATE llmdo.run SET status = 'queued', batch = coalesce((SELECT batch FROM llmdo.item
+  WHERE item.run = split_part(run.run, '.', 1)), '')
 WHERE run = %s AND epoch = %s AND owner = %s AND status = 'new' RETURNING run
 """
 _DISCARD = "DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run"
@@ -219,7 +220,7 @@ class PostgresRuns:
             for path in self.folder.iterdir() if self.folder.is_dir() else ():
                 if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
                     shutil.rmtree(path)
-                elif path.name.startswith(f"{run}."):
+                elif belongs(path.name, run):
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise JournalError(f"cannot remove what belongs to run `{run}`: {error.strerror}") from error

@@ -109,6 +109,11 @@ class PostgresJournal(StoredJournal):
         """The turns that all processes of the store take."""
         return PostgresPace(self._database)
 
+    @property
+    def title(self) -> str:
+        """How a person is told of it."""
+        return f"the journal of run `{self._run}` in the store {self._database.name}"
+
     def close(self) -> None:
         """Gives the run back, where nobody but this journal has it; what was not committed is lost."""
         if self._is_lease_own and self._lease is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from llmdo.journal.audit import Link
 from llmdo.journal.chain import Heads
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import DamagedError, JournalError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def _read(journal: Path) -> tuple[int, Heads]:
     slots = [_understood(content[at : at + _SLOT]) for at in range(0, _SLOT * _SLOTS, _SLOT)]
     whole = [slot for slot in slots if slot is not None]
     if not whole:
-        raise JournalError(f"`{path}` is damaged", hint="without it nobody can tell how much is missing")
+        raise DamagedError(f"`{path}` is damaged", hint="without it nobody can tell how much is missing")
     return max(whole, key=lambda slot: slot[0])
 
 

@@ -14,7 +14,8 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.journal.batches import match_batch
 from llmdo.journal.disk import force_folder, private_folder
-from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in
+from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in, tokens_of
+from llmdo.journal.naming import first_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,11 +25,36 @@ if TYPE_CHECKING:
 PLACE = (".llmdo", "batches")
 SUFFIX = ".sqlite"
 FILES = ".files"
+_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt"
+
+_SPENT = """
+SELECT coalesce(sum(requests + earlier_requests), 0), sum(coalesce(tokens + earlier_tokens, tokens, earlier_tokens)),
+  coalesce(sum(coalesce(CAST(cost AS REAL), 0) + earlier_cost), 0),
+  coalesce(sum(cost IS NULL AND requests > 0 OR earlier_unpriced), 0) FROM item
+"""
+_TAKE = f"""
+UPDATE item SET state = 'running', tries = tries + 1
+WHERE number = (SELECT min(number) FROM item WHERE state = 'queued' AND coalesce(run = ?, 1)) RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+_END = f"""
+UPDATE item SET state = ?, retry = ?, requests = max(requests, ?), tokens = coalesce(?, tokens),
+  cost = coalesce(?, cost), result = ?
+WHERE number = ? AND state = 'running' AND tries = ? RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+_ANEW = f"""
+UPDATE item SET attempt = attempt + 1, earlier_requests = earlier_requests + requests,
+  earlier_tokens = coalesce(tokens + earlier_tokens, tokens, earlier_tokens),
+  earlier_cost = earlier_cost + coalesce(CAST(cost AS REAL), 0),
+  earlier_unpriced = earlier_unpriced OR (cost IS NULL AND requests > 0),
+  requests = 0, tokens = NULL, cost = NULL, result = '{{}}'
+WHERE number = ? AND state = 'running' AND tries = ? RETURNING {_COLUMNS}
+"""  # noqa: S608  # constants
+
 APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
 VERSION = 2
 """Of the layout. A file with an earlier one is brought to it, a later one is refused.
 
-2: `retry` in place of `word`, and its value `resume` in place of `go-on`.
+2: `retry` in place of `word`, its value `resume` in place of `go-on`, `attempt`, and what was used in columns.
 """
 
 _TABLES = (
@@ -38,7 +64,10 @@ _TABLES = (
     """CREATE TABLE item (
         number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, input TEXT, files TEXT NOT NULL,
         run TEXT NOT NULL UNIQUE, state TEXT NOT NULL, tries INTEGER NOT NULL, retry TEXT NOT NULL,
-        requests INTEGER NOT NULL, cost TEXT, result TEXT NOT NULL
+        requests INTEGER NOT NULL, cost TEXT, result TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0,
+        tokens INTEGER, earlier_requests INTEGER NOT NULL DEFAULT 0, earlier_tokens INTEGER,
+        earlier_cost REAL NOT NULL DEFAULT 0,
+        earlier_unpriced INTEGER NOT NULL DEFAULT 0
     )""",
     "CREATE INDEX item_state ON item (state, number)",
 )
@@ -46,6 +75,13 @@ _TABLES = (
 _TO_SECOND = (
     "ALTER TABLE item RENAME COLUMN word TO retry",
     "UPDATE item SET retry = 'resume' WHERE retry = 'go-on'",
+    "ALTER TABLE item ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE item ADD COLUMN tokens INTEGER",
+    "ALTER TABLE item ADD COLUMN earlier_requests INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE item ADD COLUMN earlier_tokens INTEGER",
+    "ALTER TABLE item ADD COLUMN earlier_cost REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE item ADD COLUMN earlier_unpriced INTEGER NOT NULL DEFAULT 0",
+    "UPDATE item SET tokens = json_extract(result, '$.input_tokens') + json_extract(result, '$.output_tokens')",
 )
 
 
@@ -213,7 +249,8 @@ class FileBatch:
                     pass
                 runs.add(run)
                 self._connection.execute(
-                    "INSERT INTO item VALUES (?, ?, ?, ?, ?, 'queued', 0, '', 0, NULL, '{}')",
+                    "INSERT INTO item (number, key, input, files, run, state, tries, retry, requests, result) "
+                    "VALUES (?, ?, ?, ?, ?, 'queued', 0, '', 0, '{}')",
                     (
                         number,
                         item.key,
@@ -254,7 +291,7 @@ class FileBatch:
         marks = ", ".join("?" * len(wanted))
         with self._translated():
             rows = self._connection.execute(
-                f"SELECT * FROM item WHERE state IN ({marks}) ORDER BY number",  # noqa: S608  # marks alone
+                f"SELECT {_COLUMNS} FROM item WHERE state IN ({marks}) ORDER BY number",  # noqa: S608  # marks and constants
                 wanted,
             ).fetchall()
         return map(item_of, rows)
@@ -267,42 +304,44 @@ class FileBatch:
     def spent(self) -> BatchUsage:
         """What all runs of its items used, as far as they ended."""
         with self._translated():
-            row = self._connection.execute(
-                "SELECT coalesce(sum(requests), 0), sum(json_extract(result, '$.input_tokens') "
-                "+ json_extract(result, '$.output_tokens')), "
-                "coalesce(sum(CAST(cost AS REAL)), 0), coalesce(sum(cost IS NULL AND requests > 0), 0) FROM item"
-            ).fetchone()
+            row = self._connection.execute(_SPENT).fetchone()
         return BatchUsage(*row)
 
     def has_run(self, run: str) -> bool:
         """Whether the run of that id is that of an item."""
         with self._translated():
-            return bool(self._connection.execute("SELECT 1 FROM item WHERE run = ?", (run,)).fetchall())
+            return bool(
+                self._connection.execute("SELECT 1 FROM item WHERE run = ?", (first_run(run),)).fetchall()
+            )
 
     def take(self, run: str | None = None) -> BatchItem | None:
         """The next item that is queued, or that of the run, which is running from now on; None where there is none."""
         with self._translated():
-            row = self._connection.execute(
-                "UPDATE item SET state = 'running', tries = tries + 1 WHERE number = "
-                "(SELECT min(number) FROM item WHERE state = 'queued' AND coalesce(run = ?, 1)) RETURNING *",
-                (run,),
-            ).fetchall()
+            row = self._connection.execute(_TAKE, (run and first_run(run),)).fetchall()
         return item_of(row[0]) if row else None
 
-    def end(self, item: BatchItem, result: Result) -> bool:
-        """Keeps what became of an item that this process took; whether nobody had taken it since, or ended it.
+    def end(self, item: BatchItem, result: Result) -> BatchItem | None:
+        """An item that this process took, with what became of it; None where somebody else has taken or ended it.
 
         One that is queued again keeps what a person decided: its run only stopped on the way.
         """
         cost = None if result.cost_usd is None else str(result.cost_usd)
         retry = item.retry if result.state == "queued" else ""
         with self._translated():
-            done = self._connection.execute(
-                "UPDATE item SET state = ?, retry = ?, requests = ?, cost = ?, result = ? "
-                "WHERE number = ? AND state = 'running' AND tries = ?",
-                (result.state, retry, result.requests, cost, kept_of(result), item.number, item.tries),
-            )
-        return done.rowcount == 1
+            rows = self._connection.execute(
+                _END,
+                (
+                    *(result.state, retry, result.requests, tokens_of(result), cost, kept_of(result)),
+                    *(item.number, item.tries),
+                ),
+            ).fetchall()
+        return item_of(rows[0]) if rows else None
+
+    def begin_anew(self, item: BatchItem) -> BatchItem | None:
+        """An item that this process took, with a run in the place of the one that it had; None where it lost it."""
+        with self._translated():
+            rows = self._connection.execute(_ANEW, (item.number, item.tries)).fetchall()
+        return item_of(rows[0]) if rows else None
 
     def queue(self, items: Iterable[BatchItem], retry: Retry = "") -> int:
         """Has items be taken once more, unless their state changed meanwhile; how many."""

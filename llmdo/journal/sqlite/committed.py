@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import DamagedError
 from llmdo.journal.sqlite.connection import Translated
-from llmdo.journal.stored import DAMAGED, StoredJournal
+from llmdo.journal.stored import StoredJournal
 
 if TYPE_CHECKING:
     import sqlite3
@@ -52,7 +52,7 @@ class Committed(StoredJournal):
         if heads is None:
             last = next(self._read("SELECT kind FROM entry ORDER BY seq DESC LIMIT 1"), ("end",))
             if self.keeps_log and last != ("end",):
-                raise JournalError(
+                raise DamagedError(
                     f"the anchor beside `{self.path}` is gone, so nobody can tell how much of the run is missing",
                     hint="`llmdo runs export` writes a run as one file",
                 )
@@ -63,10 +63,7 @@ class Committed(StoredJournal):
         if heads.records.number:
             is_whole &= line is not None and str(line[0]).endswith(f'"{heads.records.head}"}}')
         if not is_whole:
-            raise JournalError(
-                f"`{self.path}` is damaged: it and its log held more of the run than can be read of them",
-                hint=DAMAGED,
-            )
+            raise self.damaged("it and its log held more of the run than can be read of them")
 
     @property
     def keeps_log(self) -> bool:

@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import DamagedError, JournalError
 from llmdo.journal.stored import DAMAGED, MAX_ENTRY
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Translated:
                 hint="nothing that was recorded is lost: make room, then `llmdo resume`",
             ) from error
         if any(sign in text for sign in ("malformed", "not a database", "decode")):
-            raise JournalError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
+            raise DamagedError(f"`{path}` is damaged: {text}", hint=DAMAGED) from error
         if "locked" in text:
             raise JournalError(f"the journal `{path}` cannot be {work}: another process uses it") from error
         raise JournalError(f"the journal `{path}` cannot be {work}: {text}") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
-from llmdo.journal.naming import match, require_id
+from llmdo.journal.naming import belongs, match, require_id
 from llmdo.journal.sqlite.claim import Claim, is_claimed
 from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
@@ -206,7 +206,7 @@ class Runs:
             for path in self.folder.iterdir():
                 if path.name == f"{run}{SOURCES_SUFFIX}" and not path.is_symlink():
                     shutil.rmtree(path)
-                elif path.name.startswith(f"{run}."):
+                elif belongs(path.name, run):
                     path.unlink(missing_ok=True)
             if not self.names():
                 (self.folder / ORDER).unlink(missing_ok=True)

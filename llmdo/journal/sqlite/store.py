@@ -13,13 +13,12 @@ from llmdo.journal.chain import Heads
 from llmdo.journal.content import digest_of, packed
 from llmdo.journal.disk import force_folder
 from llmdo.journal.entries import JournalEntry, JournalError
-from llmdo.journal.naming import require_id
+from llmdo.journal.naming import belongs, require_id
 from llmdo.journal.spans import marked
 from llmdo.journal.sqlite.anchor import Anchor, anchored, force
 from llmdo.journal.sqlite.committed import SUFFIX, Committed
 from llmdo.journal.sqlite.connection import Translated, connect, require_file
 from llmdo.journal.sqlite.layout import lay_out, require_layout
-from llmdo.journal.stored import DAMAGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -254,7 +253,7 @@ def _redact(copy: Journal, connection: sqlite3.Connection, without_secrets: Call
         try:
             clean = without_secrets(marked(entry.body, entry.spans))
         except ValueError as error:
-            raise JournalError(f"`{copy.path}` is damaged: {error}", hint=DAMAGED) from error
+            raise copy.damaged(str(error)) from error
         if clean != entry.body:
             changed.append((clean, row.original or row.body_digest, row.number))
     connection.execute("BEGIN")
@@ -285,7 +284,7 @@ def create_journal(path: Path) -> Journal:
         for left in path.parent.glob(
             f"{path.stem}.*"
         ):  # a log of an earlier one would become part of this one
-            if left.suffix != ".lock":
+            if left.suffix != ".lock" and belongs(left.name, path.stem):
                 left.unlink()
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with Translated(path, "written"), closing(connect(unfinished, "rw")) as connection:

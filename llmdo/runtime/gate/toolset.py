@@ -13,6 +13,7 @@ from llmdo.base.backtrace import frames_of
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph import builtin
 from llmdo.graph.inventory import delegating
+from llmdo.journal.naming import first_run
 from llmdo.runtime.gate.attempt import Attempt, frozen
 from llmdo.runtime.gate.decisions import ASKS_ITSELF, judge, only_reads
 from llmdo.runtime.gate.numbering import MOST_CALLS, call_path, numbers_of
@@ -23,6 +24,7 @@ from llmdo.runtime.recording.faults import noting, without_notes
 from llmdo.runtime.recording.replay_mode import Execution, is_safe
 from llmdo.runtime.recording.retold import told_of
 from llmdo.runtime.telemetry.events import ToolCalled, ToolFinished
+from llmdo.toolsets import call_key
 from llmdo.toolsets.python import sentence_of
 from llmdo.toolsets.servers import Drifted
 
@@ -234,7 +236,12 @@ class Gate(WrapperToolset[object]):
 
         async def work() -> Any:
             try:
-                with calling(self.frame, call.path, self.use.name, again=again):
+                step = recorder.playback.step_of(call.path) if recorder else 1
+                key = call_key.key_of(first_run(self.config.run), call.path, step)
+                with (
+                    calling(self.frame, call.path, self.use.name, again=again),
+                    call_key.keyed(key),
+                ):
                     return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted

@@ -154,6 +154,7 @@ def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
         return RunOutcome(
             **{name: data[name] for name in _AS_THEY_ARE},
             out_of_quota=bool(data.get("out_of_quota")),  # which earlier journals do not say
+            diverged=bool(data.get("diverged")),
             frames=tuple(Frame(**frame) for frame in data["frames"]),
             value=json.loads(data["output"]) if data["is_typed"] and data["output"] else data["output"],
             usage=_usage_in(data["usage"]),

@@ -56,6 +56,10 @@ class Playback:
         entry = self._journal.get(path, "decision")
         return entry is not None and not self._encoding.is_same(entry.digest, arguments)
 
+    def step_of(self, path: str) -> int:
+        """The number of the execution of the call at `path` that was begun last; 1 of a call that is not executed."""
+        return self._steps.last(path, "finished") or 1
+
     def is_over(self, path: str, ends: Kind | None) -> bool:
         """Whether it is recorded what the next execution of the call at `path` came to, as `Steps.is_over` says."""
         return self._steps.is_over(path, ends)

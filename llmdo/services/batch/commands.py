@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.inventory import reachable
 from llmdo.graph.worker import Attachments
-from llmdo.journal import JournalError
 from llmdo.journal.binding import reached
 from llmdo.journal.items import ENDED, Batch
 from llmdo.journal.opening import batches_of, runs_of
-from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
+from llmdo.services.batch.doubt import REBIND, UNBOUND
 from llmdo.services.batch.files import name_of
 from llmdo.services.batch.inputs import InputChoice, items_of, require_distinct
+from llmdo.services.batch.queueing import queue_again, take_back
 from llmdo.services.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
@@ -37,14 +37,11 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem, BatchUsage, NewItem, Result, State
-    from llmdo.journal.ports import RunIndex
+    from llmdo.services.batch.queueing import Unsure
     from llmdo.services.batch.rows import Rows
     from llmdo.services.host import Approving
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
-
-Unsure = Literal["again", "give-up"]
-"""What becomes of calls that were started and did not finish."""
 
 
 class BatchHost(Protocol):
@@ -208,12 +205,11 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         if request.rebind:
             store.rebind(now)
         elif now != batch.lock and store.counts().get("queued"):
-            raise LlmdoError(
-                "what would run is not what the batch was put in with",
-                hint="go back to what it was, or `--rebind` runs what has not begun with what is there now",
-            )
-        _queue(store, request)
-        return _work(store, prepared, request.working, host)
+            raise LlmdoError(UNBOUND, hint=REBIND)
+        runs = runs_of(request.root, request.working.environ)
+        queue_again(store, runs, failed=request.failed, unsure=request.unsure)
+        is_bound = request.rebind or now == batch.lock
+        return _work(store, prepared, request.working, host, is_bound=is_bound)
 
 
 def cancel(root: Path, batch: str) -> BatchOutcome:
@@ -255,7 +251,9 @@ def _outcome(store: BatchStore, draining: Draining) -> BatchOutcome:
     )
 
 
-def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost) -> BatchOutcome:
+def _work(
+    store: BatchStore, prepared: PreparedRun, working: Working, host: BatchHost, *, is_bound: bool = True
+) -> BatchOutcome:
     """How the batch stands after what is queued was worked off.
 
     Raises:
@@ -270,7 +268,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
     _require_consent(prepared, store.batch.settings["models"], host)
     hide_from_children()
     batch, draining = store.batch, Draining()
-    _take_back(store, runs_of(prepared.root, working.environ))
+    take_back(store, runs_of(prepared.root, working.environ))
     with ExitStack() as stack:
         confined = stack.enter_context(closing(Root.of(prepared.folders)))
         rows = stack.enter_context(_rows(store, working.out or batch.settings["out"]))
@@ -290,6 +288,7 @@ def _work(store: BatchStore, prepared: PreparedRun, working: Working, host: Batc
             consent=host.consent,
             environ=working.environ,
             redaction=Redaction.of(working.environ),
+            is_bound=is_bound,
             debug=working.debug,
         )
 
@@ -363,29 +362,6 @@ def _references(prepared: PreparedRun, models: tuple[str, ...], environ: Mapping
 
 def _lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
     return digest.of_text(lock.dump(reached(graph, entry, references)))
-
-
-def _take_back(store: BatchStore, runs: RunIndex) -> None:
-    """Queues what was at work in a process that is gone."""
-    store.queue(item for item in store.items("running") if not runs.is_claimed(item.run))
-
-
-def _queue(store: BatchStore, request: ContinuedBatch) -> None:
-    """Queues what is to be taken once more: what a person names, and what waited for answers that are there."""
-    if request.failed:
-        store.queue(store.items("failed", "refused"), "resume")
-    if request.unsure is not None:
-        store.queue(store.items("unsure"), request.unsure)
-    runs = runs_of(request.root, request.working.environ)
-    store.queue((item for item in store.items("waiting") if _is_answered(runs, item)), "resume")
-
-
-def _is_answered(runs: RunIndex, item: BatchItem) -> bool:
-    try:
-        with runs.read(item.run) as journal:
-            return not waiting(journal)
-    except JournalError:  # which whoever takes the item hears of
-        return True
 
 
 @contextmanager

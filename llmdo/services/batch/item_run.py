@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalError, NotOpenError
+from llmdo.journal.entries import DamagedError
 from llmdo.journal.items import Result
 from llmdo.journal.location import ElsewhereError
+from llmdo.journal.naming import later_run
 from llmdo.journal.opening import runs_of
-from llmdo.journal.summary import ending, unfinished
+from llmdo.journal.questions import waiting
+from llmdo.journal.summary import ending, failed, unfinished
 from llmdo.runtime import RunOptions
 from llmdo.runtime import run as run_entry
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
 from llmdo.services.basis import DriftError
+from llmdo.services.batch.doubt import (
+    REBIND,
+    UNBOUND,
+    StuckRunError,
+    asked_before,
+    doubtful,
+    effects_of,
+    elsewhere,
+)
 from llmdo.services.batch.files import KeptFiles, attached_of
 from llmdo.services.resume import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
@@ -57,36 +69,51 @@ class BatchBasis:
     consent: Consent
     environ: Mapping[str, str]
     redaction: Redaction
+    is_bound: bool = True
+    """Whether what begins now runs with what the batch was put in with."""
     debug: bool = False
 
 
 async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
-    """What became of an item that was taken; None where another process works on its run.
+    """What became of an item that was taken; None where another process works on it.
 
-    Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice.
+    Its journal decides: what is over is only read, what stopped goes on, and nothing is done twice. Only where a person
+    has it tried again, and its run cannot go on, is a run begun in its place.
     """
     runs = await asyncio.to_thread(runs_of, basis.root, basis.environ)
-    is_new = False
     try:
-        if await asyncio.to_thread(runs.has, item.run):
-            ended = await _continued(basis, item, runs)
-            if ended is not None:
-                return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
-        is_new = True
-        return result_of(await _begun(basis, item), basis.redaction)
+        return await _carried_out(basis, item, runs)
     except ClaimedError:
         return None
-    except DriftError as error:
-        return Result(state="refused", error=error.message, hint=error.hint)
-    except ElsewhereError as error:
-        hint = "`llmdo batch retry BATCH --unsure again` there, or say that all machines see one folder"
-        return Result(state="unsure", error=error.message, hint=f"{hint}: `[workspace] shared = true`")
-    except LlmdoError as error:
-        if is_new and isinstance(error, JournalError):
-            if await asyncio.to_thread(runs.has, item.run):
-                return None  # another process began the run meanwhile
-            raise  # no journal can be written, that of the next item no more than this one
-        # It cannot start: nothing was asked of a model
+    except StuckRunError as stuck:
+        if not item.retry or item.retry == "give-up" or not basis.is_bound:
+            return stuck.result
+        if stuck.effects and item.retry != "again":
+            return asked_before(stuck, later_run(item.run, item.attempt + 1))
+    anew = await asyncio.to_thread(basis.store.begin_anew, item)
+    return None if anew is None else await carry_out(basis, replace(anew, retry=""))
+
+
+async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Result | None:
+    """What became of an item whose run begins or goes on.
+
+    Raises:
+        ClaimedError: Another process works on it.
+        StuckRunError: Its run has begun, and cannot go on.
+    """
+    if await asyncio.to_thread(runs.has, item.run):
+        ended = await _continued(basis, item, runs)
+        if ended is not None:
+            return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
+    if not basis.is_bound:
+        return Result(state="refused", error=UNBOUND, hint=REBIND)
+    try:
+        return result_of(await _begun(basis, item), basis.redaction)
+    except JournalError:
+        if await asyncio.to_thread(runs.has, item.run):
+            return None  # another process began the run meanwhile
+        raise  # no journal can be written, that of the next item no more than this one
+    except LlmdoError as error:  # it cannot start: nothing was asked of a model
         return Result(state="failed", error=error.message, hint=error.hint)
 
 
@@ -116,8 +143,9 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
 
     Raises:
         ClaimedError: Another process works on it.
+        StuckRunError: It cannot go on.
     """
-    held = ExitStack()
+    held, journal = ExitStack(), None
     try:
         journal = await asyncio.to_thread(_taken, held, runs, item)
         if (
@@ -125,14 +153,22 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
         ):  # whoever made it was killed before the run began
             await asyncio.to_thread(runs.discard, item.run)
             return None
-        return await asyncio.to_thread(_standing, basis, item, journal) or await _gone_on(
-            basis, item, journal
-        )
+        if result := await asyncio.to_thread(_standing, basis, item, journal):
+            return result
+        return await _gone_on(basis, item, journal)
     except NotOpenError:
-        with await asyncio.to_thread(runs.read, item.run, whole=True) as journal:
-            if result := _standing(basis, item, journal):
+        with await asyncio.to_thread(runs.read, item.run, whole=True) as seen:
+            if result := _standing(basis, item, seen):
                 return result
         raise ClaimedError(f"another process has changed run `{item.run}`") from None
+    except (DriftError, DamagedError) as error:
+        raise StuckRunError(error, None if journal is None else effects_of(journal)) from error
+    except (ClaimedError, StuckRunError):
+        raise
+    except ElsewhereError as error:
+        return elsewhere(error)
+    except LlmdoError as error:  # nothing was asked of a model
+        return Result(state="failed", error=error.message, hint=error.hint)
     finally:
         await asyncio.to_thread(held.close)
 
@@ -150,12 +186,14 @@ def _taken(held: ExitStack, runs: RunIndex, item: BatchItem) -> JournalStore:
 
 def _standing(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
     """What is said of an item whose run is over, or a person has to decide about; None where it goes on."""
-    return _ended(basis, item, journal) or _doubtful(item, journal)
+    return _ended(basis, item, journal) or doubtful(item, journal)
 
 
 def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result | None:
     """What became of an item whose run is over; None where it goes on."""
     last = ending(journal)
+    if last is not None and last.outcome == "waiting" and not waiting(journal):
+        return None  # its answers are there
     if last is None or last.outcome == "interrupted" or (last.outcome != "completed" and item.retry):
         return None
     journal.know(basis.redaction.known)
@@ -163,19 +201,6 @@ def _ended(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> Result 
     if outcome.out_of_quota:
         return None
     return result_of(outcome, basis.redaction)
-
-
-def _doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
-    """What is said of an item with a call that was started and not finished, where no person has said what to do."""
-    calls = unfinished(journal)
-    if not calls or item.retry in ("again", "give-up"):
-        return None
-    listed = ", ".join(f"`{tool}` at {path}" for path, tool in calls.items())
-    return Result(
-        state="unsure",
-        error=f"{listed}: started and not finished when the run stopped, so it may have taken effect",
-        hint="look, then `llmdo batch retry BATCH --unsure again`, or `--unsure give-up`",
-    )
 
 
 async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
@@ -202,24 +227,32 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
 
 
 async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) -> RunOutcome:
-    """How the run of an item ended that goes on where it stopped."""
-    calls = tuple(unfinished(journal))
+    """How the run of an item ended that goes on where it stopped.
+
+    Raises:
+        StuckRunError: It did something else than its journal says.
+    """
+    open_calls = tuple(unfinished(journal))
+    crashed = tuple(failed(journal)) if item.retry else ()
     request = ResumeRequest(
         root=basis.root,
         run=item.run,
-        again=calls if item.retry == "again" else (),
-        give_up=calls if item.retry == "give-up" else (),
+        again=(*open_calls, *crashed) if item.retry == "again" else crashed if item.retry == "resume" else (),
+        give_up=open_calls if item.retry == "give-up" else (),
         accepting=f"`llmdo resume {item.run} {{flags}}`",
         environ=basis.environ,
     )
     resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody, basis.consent)
-    return await run_entry(
+    outcome = await run_entry(
         resumed.basis.graph,
         root=basis.root,
         prompts=resumed.basis.prompts,
         entry=resumed.entry,
         options=_of_item(resumed.options, basis, item),
     )
+    if outcome.diverged:
+        raise StuckRunError(LlmdoError(outcome.error or "", hint=outcome.hint), effects_of(journal))
+    return outcome
 
 
 def _of_item(options: RunOptions, basis: BatchBasis, item: BatchItem) -> RunOptions:

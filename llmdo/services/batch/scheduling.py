@@ -75,8 +75,8 @@ async def work_off(
                 item, result = running.tasks.pop(task), task.result()
                 if result is None:
                     continue
-                if store.end(item, result):
-                    on_result(item, result)
+                if ended := store.end(item, result):
+                    on_result(ended, result)
                 if result.out_of_quota:
                     draining(f"{result.error}, so nothing more is begun")
     finally:

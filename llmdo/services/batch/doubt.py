@@ -1,0 +1,88 @@
+"""What only a person can decide about an item: calls that may have taken effect, and runs that cannot go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.items import Result
+from llmdo.journal.summary import failed, unfinished
+from llmdo.services.basis import DriftError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llmdo.journal.items import BatchItem
+    from llmdo.journal.location import ElsewhereError
+    from llmdo.journal.ports import JournalStore
+
+SHOWN = 5  # calls in a message
+
+UNBOUND = "what would run is not what the batch was put in with"
+REBIND = "go back to what it was, or `--rebind` runs what has not begun with what is there now"
+
+
+class StuckRunError(LlmdoError):
+    """A run that has begun cannot go on."""
+
+    def __init__(self, why: LlmdoError, effects: tuple[str, ...] | None) -> None:
+        """`effects` are the calls that have taken effect in it; None where its journal cannot say."""
+        super().__init__(why.message, hint=why.hint)
+        self.result = Result(
+            state="refused" if isinstance(why, DriftError) else "failed", error=why.message, hint=why.hint
+        )
+        """What is said of its item where it is left at that."""
+        self.effects = ("it is not known which calls",) if effects is None else effects
+
+
+def effects_of(journal: JournalStore) -> tuple[str, ...]:
+    """The calls of a run that may have taken effect: all that were started and are not safe to run twice."""
+    paths = {entry.path: None for entry in journal.entries("started")}
+    return tuple(paths)
+
+
+def asked_before(stuck: StuckRunError, run: str) -> Result:
+    """What is said of an item before `run` is begun in the place of a run that cannot go on, but had effects."""
+    return Result(
+        state="unsure",
+        error=f"its run cannot go on: {stuck.message}; it has taken effect by {_listed(stuck.effects)}, and a run "
+        "in its place may do that again",
+        hint=f"look, then `llmdo batch retry BATCH --unsure again` begins run `{run}`, or `--unsure give-up` leaves it",
+    )
+
+
+def elsewhere(error: ElsewhereError) -> Result:
+    """What is said of an item whose run has written files on another machine."""
+    hint = "`llmdo batch retry BATCH --unsure again` there, or say that all machines see one folder"
+    return Result(state="unsure", error=error.message, hint=f"{hint}: `[workspace] shared = true`")
+
+
+def doubtful(item: BatchItem, journal: JournalStore) -> Result | None:
+    """What is said of an item with calls that may have taken effect, where no person has decided about them."""
+    if item.retry in ("again", "give-up"):
+        return None
+    look = "look, then `llmdo batch retry BATCH --unsure again`, or `--unsure give-up`"
+    if calls := unfinished(journal):
+        listed = _listed(f"`{tool}` at {path}" for path, tool in calls.items())
+        return Result(
+            state="unsure",
+            error=f"{listed}: started and not finished when the run stopped, so it may have taken effect",
+            hint=look,
+        )
+    started = {(entry.path, entry.step) for entry in journal.entries("started")}
+    ended = {entry.path: entry.step for entry in journal.entries("finished")}
+    crashed = {path: tool for path, tool in failed(journal).items() if (path, ended[path]) in started}
+    if not crashed or not item.retry:
+        return None
+    listed = _listed(f"`{tool}` at {path}" for path, tool in crashed.items())
+    return Result(
+        state="unsure",
+        error=f"{listed}: ended the run with an error, and may have taken effect before that",
+        hint=look,
+    )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    first = list(texts)
+    more = f" and {len(first) - SHOWN} more" if len(first) > SHOWN else ""
+    return ", ".join(first[:SHOWN]) + more
