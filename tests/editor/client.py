@@ -75,8 +75,7 @@ class Editor:
 async def editor(root: Path, *, encodings: Sequence[str] = ("utf-16",)) -> AsyncIterator[Editor]:
     """A server for the workspace at `root`, and an editor that it serves."""
     client = make_test_lsp_client()
-    client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda client, _: client.watched.set())
-    client.watched = asyncio.Event()
+    client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)
     await client.start_io(sys.executable, "-m", "llmdo", "lsp", cwd=root, env=dict(os.environ))
     capabilities = client_capabilities("visual-studio-code")
     assert capabilities.general
@@ -87,6 +86,10 @@ async def editor(root: Path, *, encodings: Sequence[str] = ("utf-16",)) -> Async
         await client.initialize_session(parameters)
         yield Editor(client, root)
         await client.shutdown_session()
+    except BaseException:
+        if client._server and client._server.returncode is None:
+            client._server.kill()  # it waits for an end that a failed test does not come to
+        raise
     finally:
         await client.stop()
 

@@ -88,8 +88,79 @@ def test_columns_are_those_of_the_editor(root: Path, encoding: str, units: int) 
     run(work())
 
 
+def test_an_editor_asks_and_is_answered_and_no_code_of_the_workspace_runs(root: Path) -> None:
+    (root / "llmdo.toml").write_text(
+        MANIFEST + 'toolset-modules = ["kit.py"]\n\n[entries.go]\nworker = "main"\nmay = []\n'
+    )
+    evil = f"import pathlib\npathlib.Path({str(root / 'executed')!r}).touch()\n"
+    kit = "from pydantic_ai.toolsets import FunctionToolset\nkit = FunctionToolset()\n"
+    (root / "kit.py").write_text(evil + kit)
+    (root / "sitecustomize.py").write_text(evil)
+    (root / "other.worker").write_bytes(b"---\r\nname: other\r\ntoolsets: { kitt: {} }\r\n---\r\nGo.\r\n")
+
+    async def work() -> None:
+        async with editor(root) as shown:
+            client = shown.client
+            shown.open("main.worker")
+            (finding,) = await shown.shows("other.worker", "LDO202")
+            hover = await client.text_document_hover_async(types.HoverParams(**shown.at("main.worker", 1, 7)))
+            assert hover
+            assert "**worker `main`**" in hover.contents.value
+            (place,) = await client.text_document_definition_async(
+                types.DefinitionParams(**shown.at("main.worker", 4, 4))
+            )
+            assert (place.uri, place.range.start.line) == (shown.uri("other.worker"), 1)
+            places = await client.text_document_references_async(
+                types.ReferenceParams(context=types.ReferenceContext(True), **shown.at("main.worker", 4, 4))
+            )
+            assert [each.uri for each in places] == [shown.uri("main.worker"), shown.uri("other.worker")]
+            shown.type("main.worker", MAIN.replace("  other", "  ot"))
+            items = await client.text_document_completion_async(
+                types.CompletionParams(**shown.at("main.worker", 4, 4))
+            )
+            (item,) = [each for each in items if each.label == "other"]
+            assert item.text_edit == types.TextEdit(
+                types.Range(types.Position(4, 2), types.Position(4, 4)), "other"
+            )
+            shown.type("main.worker", MAIN)
+            edit = await client.text_document_rename_async(
+                types.RenameParams(new_name="helper", **shown.at("main.worker", 4, 4))
+            )
+            assert {uri: [each.new_text for each in edits] for uri, edits in edit.changes.items()} == {
+                shown.uri("main.worker"): ["helper"],
+                shown.uri("other.worker"): ["helper"],
+            }
+            with pytest.raises(Exception, match="there is a worker or toolset `main` already"):
+                await client.text_document_rename_async(
+                    types.RenameParams(new_name="main", **shown.at("main.worker", 4, 4))
+                )
+            found = await client.text_document_code_action_async(
+                types.CodeActionParams(
+                    types.TextDocumentIdentifier(shown.uri("other.worker")),
+                    finding.range,
+                    types.CodeActionContext([finding]),
+                )
+            )
+            assert [each.title for each in found] == ["Write `kit` for `kitt`", "Fix all that is certain"]
+            (fixed,) = found[0].edit.changes[shown.uri("other.worker")]
+            assert (fixed.new_text, fixed.range) == ("kit", finding.range)
+            (lens,) = await client.text_document_code_lens_async(
+                types.CodeLensParams(types.TextDocumentIdentifier(shown.uri("main.worker")))
+            )
+            assert lens.command.title.startswith("reaches ")
+            assert (
+                await client.text_document_hover_async(
+                    types.HoverParams(**shown.at("../elsewhere.worker", 4, 4))
+                )
+                is None
+            )
+
+    run(work())
+    assert not (root / "executed").exists()
+
+
 def test_the_command_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llmdo.services.editor.server", None)
+    monkeypatch.setitem(sys.modules, "llmdo.services.editor.serving", None)
     done = llmdo(root, "lsp")
     assert done.returncode == 2
     assert "pip install 'llmdo-workspace[lsp]'" in done.stderr

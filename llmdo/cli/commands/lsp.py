@@ -17,7 +17,7 @@ PLACE = 215
 def lsp() -> int:
     """Show an editor what `check` finds while you type, and what names mean: the language server, over stdio."""
     try:
-        from llmdo.services.editor.server import serve
+        from llmdo.services.editor.serving import serve
     except ModuleNotFoundError as error:
         hint = "`pip install 'llmdo-workspace[lsp]'`"
         raise LlmdoError("the language server needs a library that is not installed", hint=hint) from error

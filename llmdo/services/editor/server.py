@@ -1,10 +1,8 @@
-"""`llmdo lsp`: the server of the Language Server Protocol, over stdin and stdout."""
+"""The workspaces that an editor shows, and what it is sent about them."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +18,7 @@ from llmdo.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.services.editor.text import EditorText, Encoding
+    from llmdo.services.editor.text import Encoding
 
 PAUSE = 0.02
 """Seconds from a key to the check that it asks for: of several keys at once only the last is checked."""
@@ -30,8 +28,6 @@ ENCODINGS: dict[types.PositionEncodingKind, Encoding] = {
     types.PositionEncodingKind.Utf16: "utf-16",
     types.PositionEncodingKind.Utf32: "utf-32",
 }
-
-WATCHED = ("**/llmdo.toml", "**/llmdo.lock", "**/*.worker", "**/*.worker.md", "**/*.py", "**/.gitignore")
 
 
 class EditorServer(LanguageServer):
@@ -54,7 +50,7 @@ class EditorServer(LanguageServer):
 
     def opened(self, uri: str, text: str) -> None:
         """Takes the text of a file from the editor."""
-        if placed := self._placed(uri):
+        if placed := self.asked(uri):
             session, path = placed
             self._uris[session.root / path] = uri
             session.edit(path, text)
@@ -62,7 +58,7 @@ class EditorServer(LanguageServer):
 
     def closed(self, uri: str) -> None:
         """Takes a file from the disk again."""
-        if placed := self._placed(uri):
+        if placed := self.asked(uri):
             session, path = placed
             self._uris.pop(session.root / path, None)
             session.close(path)
@@ -79,10 +75,6 @@ class EditorServer(LanguageServer):
         if self._waiting is None:
             self._waiting = asyncio.get_running_loop().call_later(PAUSE, self._check)
 
-    def asked(self, uri: str) -> tuple[Session, str] | None:
-        """The workspace that a file belongs to, and its path there; None where it is in none."""
-        return self._placed(uri)
-
     def uri_of(self, session: Session, path: str) -> str:
         """What the editor calls a file of a workspace."""
         file = session.root / path
@@ -98,11 +90,7 @@ class EditorServer(LanguageServer):
                 self._show(session, self._diagnostics(session))
 
     def _diagnostics(self, session: Session) -> dict[str, list[types.Diagnostic]]:
-        texts: dict[str, EditorText] = {}
-
-        def text_of(path: str) -> EditorText:
-            return texts.get(path) or texts.setdefault(path, session.text(path))
-
+        text_of = session.texts()
         return {
             self.uri_of(session, path): [
                 sending.diagnostic(finding, text_of, lambda other: self.uri_of(session, other))
@@ -120,7 +108,8 @@ class EditorServer(LanguageServer):
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, now))
         self._shown[session.root] = diagnostics
 
-    def _placed(self, uri: str) -> tuple[Session, str] | None:
+    def asked(self, uri: str) -> tuple[Session, str] | None:
+        """The workspace that a file belongs to, and its path there; None where it is in none."""
         if not (name := uris.to_fs_path(uri)):
             return None
         file = Path(name)
@@ -133,59 +122,3 @@ class EditorServer(LanguageServer):
             return None
         encoding = ENCODINGS.get(types.PositionEncodingKind(self.workspace.position_encoding), "utf-16")
         return self._sessions.setdefault(Path(root), Session(Path(root), encoding))
-
-
-def make() -> EditorServer:
-    """A server that knows all requests."""
-    server = EditorServer()
-
-    @server.feature(types.INITIALIZED)
-    def initialized(server: EditorServer, _: types.InitializedParams) -> None:
-        server.begin(_folders(server))
-        watching = server.client_capabilities.workspace and (
-            server.client_capabilities.workspace.did_change_watched_files
-        )
-        if watching and watching.dynamic_registration:
-            watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
-            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
-            registration = types.Registration("llmdo", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            server.client_register_capability(types.RegistrationParams([registration]))
-
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(server: EditorServer, sent: types.DidOpenTextDocumentParams) -> None:
-        server.opened(sent.text_document.uri, sent.text_document.text)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(server: EditorServer, sent: types.DidChangeTextDocumentParams) -> None:
-        uri = sent.text_document.uri
-        server.opened(uri, server.workspace.get_text_document(uri).source)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(server: EditorServer, sent: types.DidCloseTextDocumentParams) -> None:
-        server.closed(sent.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def did_save(server: EditorServer, _: types.DidSaveTextDocumentParams) -> None:
-        server.look_again()
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def did_change_files(server: EditorServer, _: types.DidChangeWatchedFilesParams) -> None:
-        server.look_again()
-
-    return server
-
-
-def _folders(server: EditorServer) -> Iterator[Path]:
-    for folder in server.workspace.folders.values():
-        if path := uris.to_fs_path(folder.uri):
-            yield Path(path)
-    if not server.workspace.folders and server.workspace.root_path:
-        yield Path(server.workspace.root_path)
-
-
-def serve() -> None:
-    """Serves until the editor ends it. What anything prints goes to stderr: stdout is the editor's."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    sys.stdout.flush()
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    make().start_io(stdin=sys.stdin.buffer, stdout=answers)

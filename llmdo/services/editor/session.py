@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from llmdo import checks
@@ -13,7 +14,7 @@ from llmdo.workspace.memory import Memory
 from llmdo.workspace.root import MAX_LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from llmdo.base.diagnostic import Diagnostic
@@ -45,6 +46,8 @@ class Session:
     encoding: Encoding = "utf-16"
     _memory: Memory = field(default_factory=Memory)
     _reading: Reading | None = None
+    _sound: Reading | None = None
+    """The last one that knows all names: while somebody types, a file often cannot be read."""
 
     def edit(self, path: str, text: str) -> None:
         """Takes the editor's text of a file, which stands for that on the disk from now on."""
@@ -70,12 +73,30 @@ class Session:
         if self._reading is None:
             project = projects.read(self.root, memory=self._memory)
             self._reading = Reading(project, checks.reported(project, checks.check(project)))
+            if project.workspace.manifest is not None and not project.gaps.names:
+                self._sound = self._reading
         return self._reading
+
+    def sound(self) -> Reading:
+        """The last reading that knows all names of the workspace; the last one of all where none does."""
+        now = self.reading()
+        return self._sound or now
 
     def text(self, path: str) -> EditorText:
         """A file as the editor shows it; an empty text where it cannot be read."""
+        return EditorText(self._shown(path), self.encoding)
+
+    def texts(self) -> Callable[[str], EditorText]:
+        """Files as the editor shows them, each read once."""
+        return cache(self.text)
+
+    def with_line_ends(self, path: str, text: str) -> str:
+        """`text`, of lines that end in LF, as it is written into a file."""
+        return text.replace("\n", "\r\n") if "\r\n" in self._shown(path) else text
+
+    def _shown(self, path: str) -> str:
         shown = self._memory.buffers.get(path)
         if shown is None:
             content = discovery.read(self.root, path, limit=MAX_LOCK)
             shown = "" if isinstance(content, discovery.RefusedPath) else content.decode("utf-8", "replace")
-        return EditorText(shown, self.encoding)
+        return shown
