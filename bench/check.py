@@ -84,28 +84,44 @@ class Meter:
 
 def llmdo_cases(root: Path, count: int, meter: Meter, cache: Path) -> Iterator[Case]:
     """A check of the workspace at `root`: without memory, after one edit, and with nothing changed."""
-    words = [str(BIN / "llmdo"), "check", "--locked"]
+    unlocked = [str(BIN / "llmdo"), "check"]
+    words = [*unlocked, "--locked"]
     edited = root / "workers" / "worker_00007.worker"
     text = edited.read_text(encoding="utf-8")
-    state = {"edited": False}
+    state = {"number": 0}
 
     def forget() -> None:
         shutil.rmtree(cache, ignore_errors=True)
 
-    def edit() -> None:
-        state["edited"] = not state["edited"]
-        note = "---\n# a note\n" if state["edited"] else "---\n"
+    def comment() -> None:
+        state["number"] += 1
+        note = "---\n# a note\n" if state["number"] % 2 else "---\n"
         edited.write_text(text.replace("---\n", note, 1), encoding="utf-8")
+
+    def prompt() -> None:
+        meter.run(Case(name="settle", words=unlocked, folder=root))
+        state["number"] += 1
+        edited.write_text(f"{text}{state['number']}\n", encoding="utf-8")
+
+    def header() -> None:
+        state["number"] += 1
+        changed = f"description: {state['number']} "
+        edited.write_text(text.replace("description: ", changed, 1), encoding="utf-8")
+
+    def undo() -> None:
+        edited.write_text(text, encoding="utf-8")
+        settle()
 
     def settle() -> None:
         time.sleep(AGE)
         meter.run(Case(name="settle", words=words, folder=root))
 
     yield Case(name=f"llmdo check, {count:,} workers, cold", words=words, folder=root, before=forget)
-    yield Case(name=f"llmdo check, {count:,} workers, one file edited", words=words, folder=root, before=edit)
-    yield Case(
-        name=f"llmdo check, {count:,} workers, nothing changed", words=words, folder=root, before=settle
-    )
+    name = f"llmdo check, {count:,} workers"
+    yield Case(name=f"{name}, a comment edited", words=words, folder=root, before=comment)
+    yield Case(name=f"{name}, a header edited", words=unlocked, folder=root, before=header)
+    yield Case(name=f"{name}, a prompt edited again", words=unlocked, folder=root, before=prompt)
+    yield Case(name=f"{name}, nothing changed", words=words, folder=root, before=undo)
 
 
 def peer_cases(folder: Path, count: int) -> Iterator[Case]:
@@ -167,8 +183,11 @@ def report(used_by_case: dict[str, list[Used]], count: int, large: int) -> Itera
 
     cold, warm = (f"llmdo check, {count:,} workers, {state}" for state in ("cold", "nothing changed"))
     yield ratio(cold, f"uv lock --check --offline, {count:,} members", "1.0")
-    yield ratio(cold, "the same with UV_PYTHON set", "1.0")
-    yield ratio(warm, "python -c pass", "1.9, aim 1.6")
+    yield ratio(cold, "the same with UV_PYTHON set", "1.5")
+    yield ratio(warm, "python -c pass", "1.5")
+    for edit in ("a comment", "a header", "a prompt"):
+        again = " again" if edit == "a prompt" else ""
+        yield ratio(f"llmdo check, {count:,} workers, {edit} edited{again}", cold, "0.5")
     yield ratio(f"llmdo check, {large:,} workers, cold", cold, "8")
     if used := middle.get(f"llmdo check, {large:,} workers, cold"):
         yield f"peak memory at {large:,} workers: {used.memory:.0f} MB (target 60)"

@@ -97,7 +97,7 @@ def test_a_clean_check_is_remembered_as_long_as_nothing_changes(root: Path) -> N
     assert remembered(root, "--locked") is None
     assert checked(root, "--locked") == (0, "no findings\n")
     assert remembered(root, "--locked") == "no findings\n"
-    (root / "workers" / "main.worker").touch()
+    (root / "llmdo.toml").touch()
     assert remembered(root, "--locked") is None
 
 

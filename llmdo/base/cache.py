@@ -21,17 +21,25 @@ from llmdo.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     Facts = tuple[int, ...]
     Seen = dict[str, bytes]
     """What was looked at: path to packed facts. Of what was missing, the folder in which it would be."""
+    Meanings = tuple[Mapping[str, Any], tuple[str, ...]]
+    """Path to what a file means to a check, and what all of that is asked about."""
+    MeaningNow = Callable[[str, Any, tuple[str, ...]], Any]
+    """The absolute path of a file, what it meant, and what it is asked about, to what it means, if that is the same;
+    else None."""
+    Edited = list[tuple[str, Facts, Facts]]
+    """Paths with their facts before and now."""
 
-VERSION = 2
+VERSION = 3
 MAX_ANSWER = (
     4 * 1024 * 1024
 )  # characters: nobody reads as much, and keeping it would cost as much as making it
+MOST_EDITED = 20  # files and folders that are looked into: of more than that a check is made
 _UNSET = ("", "0", "false")
 _FINE_TICK = 100_000_000  # ns: no clock of a file system that counts nanoseconds is coarser
 _COARSE_TICK = 2_000_000_000  # ns: where times have whole seconds, two of them may be one tick
@@ -69,21 +77,69 @@ def question(*, locked: bool, strict: bool, form: str, colour: bool) -> str:
     return " ".join([form, *(name for name, is_set in flags.items() if is_set)])
 
 
-def answer(root: str, asked: str, environ: Mapping[str, str]) -> tuple[int, str] | None:
-    """The exit code of the last check and what it printed, if it would again; None where a check has to be made."""
+def answer(
+    root: str, asked: str, environ: Mapping[str, str], meaning_now: MeaningNow
+) -> tuple[int, str] | None:
+    """The exit code of the last check and what it printed, if it would again; None where a check has to be made.
+
+    Where few files were edited, `meaning_now` says whether they mean the same.
+    """
+    since = time.time_ns()
     try:
-        head, answers, code, seen = _known(_file(root, environ))
-        if (
-            head != _head(root)
-            or asked not in answers
-            or not _is_same(code, "")
-            or not _is_same(seen, f"{root}/")
-        ):
+        path = _file(root, environ)
+        head, answers, code, seen, meanings, listings = _known(path)
+        if head != _head(root) or asked not in answers or _edited(code, ""):
             return None
-        code, text = answers[asked]
+        if edited := _edited(seen, f"{root}/"):
+            now = _meanings_now(root, edited, meanings, listings, meaning_now)
+            if now is None:
+                return None
+            if not any(_is_recent(state, since) for _, _, state in edited):
+                facts_now = {**dict(seen), **{name: state for name, _, state in edited}}
+                known: Any = (head, answers, code, tuple(facts_now.items()), now, listings)
+                _write(path, marshal.dumps(known))
+        exit_code, text = answers[asked]
     except _MISSES:
         return None
-    return (code, text) if isinstance(code, int) and isinstance(text, str) else None
+    return (exit_code, text) if isinstance(exit_code, int) and isinstance(text, str) else None
+
+
+def _meanings_now(
+    root: str, edited: Edited, meanings: Meanings, listings: Mapping[str, str], meaning_now: MeaningNow
+) -> Meanings | None:
+    """What the files mean, if all that were edited mean what they meant; else None."""
+    if len(edited) > MOST_EDITED:
+        return None
+    files, asked = meanings
+    now = dict(files)
+    for name, before, state in edited:
+        if name in listings:  # an editor may put a new file in the place of the one before
+            is_same = _owner(before) == _owner(state) and listing(f"{root}/{name}") == listings[name]
+            meaning = None
+        elif name in files and _owner(before) == _owner(state):
+            meaning = now[name] = meaning_now(f"{root}/{name}", files[name], asked)
+            is_same = meaning is not None
+        else:
+            is_same = False
+        if not is_same:
+            return None
+    return now, asked
+
+
+def listing(folder: str) -> str:
+    """What lies in a folder, each with its kind.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    with os.scandir(folder) as entries:
+        kinds = [(each.name, each.is_symlink(), each.is_dir(), each.is_file()) for each in entries]
+    return repr(sorted(kinds))
+
+
+def _owner(state: Facts) -> Facts:
+    """The facts that stay when somebody edits a file: mode, owner and group."""
+    return (state[0], *state[4:6])
 
 
 def keep(
@@ -93,8 +149,9 @@ def keep(
     fingerprint: Fingerprint,
     code: Iterable[str],
     environ: Mapping[str, str],
+    meanings: Meanings,
 ) -> None:
-    """Remembers the exit code of a check and what it printed.
+    """Remembers the exit code of a check and what it printed, and what the files meant to it.
 
     The answer depends on what it looked at, and on `code`: the files of the program that gave it. Where one of them
     changed so shortly before that another change could leave its times as they are, nothing is remembered; nor
@@ -113,7 +170,9 @@ def keep(
             return
         answers, before = _answers(path, _head(root), seen)
         code_seen = tuple({**before, **ourselves}.items())
-        known: Any = (_head(root), {**answers, asked: answer}, code_seen, seen)
+        folders = {name.rpartition("/")[0] or "." for name in meanings[0]} & fingerprint.seen.keys()
+        listings = {name: listing(f"{root}/{name}") for name in folders}
+        known: Any = (_head(root), {**answers, asked: answer}, code_seen, seen, meanings, listings)
         _write(path, marshal.dumps(known))
     except OSError:
         return  # a memory is a convenience: without one the next check takes longer
@@ -140,7 +199,7 @@ def _known(path: str) -> tuple[Any, ...]:
         if not _is_own(os.fstat(file.fileno())):
             raise PermissionError(path)
         known = marshal.loads(file.read())  # noqa: S302  # our own file, which nobody else can write to
-    if not isinstance(known, tuple) or len(known) != 4:
+    if not isinstance(known, tuple) or len(known) != 6:
         raise ValueError(path)
     return known
 
@@ -149,20 +208,24 @@ _MISSES = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError, Memor
 """What a damaged file, or one from another time, may lead to."""
 
 
-def _is_same(before: Iterable[tuple[str, Facts]], base: str) -> bool:
+def _edited(before: Iterable[tuple[str, Facts]], base: str) -> Edited:
+    """What is not as it was before; of much, the first."""
     lstat = os.lstat
+    edited: Edited = []
     for path, was in before:
         status = lstat(base + path)
         if (*status[:7], status.st_mtime_ns, status.st_ctime_ns) != was:
-            return False
-    return True
+            edited.append((path, was, facts(status)))
+            if len(edited) > MOST_EDITED:
+                break
+    return edited
 
 
 def _answers(path: str, head: object, seen: object) -> tuple[dict[str, tuple[int, str]], dict[str, Facts]]:
     """The answers to other questions that the same fingerprint gave, and the code that gave them."""
     try:
         known = _known(path)
-        if known[0] == head and known[3] == seen and _is_same(known[2], ""):
+        if known[0] == head and known[3] == seen and not _edited(known[2], ""):
             return dict(known[1]), dict(known[2])
     except _MISSES:
         pass

@@ -23,7 +23,6 @@ from llmdo.services.root import root_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llmdo.base.cache import Fingerprint
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.services.check import CheckOutcome
 
@@ -88,7 +87,7 @@ def run(options: CheckOptions) -> int:
         question = cache.question(
             locked=locked, strict=options.strict, form=options.format, colour=report.colour
         )
-        _remember(outcome.root, question, (code, text), outcome.fingerprint)
+        _remember(outcome, question, (code, text))
     return code
 
 
@@ -116,14 +115,16 @@ def _fix(root: Path) -> None:
         say_error(error)  # what is left to fix is among the findings
 
 
-def _remember(root: Path, question: str, answer: tuple[int, str], fingerprint: Fingerprint) -> None:
+def _remember(outcome: CheckOutcome, question: str, answer: tuple[int, str]) -> None:
     if not cache.is_off(os.environ):
         code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
         schemas = [
             str(resources.folder("schemas") / f"{form}.json") for form in ("manifest", "worker", "lock")
         ]
-        top = os.path.abspath(root)  # noqa: PTH100  # as `quick` has it: no link is resolved
-        cache.keep(top, question, answer, fingerprint, [*filter(None, code), *schemas], os.environ)
+        top = os.path.abspath(outcome.root)  # noqa: PTH100  # as `quick` has it: no link is resolved
+        files = [*filter(None, code), *schemas]
+        meanings = check.meanings(outcome)
+        cache.keep(top, question, answer, outcome.fingerprint, files, os.environ, meanings)
 
 
 def _print(report: Report, form: Format) -> str:

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from llmdo.syntax.unchanged import Meaning
+
 REMEMBERED = ("text", "concise", "json")
 """The formats of which the answer is a text and nothing besides."""
 
@@ -79,7 +81,13 @@ def remembered(
         form=str(named.get("format", "text")),
         colour=colour,
     )
-    return cache.answer(root, asked, environ)
+    return cache.answer(root, asked, environ, _meaning_now)
+
+
+def _meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meaning | None:
+    from llmdo.syntax import unchanged  # only where a file was edited
+
+    return unchanged.meaning_now(path, before, aliases)
 
 
 def _root(given: str | bool | None) -> str | None:

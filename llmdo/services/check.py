@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from llmdo import checks
 from llmdo.base.cache import Fingerprint
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 from llmdo.services.root import root_folder
+from llmdo.syntax import unchanged
 from llmdo.workspace import project as projects
 from llmdo.workspace.root import LOCK, MANIFEST
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from llmdo.base.cache import Meanings
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.workspace.project import Project
 
@@ -44,6 +46,8 @@ class CheckOutcome:
     files: tuple[str, ...]
     """The files that were looked at."""
     fingerprint: Fingerprint
+    read: Project = field(compare=False, repr=False)
+    """The workspace as it was read."""
     problem: LlmdoError | None = None
     """Why nothing could be selected; the only findings are then about files that could not be read."""
 
@@ -58,6 +62,42 @@ class CheckOutcome:
         return all(at.path in self.fingerprint.seen for at in places if at.span) and _NOT_KEPT.isdisjoint(
             finding.code for finding in self.findings
         )
+
+
+MOST_ALIASES = 50  # of a path map: each is looked for in every prompt
+
+
+def meanings(outcome: CheckOutcome) -> Meanings:
+    """What the worker files mean to this check, as far as an edit of one may change nothing that it says.
+
+    Of a file with something hidden nothing is known; nor of any where more than prompts differs from the lock, as a
+    prompt may then tell who has another name, nor where files could not be read.
+    """
+    read = outcome.read
+    locked = read.locked.graph
+    drifted = any(
+        finding.code == "LDO401" and not finding.message.endswith("`: its prompt changed")
+        for finding in outcome.findings
+    )
+    if drifted or read.gaps.any or len(read.graph.paths) > MOST_ALIASES:
+        return {}, ()
+    aliases = tuple(read.graph.paths)
+    placed = {finding.at.path for finding in outcome.findings}
+    placed |= {other.at.path for finding in outcome.findings for other in finding.related}
+    known: dict[str, unchanged.Meaning] = {}
+    for file in read.workspace.workers:
+        text, path, worker = (
+            file.document.source.text,
+            file.document.source.path,
+            read.graph.workers[file.name],
+        )
+        head = None if file.python or file.agent else unchanged.head_of(text)
+        if head is None or worker.path != path:
+            continue
+        before = locked.workers.get(file.name) if locked else None
+        mentioned = unchanged.mentioned(text[len(head) :], aliases)
+        known[path] = (head, worker.prompt, before.prompt if before else "", mentioned, path in placed)
+    return known, aliases
 
 
 def check(request: CheckRequest) -> CheckOutcome:
@@ -78,6 +118,7 @@ def check(request: CheckRequest) -> CheckOutcome:
         findings=findings,
         files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
         fingerprint=fingerprint,
+        read=read,
         problem=problem,
     )
 

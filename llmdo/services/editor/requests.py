@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Sent = TypeVar("Sent")
 
 
-class Question(NamedTuple):
+class PlaceAsked(NamedTuple):
     """A place in a file of a workspace that an editor asks about."""
 
     session: Session
@@ -57,14 +57,14 @@ _KINDS = {
 }
 
 
-def question(server: EditorServer, asked: Asked | Renaming) -> Question | None:
+def question(server: EditorServer, asked: Asked | Renaming) -> PlaceAsked | None:
     """The place that is asked about; None where it is in no workspace."""
     placed = server.asked(asked.text_document.uri)
     if placed is None:
         return None
     session, path = placed
     text = session.text(path)
-    return Question(session, path, text, *text.place(sending.at(asked.position)))
+    return PlaceAsked(session, path, text, *text.place(sending.at(asked.position)))
 
 
 def hover(server: EditorServer, asked: types.HoverParams) -> types.Hover | None:
@@ -80,7 +80,7 @@ def hover(server: EditorServer, asked: types.HoverParams) -> types.Hover | None:
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, meaning)) if meaning else None
 
 
-def _of_key(place: Question) -> str | None:
+def _of_key(place: PlaceAsked) -> str | None:
     """What the format says of the key at a place."""
     line = place.text.lines[place.line - 1]
     end = place.column - 1
