@@ -15,6 +15,7 @@ from llmdo.graph.inventory import tools_of
 from llmdo.graph.keys import Reference
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Acceptance, Settings
 from llmdo.graph.toolset import Server, Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
@@ -233,6 +234,25 @@ def test_what_runs_say_leaving_the_machine_widens() -> None:
         for before, after in ((None, told), (told, whole), (None, whole), (whole, told), (whole, None))
     ] == ["changed", "widened", "widened", "narrowed", "narrowed"]
     assert diff(by_notify[told], another).verdict == "widened"
+
+
+def test_a_schedule_is_told_of_with_the_entry_that_it_starts() -> None:
+    (entry, *_) = PLAIN.entries
+    weekly = Schedule(name="weekly", at=NOWHERE, entry=Reference(entry, NOWHERE), cron="0 6 * * 1")
+    before, after = PLAIN, replace(PLAIN, schedules={"weekly": weekly})
+    [new] = diff(before, after).changes
+    assert (new.route, new.entries, new.effect) == (("schedule", "weekly"), (entry,), "none")
+    hourly = replace(after, schedules={"weekly": replace(weekly, cron="0 * * * *")})
+    [changed] = diff(after, hourly).changes
+    assert (changed.route, changed.entries) == (("schedule", "weekly", "cron"), (entry,))
+    assert diff(after, hourly).verdict == "changed"
+    other = replace(after.entries[entry], name="other")
+    moved = replace(
+        after,
+        entries={"other": other},
+        schedules={"weekly": replace(weekly, entry=Reference("other", NOWHERE))},
+    )
+    assert (diff(after, moved).changes, len(diff(after, moved).renames)) == ((), 1), "which is the same entry"
 
 
 def test_an_mcp_server_with_less_isolation_or_more_wanted_tools_widens() -> None:

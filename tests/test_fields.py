@@ -14,6 +14,7 @@ from llmdo.diff import diff
 from llmdo.graph.keys import written_fields
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Acceptance, Settings
 from llmdo.graph.toolset import Definition, Identity, Server, Tool, Toolset
 from llmdo.graph.worker import Attachments, Worker
@@ -48,6 +49,7 @@ BASE: dict[str, Any] = {
             "tool": {"made": {"digest": DIGESTS[0], "retry": "safe"}},
         },
     },
+    "schedule": {"s": {"entry": "e", "cron": "* * * * *"}},
     "notify": {"url-env": "URL", "secret-env": "SECRET"},
     "accept": [{"code": "LDO510", "reason": "ours"}],
 }
@@ -65,6 +67,7 @@ TABLES: dict[type, tuple[str | int, ...]] = {
     Tool: ("toolset", "t", "tool", "made"),
     Definition: ("toolset", "m", "tool", "said"),
     Notify: ("notify",),
+    Schedule: ("schedule", "s"),
     Acceptance: ("accept", 0),
 }
 """Where the lock holds the values of each class."""
@@ -119,6 +122,7 @@ UNWRITTEN = {
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},
     Settings: {"shared"},
+    Schedule: {"name", "at"},
 }
 """Fields without a key of their own in the lock: places, names of tables, what follows, what has several keys, and what
 is about machines."""

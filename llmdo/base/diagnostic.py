@@ -49,6 +49,7 @@ CODES: dict[str, tuple[str, Severity]] = {
     "LDO210": ("incompatible-model", "warning"),
     "LDO211": ("unfit-function", "error"),
     "LDO212": ("undeclared-call", "error"),
+    "LDO213": ("unknown-entry", "error"),
     # 25x: names in other formats
     "LDO250": ("foreign-unknown-name", "warning"),
     "LDO251": ("foreign-name-collision", "warning"),

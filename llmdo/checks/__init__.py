@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import CODES
 from llmdo.base.values import replace
-from llmdo.checks import authority, code, delegation, descriptions, files, lock, models, names, servers, shell
+from llmdo.checks import (
+    authority,
+    code,
+    delegation,
+    descriptions,
+    files,
+    lock,
+    models,
+    names,
+    schedules,
+    servers,
+    shell,
+)
 from llmdo.checks.acceptance import idle_acceptance, without_accepted
 from llmdo.checks.selection import is_about_unread, reported, unknown_check
 from llmdo.reach import Analysis
@@ -51,6 +63,7 @@ ALL: tuple[Check, ...] = (
     models.incompatible_model,
     code.unfit_function,
     code.undeclared_call,
+    schedules.unknown_entry,
     delegation.delegation_cycle,
     delegation.depth_exceeded,
     delegation.unreachable_worker,

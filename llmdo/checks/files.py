@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import parts
 from llmdo.base.diagnostic import finding
-from llmdo.checks import code, selection, servers, shell, toolsets
+from llmdo.checks import code, schedules, selection, servers, shell, toolsets
 from llmdo.syntax import toml
 from llmdo.version import __version__
 
@@ -78,6 +78,7 @@ def invalid_value(project: Project) -> Iterator[Diagnostic]:
     yield from servers.without_meaning(project)
     yield from toolsets.without_meaning(project)
     yield from code.unused_configuration(project)
+    yield from schedules.without_meaning(project)
     document = project.workspace.document
     workspace = project.workspace
     for name, table in workspace.tables("toolsets").items():
@@ -118,6 +119,7 @@ def missing_key(project: Project) -> Iterator[Diagnostic]:
         input = "Evaluate every deck."
     """
     yield from _reported(project, "LDO104")
+    yield from schedules.without_input(project)
     document = project.workspace.document
     starts = {"worker", "function", "tool"}
     for name, table in project.workspace.tables("entries").items():

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 Route = tuple[str, ...]
 
-_NAMED = frozenset({"model", "python-model", "schema-source", "module", "entry", "worker", "toolset"})
+_NAMED = frozenset(
+    {"model", "python-model", "schema-source", "module", "entry", "schedule", "worker", "toolset"}
+)
 """The tables of a lock that hold items by their names."""
 
 _LAYOUT = frozenset({"version", "revision"})
@@ -261,6 +263,8 @@ def _users(*graphs: Graph) -> _Users:
         for worker in graph.workers.values():
             for item in _used(graph, worker):
                 workers.setdefault(item, set()).add(worker.name)
+        for schedule in graph.schedules.values():
+            themselves.setdefault(("schedule", schedule.name), set()).add(schedule.entry.name)
         for entry in graph.entries.values():
             for use in code_calls.own_uses(graph, entry):
                 themselves.setdefault(("toolset", use.name), set()).add(entry.name)

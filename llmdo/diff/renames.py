@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from llmdo.graph.resolved import Entry, Graph
+    from llmdo.graph.schedule import Schedule
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Rule
@@ -238,7 +239,12 @@ class _Teller:
             workers={worker.name: worker for worker in sorted(workers, key=lambda each: each.name)},
             entries={entry.name: entry for entry in sorted(entries, key=lambda each: each.name)},
             toolsets={toolset.name: toolset for toolset in sorted(toolsets, key=lambda each: each.name)},
+            schedules={name: self._schedule(schedule) for name, schedule in graph.schedules.items()},
         )
+
+    def _schedule(self, schedule: Schedule) -> Schedule:
+        starts = schedule.entry.name
+        return replace(schedule, entry=replace(schedule.entry, name=self._entries.get(starts, starts)))
 
     def _worker(self, worker: Worker) -> Worker:
         uses = [replace(use, name=self._names.get(use.name, use.name)) for use in worker.uses]

@@ -34,6 +34,7 @@ from llmdo.formats.tables import table
 from llmdo.formats.toolset import ToolsetTable
 from llmdo.formats.worker import AgentTable
 from llmdo.graph.notify import Notify
+from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
 
     WorkspaceTable = Mapping[str, Json]
     NotifyTable = Mapping[str, Json]
+    ScheduleTable = Mapping[str, Json]
 else:
+    ScheduleTable = table("ScheduleTable", Schedule, "file", {})
     NotifyTable = table("NotifyTable", Notify, "file", {})
     WorkspaceTable = table(
         "WorkspaceTable",
@@ -148,6 +151,9 @@ ManifestFile = TypedDict(
             ]
         ],
         "entries": NotRequired[Annotated[dict[Name, EntryTable], Doc("What `llmdo run NAME` can start.")]],
+        "schedules": NotRequired[
+            Annotated[dict[Name, ScheduleTable], Doc("When workers of a fleet start entries by themselves.")]
+        ],
         "notify": NotRequired[
             Annotated[NotifyTable, Doc("The webhook that is told when a run ends or waits.")]
         ],

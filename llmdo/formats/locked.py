@@ -24,6 +24,7 @@ from llmdo.formats.tables import table
 from llmdo.formats.worker import AttachmentLimits, CodeToolsets, FilesystemConfig, ModelSettings, NativeTools
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry
+from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Identity, Server, Tool, Toolset
 from llmdo.graph.worker import Worker
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     LockedWorker = Mapping[str, Json]
     LockedToolset = Mapping[str, Json]
     LockedNotify = Mapping[str, Json]
+    LockedSchedule = Mapping[str, Json]
 else:
+    LockedSchedule = table("LockedSchedule", Schedule, "lock", {})
+
     LockedNotify = table("LockedNotify", Notify, "lock", {})
 
     LockedSettings = table("LockedSettings", Settings, "lock", {})
@@ -112,6 +116,9 @@ LockFile = TypedDict(
             ]
         ],
         "entry": NotRequired[Annotated[dict[Name, LockedEntry], Doc("The entries.")]],
+        "schedule": NotRequired[
+            Annotated[dict[Name, LockedSchedule], Doc("When entries are started by themselves.")]
+        ],
         "worker": NotRequired[Annotated[dict[Name, LockedWorker], Doc("The workers.")]],
         "toolset": NotRequired[
             Annotated[dict[ToolsetName, LockedToolset], Doc("The Python toolsets and MCP servers.")]

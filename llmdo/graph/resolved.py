@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.graph.keys import Reference, Written
     from llmdo.graph.notify import Notify
+    from llmdo.graph.schedule import Schedule
     from llmdo.graph.settings import Acceptance, Settings
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
@@ -295,6 +296,7 @@ class Graph:
     """The workspace's own; the built-in ones come from `builtin.tools`."""
     shell: ShellSettings = field(default_factory=ShellSettings)
     """What `[toolsets.shell]` says."""
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
     notify: Notify | None = None
     """Who is told that runs ended; None where nobody is."""
     acceptances: tuple[Acceptance, ...] = ()

@@ -133,6 +133,7 @@ def reached(graph: Graph, entry: str, models: Mapping[str, str]) -> Graph:
         entries={entry: graph.entries[entry]},
         workers=workers,
         toolsets=toolsets,
+        schedules={},
         notify=None,
         acceptances=(),
     )

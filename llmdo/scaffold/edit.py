@@ -182,13 +182,15 @@ def remove_entry(root: Path, name: str) -> WorkspaceEdit:
     """Takes `[entries.NAME]` out of the manifest; its worker stays.
 
     Raises:
-        LlmdoError: the manifest has no such entry, or an acceptance still names it.
+        LlmdoError: the manifest has no such entry, or an acceptance or a schedule still names it.
     """
     graph = project.read(root).graph
     entry = graph.entries.get(name)
     if entry and not entry.declared:
         raise refusal(f"`{name}` is not in `[entries]`: {_place(entry.at.location)} sets `entry: true`")
-    if places := [accepted.at.location for accepted in graph.acceptances if accepted.entry == name]:
+    places = [accepted.at.location for accepted in graph.acceptances if accepted.entry == name]
+    places += [each.entry.at.location for each in graph.schedules.values() if each.entry.name == name]
+    if places:
         raise _still_named(name, places)
     return _deleted(root, ("entries", name), f"`llmdo run {name}` starts nothing any more")
 

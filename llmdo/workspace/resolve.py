@@ -16,6 +16,7 @@ from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, 
 from llmdo.graph.models import recording_file
 from llmdo.graph.notify import Notify
 from llmdo.graph.resolved import Entry, Graph, Limits
+from llmdo.graph.schedule import Schedule
 from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Use, Worker, own_toolset
@@ -77,6 +78,7 @@ def resolve(
         entries=entries,
         workers=workers,
         toolsets=_toolsets(workspace, facts or {}),
+        schedules=schedules(document, workspace.tables("schedules"), "schedules", "file"),
         notify=notify(workspace.table("notify"), "file"),
         acceptances=acceptances(
             parts.items(workspace.table("check").get("accept")), ValueOrigin(document, ("check", "accept"))
@@ -85,6 +87,24 @@ def resolve(
         code=text_digests(workspace.modules),
         importable=importable(workspace.modules),
     )
+
+
+def schedules(
+    document: Document, tables: Mapping[str, Mapping[str, Json]], key: str, kind: FileKind
+) -> dict[str, Schedule]:
+    """When entries are started, by the names of the tables below `key`; those that do not say both are left out."""
+    return {
+        name: decoded(
+            Schedule,
+            kind,
+            table,
+            ValueOrigin(document, (key, name)),
+            name=name,
+            at=Place(document, (key, name), of_key=True),
+        )
+        for name, table in sorted(tables.items())
+        if {"entry", "cron"} <= table.keys()
+    }
 
 
 def notify(table: Mapping[str, Json], kind: FileKind) -> Notify | None:

@@ -11,6 +11,7 @@ from llmdo.base.values import dataclass
 from llmdo.graph import servers
 from llmdo.graph.keys import words_of
 from llmdo.graph.resolved import Entry
+from llmdo.graph.schedule import Schedule
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Worker
 from llmdo.workspace.lock.encoding import encode
@@ -31,7 +32,12 @@ _WORDS = {
     "model": "model alias",
 }
 
-_CHANGED = {"entry": words_of(Entry), "worker": words_of(Worker), "toolset": words_of(Toolset)}
+_CHANGED = {
+    "entry": words_of(Entry),
+    "schedule": words_of(Schedule),
+    "worker": words_of(Worker),
+    "toolset": words_of(Toolset),
+}
 """Table of the lock to what changed in its items, in words, by key."""
 
 _OF_FILES = {"source": "its source changed"}
@@ -69,7 +75,7 @@ class Drift:
 
 
 _FEW = 5  # commands of shell rules that a message names
-_PLACED = ("worker", "toolset", "entry")
+_PLACED = ("worker", "toolset", "entry", "schedule")
 _FILES = ("module", "schema-source")
 
 
@@ -86,7 +92,16 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
     for kind in ("settings", "rules", "paths"):
         if changes := tuple(_fields(parts.table(before[kind]), parts.table(after[kind]), {})):
             yield Drift(kind, "", changes, None)
-    for kind in ("model", "python-model", "schema-source", "module", "entry", "worker", "toolset"):
+    for kind in (
+        "model",
+        "python-model",
+        "schema-source",
+        "module",
+        "entry",
+        "schedule",
+        "worker",
+        "toolset",
+    ):
         old, new = parts.tables(before[kind]), parts.tables(after[kind])
         for name in sorted({*old, *new}):
             if name not in new:
@@ -125,6 +140,8 @@ def _place(graph: Graph, kind: str, name: str) -> Place | None:
             return graph.toolsets[name].at
         case "entry":
             return graph.entries[name].at
+        case "schedule":
+            return graph.schedules[name].at
     return None
 
 

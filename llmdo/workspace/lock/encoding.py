@@ -63,6 +63,7 @@ def before_workers(graph: Graph) -> dict[str, Json]:
         "schema-source": {path: {"source": source} for path, source in graph.schema_sources.items()},
         "module": {path: {"source": source} for path, source in graph.modules.items()},
         "entry": {entry.name: encoded(entry) for entry in graph.entries.values() if entry.declared},
+        "schedule": {schedule.name: encoded(schedule) for schedule in graph.schedules.values()},
     }
 
 
@@ -142,6 +143,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         entries=dict(sorted(entries.items())),
         workers=workers,
         toolsets=decode_toolsets(document, table(lock, "toolset")),
+        schedules=resolve.schedules(document, tables(lock, "schedule"), "schedule", "lock"),
         notify=resolve.notify(table(lock, "notify"), "lock"),
         acceptances=resolve.acceptances(items(lock.get("accept")), ValueOrigin(document, ("accept",))),
         shell=_decode_shell(table(lock, "shell")),
