@@ -9,6 +9,7 @@ from llmdo.cli import options, quick
 from llmdo.cli.batching import BatchTerminal
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
 from llmdo.render import evaluation as render
+from llmdo.render import evaluation_junit, evaluation_pages
 from llmdo.services.batch import commands as batches
 from llmdo.services.evaluation.commands import EvalWorking
 
@@ -36,10 +37,16 @@ def host(approve: options.Texts, *, approve_all: bool, reject_all: bool) -> Batc
 
 def show(evaluated: Evaluated, form: str) -> None:
     """Prints an evaluation."""
-    if form == "json":
-        put(render.as_json(evaluated), end="", as_json=True)
-    else:
+    if form == "text":
         put(render.as_text(evaluated, screen()), end="", is_drawn=True)
+        return
+    writers = {
+        "json": render.as_json,
+        "junit": evaluation_junit.as_junit,
+        "markdown": evaluation_pages.as_markdown,
+        "html": evaluation_pages.as_html,
+    }
+    put(writers[form](evaluated), end="", as_json=form == "json")
 
 
 def report(evaluated: Evaluated, form: str) -> int:
@@ -51,4 +58,5 @@ def report(evaluated: Evaluated, form: str) -> int:
         )
     if evaluated.interrupted:
         return INTERRUPTED
-    return FINDINGS if evaluated.unfinished else FINE
+    is_missed = evaluated.held is not None and evaluated.held.is_missed
+    return FINDINGS if evaluated.unfinished or is_missed else FINE

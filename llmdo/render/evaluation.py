@@ -29,6 +29,8 @@ def as_json(evaluated: Evaluated) -> str:
 def as_text(evaluated: Evaluated, screen: Screen = PAPER) -> str:
     """A table of cases by variants, and below it what failed and why."""
     lines = [title(evaluated), "", *_table(evaluated, screen)]
+    if sentences := list(verdicts(evaluated)):
+        lines += ["", *map(shown, sentences)]
     if failing := list(failures(evaluated)):
         lines += ["", *(f"{_label(evaluated, variant)}{line}" for variant, line in failing)]
     return "".join(f"{line}\n" for line in lines)
@@ -51,38 +53,57 @@ def _table(evaluated: Evaluated, screen: Screen) -> Iterator[str]:
     for case in evaluated.cases:
         cells = []
         for variant, width in columns:
-            text, shade = _cell(variant, case, evaluated.repeat)
+            text, shade = cell(variant, case, evaluated.repeat)
             cells.append("  " + " " * (width - len(text)) + screen.paint(shade, text))
         yield f"{shown(case):<{widest}}{''.join(cells)}"
-    for name, of in (("passed", _passed), ("requests", _requests), ("cost", _cost)):
+    for name, of in (("passed", passed), ("requests", requests), ("cost", cost)):
         yield f"{name:<{widest}}" + "".join(f"  {of(variant):>{width}}" for variant, width in columns)
 
 
-def _cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
+def cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
     """What came of a case, and how it looks."""
     trials = variant.of(case)
     if not trials:
         return "not run", "note"
-    passed = sum(trial.passed for trial in trials)
-    shade: Shade = "good" if passed == len(trials) else "bad" if passed == 0 else "asks"
+    number = sum(trial.passed for trial in trials)
+    shade: Shade = "good" if number == len(trials) else "bad" if number == 0 else "asks"
     if repeat == 1:
-        return "passed" if passed else "failed", shade
-    return f"{passed}/{len(trials)}", shade
+        return "passed" if number else "failed", shade
+    return f"{number}/{len(trials)}", shade
 
 
-def _passed(variant: Variant) -> str:
+def passed(variant: Variant) -> str:
+    """The part of a variant that passed."""
     return "-" if variant.passed is None else f"{variant.passed:.0%}"
 
 
-def _requests(variant: Variant) -> str:
+def requests(variant: Variant) -> str:
+    """How many requests its runs made."""
     return f"{sum(trial.requests for trial in variant.trials):,}"
 
 
-def _cost(variant: Variant) -> str:
+def cost(variant: Variant) -> str:
     """What its runs cost; with a `+` where some of them have no known price."""
     costs = [trial.cost_usd for trial in variant.trials if trial.is_judged]
     known = [cost for cost in costs if cost is not None]
     return f"${sum(known):.4f}{'+' * (None in costs)}" if known or not costs else "unknown"
+
+
+def verdicts(evaluated: Evaluated) -> Iterator[str]:
+    """A sentence for each comparison, and for all that was asked for and does not hold."""
+    yield from (comparison.sentence for comparison in evaluated.comparisons)
+    if (held := evaluated.held) is None:
+        return
+    yield from (comparison.sentence for comparison in held.comparisons)
+    for label in dict.fromkeys(missed.variant for missed in held.missed):
+        cases = ", ".join(missed.case for missed in held.missed if missed.variant == label)
+        yield f"the baseline {held.baseline} is missed by {label}: {cases}"
+    if held.baseline and not held.missed:
+        yield f"the baseline {held.baseline} is held"
+    if held.lacking:
+        yield f"not held against it, as they were not judged: {', '.join(held.lacking)}"
+    for label in held.below:
+        yield f"{label}: less passed than `--fail-under` {held.fail_under:g} says"
 
 
 def failures(evaluated: Evaluated) -> Iterator[tuple[Variant, str]]:
@@ -94,14 +115,14 @@ def failures(evaluated: Evaluated) -> Iterator[tuple[Variant, str]]:
             if failed:
                 many = f" {len(failed)} of {len(trials)} times" if evaluated.repeat > 1 else ""
                 runs = ", ".join(trial.run for trial in failed)
-                yield variant, f"{shown(case)} failed{many}: {'; '.join(_reasons(failed))} (run {runs})"
+                yield variant, f"{shown(case)} failed{many}: {'; '.join(reasons(failed))} (run {runs})"
             if left := [trial for trial in trials if not trial.is_judged]:
                 yield variant, f"{shown(case)} was not judged: {_standing(left)}"
 
 
-def _reasons(failed: Iterable[Trial]) -> list[str]:
+def reasons(failed: Iterable[Trial]) -> list[str]:
     """Why trials failed, each reason once."""
-    reasons = Counter(
+    counted_reasons = Counter(
         f"{each.evaluator}" + (f": {each.reason}" if each.reason else "")
         for trial in failed
         for each in trial.judgements
@@ -109,7 +130,7 @@ def _reasons(failed: Iterable[Trial]) -> list[str]:
     )
     return [
         excerpt(reason, LONGEST) + (f" ({number} times)" if number > 1 else "")
-        for reason, number in reasons.items()
+        for reason, number in counted_reasons.items()
     ]
 
 
@@ -126,7 +147,7 @@ def listed(evaluations: Iterable[Evaluated]) -> str:
     """A line for each evaluation."""
     return "".join(
         f"{each.id}  {_when(each.began)}  {shown(each.name)}  "
-        f"{', '.join(f'{shown(variant.label)} {_passed(variant)}' for variant in each.variants)}"
+        f"{', '.join(f'{shown(variant.label)} {passed(variant)}' for variant in each.variants)}"
         f"{'' if not each.unfinished else f'; {each.unfinished} runs left'}\n"
         for each in evaluations
     )

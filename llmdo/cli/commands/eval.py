@@ -10,7 +10,7 @@ import typer.core
 
 from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.commands.batch import Jobs  # noqa: TC001  # typer reads it
-from llmdo.cli.console import FINE, put, say
+from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.services.root import root_folder
 
 PLACE = 172
@@ -22,6 +22,9 @@ class EvalFormat(StrEnum):
 
     text = "text"
     json = "json"
+    junit = "junit"
+    markdown = "markdown"
+    html = "html"
 
 
 EvalReference = Annotated[
@@ -49,6 +52,18 @@ Budget = Annotated[
         help="Begin nothing more once all runs have cost that; what has begun may add `--jobs` times an entry's limit.",
     ),
 ]
+Baseline = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--baseline",
+        metavar="FILE|EVALUATION",
+        help="Exit with 1 where a case that passed in it fails in most of its runs now.",
+    ),
+]
+FailUnder = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option("--fail-under", metavar="SHARE", help="Exit with 1 where less passes, such as 0.9."),
+]
 Format = Annotated[EvalFormat, typer.Option("--format", help="How the evaluation is printed.")]
 
 
@@ -75,6 +90,8 @@ def start(
     repeat: Repeat = 1,
     jobs: Jobs = 8,
     budget_usd: Budget = None,
+    baseline: Baseline = None,
+    fail_under: FailUnder = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     locked: options.Locked = False,
     approve: options.Approve = None,
@@ -86,10 +103,16 @@ def start(
     """Run an eval: every case with every variant, so often; `llmdo eval NAME` is the same."""
     from llmdo.cli import evaluating
     from llmdo.services.evaluation import commands as service
+    from llmdo.services.evaluation.gate import EvalGate
 
     working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
     request = service.EvalRequest(
-        name=name, project=project, models=tuple(model or ()), repeat=repeat, working=working
+        name=name,
+        project=project,
+        models=tuple(model or ()),
+        repeat=repeat,
+        gate=EvalGate(baseline=baseline, fail_under=fail_under),
+        working=working,
     )
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
     return evaluating.report(service.start(request, host), format.value)
@@ -101,6 +124,8 @@ def resume(
     project: options.Project = None,
     jobs: Jobs = 8,
     budget_usd: Budget = None,
+    baseline: Baseline = None,
+    fail_under: FailUnder = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     locked: options.Locked = False,
     approve: options.Approve = None,
@@ -112,9 +137,11 @@ def resume(
     """Go on with what is left of an evaluation; nothing is run twice."""
     from llmdo.cli import evaluating
     from llmdo.services.evaluation import commands as service
+    from llmdo.services.evaluation.gate import EvalGate
 
     working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
-    request = service.ContinuedEval(reference=reference, project=project, working=working)
+    gate = EvalGate(baseline=baseline, fail_under=fail_under)
+    request = service.ContinuedEval(reference=reference, project=project, gate=gate, working=working)
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
     return evaluating.report(service.resume(request, host), format.value)
 
@@ -123,14 +150,19 @@ def resume(
 def show(
     reference: EvalReference,
     project: options.Project = None,
+    baseline: Baseline = None,
+    fail_under: FailUnder = None,
     format: Format = EvalFormat.text,  # noqa: A002
 ) -> int:
-    """Show an evaluation as it was left."""
+    """Show an evaluation as it was left, perhaps held against another one."""
     from llmdo.cli import evaluating
     from llmdo.services.evaluation import commands as service
+    from llmdo.services.evaluation.gate import EvalGate
 
-    evaluating.show(service.show(root_folder(project), reference), format.value)
-    return FINE
+    gate = EvalGate(baseline=baseline, fail_under=fail_under)
+    evaluated = service.show(root_folder(project), reference, gate)
+    evaluating.show(evaluated, format.value)
+    return FINDINGS if evaluated.held and evaluated.held.is_missed else FINE
 
 
 @evals.command("list")

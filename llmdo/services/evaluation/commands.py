@@ -12,6 +12,9 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.batch import commands as batches
 from llmdo.services.batch.scheduling import BatchBounds
 from llmdo.services.evaluation import suite as suites
+from llmdo.services.evaluation.faults import judging_entry
+from llmdo.services.evaluation.gate import EvalGate, held, opened
+from llmdo.services.evaluation.judges import judges_of
 from llmdo.services.evaluation.kept import Evaluations
 from llmdo.services.evaluation.outcome import Evaluated, Variant
 from llmdo.services.evaluation.running import Conditions, run_all
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.services.batch.commands import BatchHost
+    from llmdo.services.evaluation.gate import OpenedEvalGate
     from llmdo.services.evaluation.suite import Suite
     from llmdo.workspace.project import Project
 
@@ -54,6 +58,7 @@ class EvalRequest:
     models: tuple[str, ...] = ()
     """A variant each: MODEL or WORKER=MODEL, or several of them with commas between; none: as the files say."""
     repeat: int = 1
+    gate: EvalGate = field(default_factory=EvalGate)
     working: EvalWorking = field(default_factory=EvalWorking)
 
 
@@ -63,6 +68,7 @@ class ContinuedEval:
 
     reference: str
     project: str | None = None
+    gate: EvalGate = field(default_factory=EvalGate)
     working: EvalWorking = field(default_factory=EvalWorking)
 
 
@@ -75,6 +81,7 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
     """
     root, project = _opened(request.project, host)
     suite = suites.read(project, suites.chosen(root, request.name))
+    gate = opened(request.gate, root)
     variants = tuple(_variants(request, project))
     from llmdo.runtime import new_run
 
@@ -86,9 +93,12 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
         began=time.time(),
         repeat=request.repeat,
         cases=tuple(case.name for case in suite.cases),
-        variants=tuple(replace(variant, batch=new_run()) for variant in variants),
+        variants=tuple(
+            replace(variant, batch=new_run(), judges={judge: new_run() for judge in judges_of(suite)})
+            for variant in variants
+        ),
     )
-    return _worked(evaluated, suite, root, request.working, host)
+    return _worked(evaluated, suite, project, request.working, gate, host)
 
 
 def resume(request: ContinuedEval, host: BatchHost) -> Evaluated:
@@ -107,13 +117,14 @@ def resume(request: ContinuedEval, host: BatchHost) -> Evaluated:
             f"`{suites.FOLDER}/{suite.name}{suites.SUFFIX}` is not what it was when the evaluation began",
             hint="go back to what it was, or begin a new one",
         )
-    return _worked(evaluated, suite, root, request.working, host)
+    return _worked(evaluated, suite, project, request.working, opened(request.gate, root), host)
 
 
-def show(root: Path, reference: str) -> Evaluated:
-    """An evaluation as it was left."""
+def show(root: Path, reference: str, gate: EvalGate) -> Evaluated:
+    """An evaluation as it was left, held against something else where `gate` says so."""
     kept = Evaluations(root)
-    return kept.read(kept.find(reference))
+    evaluated = kept.read(kept.find(reference))
+    return replace(evaluated, held=held(evaluated, opened(gate, root)) or evaluated.held)
 
 
 def listed(root: Path) -> Iterator[Evaluated]:
@@ -150,38 +161,52 @@ def _variants(request: EvalRequest, project: Project) -> Iterator[Variant]:
 
 
 def _worked(
-    evaluated: Evaluated, suite: Suite, root: Path, working: EvalWorking, host: BatchHost
+    evaluated: Evaluated,
+    suite: Suite,
+    project: Project,
+    working: EvalWorking,
+    gate: OpenedEvalGate,
+    host: BatchHost,
 ) -> Evaluated:
     """How an evaluation stands after what is left of it was run, and all that is over was judged."""
-    from llmdo.runtime import new_run
     from llmdo.services.evaluation.functions import loaded
     from llmdo.services.evaluation.judging import judged
 
-    # A batch that was only begun to be put in has left its id behind.
-    planned = tuple(
-        variant if batches.is_there(root, variant.batch) else replace(variant, batch=new_run())
-        for variant in evaluated.variants
-    )
+    root = project.workspace.root
+    planned = tuple(_with_free_batches(variant, root) for variant in evaluated.variants)
     kept = Evaluations(root)
+    held(replace(evaluated, variants=planned), gate)  # before anything is paid for, as the next
+    with loaded(root, suite.texts("function")):
+        pass
     kept.keep(replace(evaluated, variants=planned))
     host.tell(
         f"evaluation {evaluated.id}: `llmdo eval resume {evaluated.id}` goes on where it is interrupted"
     )
-    with loaded(root, suite.texts("function")):  # before anything is paid for
-        pass
     how = Conditions(
         root=root,
         bounds=working.bounds,
         locked=working.locked,
         debug=working.debug,
         environ=working.environ,
+        judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
     )
     ran = run_all(planned, suite, evaluated.repeat, how, host)
     with loaded(root, suite.texts("function")) as functions:
         variants = tuple(
-            replace(variant, trials=judged(suite, variant.trials, ran.deeds, functions))
-            for variant in ran.variants
+            replace(variant, trials=judged(suite, variant.trials, ran, functions)) for variant in ran.variants
         )
     evaluated = replace(evaluated, variants=variants, reason=ran.reason, interrupted=ran.interrupted)
+    evaluated = replace(evaluated, held=held(evaluated, gate))
     kept.keep(evaluated)
     return evaluated
+
+
+def _with_free_batches(variant: Variant, root: Path) -> Variant:
+    """A variant whose batches are there or have new ids: one that was only begun has left its id behind."""
+    from llmdo.runtime import new_run
+
+    def free(batch: str) -> str:
+        return batch if batches.is_there(root, batch) else new_run()
+
+    judges = {judge: free(batch) for judge, batch in variant.judges.items()}
+    return replace(variant, batch=free(variant.batch), judges=judges)

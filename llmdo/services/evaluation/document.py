@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.services.evaluation.outcome import Evaluated, Judgement, Trial, Variant
+from llmdo.services.evaluation.outcome import Evaluated, Held, Judgement, Missed, Trial, Variant
+from llmdo.services.evaluation.statistics import VariantComparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,24 @@ def document(evaluated: Evaluated) -> dict[str, object]:
         "interrupted": evaluated.interrupted,
         "cases": [_case(evaluated, case) for case in evaluated.cases],
         "variants": [_variant(variant) for variant in evaluated.variants],
+        "comparisons": list(map(_comparison, evaluated.comparisons)),
+        "held": None if evaluated.held is None else _held(evaluated.held),
+    }
+
+
+def _comparison(comparison: VariantComparison) -> dict[str, object]:
+    values = {each.name: getattr(comparison, each.name) for each in fields(comparison)}
+    return {**values, "shown": comparison.is_shown, "sentence": comparison.sentence}
+
+
+def _held(held: Held) -> dict[str, object]:
+    return {
+        "baseline": held.baseline,
+        "missed": [{each.name: getattr(case, each.name) for each in fields(case)} for case in held.missed],
+        "lacking": list(held.lacking),
+        "comparisons": list(map(_comparison, held.comparisons)),
+        "fail_under": held.fail_under,
+        "below": list(held.below),
     }
 
 
@@ -69,6 +88,7 @@ def _variant(variant: Variant) -> dict[str, object]:
         "models": list(variant.models),
         "revision": variant.revision,
         "batch": variant.batch,
+        "judges": dict(variant.judges),
         "passed": variant.passed,
         "requests": sum(trial.requests for trial in judged),
         "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
@@ -85,6 +105,7 @@ def _trial(trial: Trial) -> dict[str, object]:
             "passed": each.passed,
             "value": each.value,
             "reason": each.reason,
+            "run": each.run,
         }
         for each in trial.judgements
     ]
@@ -123,6 +144,21 @@ def _evaluated(data: Mapping[str, Any]) -> Evaluated:
         variants=tuple(map(_variant_of, data["variants"])),
         reason=data["reason"],
         interrupted=bool(data["interrupted"]),
+        held=None if data["held"] is None else _held_of(data["held"]),
+    )
+
+
+def _held_of(data: Mapping[str, Any]) -> Held:
+    names = {each.name for each in fields(VariantComparison)}
+    return Held(
+        baseline=data["baseline"],
+        missed=tuple(Missed(**missed) for missed in data["missed"]),
+        lacking=tuple(data["lacking"]),
+        comparisons=tuple(
+            VariantComparison(**{name: compared[name] for name in names}) for compared in data["comparisons"]
+        ),
+        fail_under=data["fail_under"],
+        below=tuple(data["below"]),
     )
 
 
@@ -131,14 +167,17 @@ def _variant_of(data: Mapping[str, Any]) -> Variant:
         label=str(data["label"]),
         models=tuple(map(str, data["models"])),
         revision=data["revision"],
-        batch=data["batch"],
+        batch=str(data["batch"]),
+        judges={str(judge): str(batch) for judge, batch in data["judges"].items()},
         trials=tuple(map(_trial_of, data["trials"])),
     )
 
 
 def _trial_of(data: Mapping[str, Any]) -> Trial:
     judgements = tuple(
-        Judgement(evaluator=str(each["evaluator"]), value=each["value"], reason=each["reason"])
+        Judgement(
+            evaluator=str(each["evaluator"]), value=each["value"], reason=each["reason"], run=each["run"]
+        )
         for each in data["judgements"]
     )
     names = {each.name for each in fields(Trial)} - {"judgements"}

@@ -14,9 +14,10 @@ from pydantic_evals.evaluators.context import EvaluatorContext
 from pydantic_evals.evaluators.evaluator import EvaluatorOutput  # noqa: TC002  # a field's type
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import excerpt
+from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.formats.schema.validation import misfit
 from llmdo.policy.authority import Capability
+from llmdo.services.evaluation.judges import questions_of
 from llmdo.services.evaluation.suite import texts_of
 
 if TYPE_CHECKING:
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.journal.decided import DecidedCall
     from llmdo.services.evaluation.deeds import RunDeeds
+    from llmdo.services.evaluation.judges import JudgeRuling
 
 Context = EvaluatorContext[object, object, object]
 Functions = Mapping[str, Callable[[Context], Any]]
 """FILE.py:NAME to the function that it names."""
 
+RUN = "run"
 DEEDS = "deeds"
-"""Among the attributes of a trial, what its run did; beside it `run`, its id, and `state`, how it ended."""
+"""Among the attributes of a trial, what its run did; beside it its id and `state`, how it ended."""
 ANY = "*"
 SHOWN = 3  # calls in a reason
 UNASKED = frozenset({"rules", "policy", "lock"})
@@ -59,7 +62,7 @@ class Criterion(Evaluator[object, object, object]):
 
 
 def evaluators_of(
-    table: Mapping[str, Json], functions: Functions
+    table: Mapping[str, Json], functions: Functions, rulings: Mapping[tuple[str, str], JudgeRuling]
 ) -> Iterator[Evaluator[object, object, object]]:
     """The evaluators that a table of an eval's file names."""
     if "equals" in table:
@@ -77,6 +80,8 @@ def evaluators_of(
         yield Criterion("json_schema", partial(_fits, schema))
     for reference in texts_of(table.get("function")):
         yield Criterion(reference.rpartition(":")[2], functions[reference])
+    for question in questions_of(table):
+        yield Criterion(question.label, partial(_ruled, question.label, rulings))
     yield from _of_deeds(table)
 
 
@@ -143,6 +148,20 @@ def _fits(schema: Mapping[str, Json], ctx: Context) -> EvaluationReason:
             return EvaluationReason(value=False, reason=f"the output is not JSON: {error}")
     problem = misfit(output, schema)  # type: ignore[arg-type]  # an output is plain data
     return EvaluationReason(value=problem is None, reason=problem)
+
+
+def _ruled(label: str, rulings: Mapping[tuple[str, str], JudgeRuling], ctx: Context) -> EvaluatorOutput:
+    """What a judge answered about a trial: a verdict, a score, or both."""
+    ruling = rulings.get((ctx.attributes[RUN], label))
+    if ruling is None:
+        reason = "there is no output" if ctx.attributes["state"] != "completed" else "the judge was not asked"
+        return EvaluationReason(value=False, reason=reason)
+    if ruling.problem:
+        raise LlmdoError(ruling.problem)
+    if ruling.passed is None:
+        return EvaluationReason(value=ruling.score or 0.0, reason=ruling.reason)
+    verdict = EvaluationReason(value=ruling.passed, reason=ruling.reason)
+    return verdict if ruling.score is None else {label: verdict, f"{label} (score)": ruling.score}
 
 
 def _ends(wanted: Json, ctx: Context) -> EvaluationReason:

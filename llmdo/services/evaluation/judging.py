@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic_evals import Case, CaseLifecycle, Dataset
 
 from llmdo.base.values import replace
-from llmdo.services.evaluation.evaluators import DEEDS, ending, evaluators_of
+from llmdo.services.evaluation.evaluators import DEEDS, RUN, ending, evaluators_of
 from llmdo.services.evaluation.outcome import Judgement
 
 if TYPE_CHECKING:
@@ -22,15 +22,19 @@ if TYPE_CHECKING:
 
     from llmdo.services.evaluation.deeds import RunDeeds
     from llmdo.services.evaluation.evaluators import Context, Functions
+    from llmdo.services.evaluation.judges import JudgeRuling
     from llmdo.services.evaluation.outcome import Trial
+    from llmdo.services.evaluation.running import Ran
     from llmdo.services.evaluation.suite import EvalCase, Suite
 
-RUN = "run"
 LLMDO_ERROR = "LlmdoError: "
 
 
 def judged(
-    suite: Suite, trials: Sequence[Trial], deeds: Mapping[str, RunDeeds], functions: Functions
+    suite: Suite,
+    trials: Sequence[Trial],
+    ran: Ran,
+    functions: Functions,
 ) -> tuple[Trial, ...]:
     """The trials, each with what its evaluators say; those that are not over as they are."""
     of_case: dict[str, list[Trial]] = {}
@@ -44,17 +48,19 @@ def judged(
             left = {name: iter(of_case[name]) for name in alike}
             dataset = Dataset(
                 name=suite.name,
-                cases=[_case(suite, case, functions) for case in suite.cases if case.name in alike],
+                cases=[
+                    _case(suite, case, functions, ran.rulings) for case in suite.cases if case.name in alike
+                ],
             )
             work = dataset.evaluate(
                 _ran_already,
                 name=suite.name,
                 progress=False,
                 repeat=repeat,
-                lifecycle=partial(_shown, left, deeds),
+                lifecycle=partial(_shown, left, ran.deeds),
             )
             for reported in asyncio.run(work).cases:
-                judgements[reported.attributes[RUN]] = tuple(_judgements(reported))
+                judgements[reported.attributes[RUN]] = tuple(_judgements(reported, ran.rulings))
     return tuple(replace(trial, judgements=judgements.get(trial.run, ())) for trial in trials)
 
 
@@ -98,12 +104,14 @@ def _shown(
     return _ShownTrial(case, trial, deeds[trial.run])
 
 
-def _case(suite: Suite, case: EvalCase, functions: Functions) -> Case[object, object, object]:
+def _case(
+    suite: Suite, case: EvalCase, functions: Functions, rulings: Mapping[tuple[str, str], JudgeRuling]
+) -> Case[object, object, object]:
     ends = case.criteria.get("ends") or suite.criteria.get("ends") or "completed"
     evaluators = [
         ending(ends),
-        *evaluators_of(suite.criteria, functions),
-        *evaluators_of(case.criteria, functions),
+        *evaluators_of(suite.criteria, functions, rulings),
+        *evaluators_of(case.criteria, functions, rulings),
     ]
     return Case(
         name=case.name,
@@ -114,11 +122,18 @@ def _case(suite: Suite, case: EvalCase, functions: Functions) -> Case[object, ob
     )
 
 
-def _judgements(reported: ReportCase[object, object, object]) -> Iterator[Judgement]:
-    """What came of each evaluator, in the order of the eval's file as far as results are of one kind."""
+def _judgements(
+    reported: ReportCase[object, object, object], rulings: Mapping[tuple[str, str], JudgeRuling]
+) -> Iterator[Judgement]:
+    """What came of each evaluator: first of those that say yes or no, last of those that failed."""
+
+    def judge_of(name: str) -> str | None:
+        ruling = rulings.get((reported.attributes[RUN], name))
+        return ruling.run if ruling else None
+
     for results in (reported.assertions, reported.scores, reported.labels):
         for name, result in results.items():
-            yield Judgement(evaluator=name, value=result.value, reason=result.reason)
+            yield Judgement(evaluator=name, value=result.value, reason=result.reason, run=judge_of(name))
     for failure in reported.evaluator_failures:
         reason = failure.error_message.removeprefix(LLMDO_ERROR)
-        yield Judgement(evaluator=failure.name, value=None, reason=reason)
+        yield Judgement(evaluator=failure.name, value=None, reason=reason, run=judge_of(failure.name))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
+from llmdo.services.evaluation.statistics import compare
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from llmdo.base.values import Json
     from llmdo.journal.items import State
+    from llmdo.services.evaluation.statistics import VariantComparison
 
 JUDGED: frozenset[State] = frozenset({"completed", "failed", "waiting"})
 """The states of runs that are judged: of all others nobody knows how they end."""
@@ -22,6 +26,8 @@ class Judgement:
     value: bool | float | str | None
     """Whether it holds, a score, or a label; None where the evaluator failed."""
     reason: str | None = None
+    run: str | None = None
+    """The id of the run of the judge whose word it is."""
 
     @property
     def passed(self) -> bool:
@@ -71,6 +77,8 @@ class Variant:
     """None: the workspace as it is."""
     batch: str = ""
     """The id of the batch; empty where recorded runs were repeated."""
+    judges: Mapping[str, str] = field(default_factory=dict)
+    """Judge to the id of the batch of its runs."""
     trials: tuple[Trial, ...] = ()
 
     def of(self, case: str) -> tuple[Trial, ...]:
@@ -95,6 +103,38 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A case that passed in the baseline, and that fails in most of its trials now."""
+
+    variant: str
+    case: str
+    before: float
+    """The part that passed, from 0 to 1."""
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """How an evaluation stands against what was asked of it."""
+
+    baseline: str | None = None
+    """The id of the evaluation that it was held against."""
+    missed: tuple[Missed, ...] = ()
+    lacking: tuple[str, ...] = ()
+    """The cases of the baseline that are not there any more, or were not judged."""
+    comparisons: tuple[VariantComparison, ...] = ()
+    """Of each variant with that of the baseline."""
+    fail_under: float | None = None
+    below: tuple[str, ...] = ()
+    """The variants of which less passed."""
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether something that was asked for does not hold."""
+        return bool(self.missed or self.below)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
     """How an evaluation stands."""
 
@@ -112,6 +152,14 @@ class Evaluated:
     reason: str | None = None
     """Why not everything was run."""
     interrupted: bool = False
+    held: Held | None = None
+    """None where nothing was asked of it."""
+
+    @property
+    def comparisons(self) -> tuple[VariantComparison, ...]:
+        """Each variant against the first."""
+        first, *others = self.variants
+        return tuple(compared for variant in others if (compared := compare(first, variant)))
 
     @property
     def unfinished(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from llmdo.journal.opening import runs_of
 from llmdo.services.batch import commands as batches
 from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.deeds import RunDeeds, deeds_of
+from llmdo.services.evaluation.judges import items_for, rulings_of
 from llmdo.services.evaluation.outcome import Trial
 from llmdo.services.run import EntryRequest
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.journal.ports import RunIndex
     from llmdo.services.batch.commands import BatchHost, BatchOutcome
     from llmdo.services.batch.scheduling import BatchBounds
+    from llmdo.services.evaluation.judges import JudgeRuling, JudgeRulings
     from llmdo.services.evaluation.outcome import Variant
     from llmdo.services.evaluation.suite import Suite
 
@@ -36,6 +38,8 @@ class Conditions:
     locked: bool
     debug: bool
     environ: Mapping[str, str]
+    judging: Mapping[str, str] = field(default_factory=dict)
+    """Judge to the entry by which it is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +49,44 @@ class Ran:
     variants: tuple[Variant, ...]
     deeds: Mapping[str, RunDeeds]
     """Of each run that is over, by its id."""
+    rulings: Mapping[tuple[str, str], JudgeRuling]
+    """What judges answered, by the run that they judged and the label of the question."""
     reason: str | None = None
     """Why not all was run."""
     interrupted: bool = False
+
+
+@dataclass(slots=True)
+class _Spending:
+    """What all batches have used so far, and why no other one is begun."""
+
+    bounds: BatchBounds
+    spent: Decimal = Decimal(0)
+    reason: str | None = None
+    interrupted: bool = False
+
+    @property
+    def left(self) -> BatchBounds:
+        """The bounds for the next batch."""
+        budget = None if self.bounds.budget_usd is None else self.bounds.budget_usd - self.spent
+        return replace(self.bounds, budget_usd=budget)
+
+    def may_go_on(self) -> bool:
+        """Whether another batch is begun."""
+        if (
+            self.reason is None
+            and self.bounds.budget_usd is not None
+            and self.spent >= self.bounds.budget_usd
+        ):
+            self.reason = (
+                f"the runs have cost ${self.spent:.4f}, and `--budget-usd` is ${self.bounds.budget_usd}"
+            )
+        return self.reason is None
+
+    def add(self, outcome: BatchOutcome) -> None:
+        """Takes in how a batch stands."""
+        self.spent += Decimal(str(outcome.spent.cost_usd))
+        self.reason, self.interrupted = outcome.reason, outcome.interrupted
 
 
 def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Conditions, host: BatchHost) -> Ran:
@@ -58,17 +97,67 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
         LlmdoError: A batch cannot be put in, or worked off.
     """
     items = tuple(_items(suite, how.root, repeat))
-    spent, reason, interrupted = Decimal(0), None, False
-    variants, deeds = [], {}
+    spending = _Spending(how.bounds)
+    variants: list[Variant] = []
+    deeds: dict[str, RunDeeds] = {}
+    rulings: JudgeRulings = {}
     for variant in planned:
-        if reason is None and (reason := _exhausted(how.bounds, spent)) is None:
-            outcome = _batch(variant, suite, items, replace(how, bounds=_left(how.bounds, spent)), host)
-            spent += Decimal(outcome.spent.cost_usd)
-            reason, interrupted = outcome.reason, outcome.interrupted
+        if spending.may_go_on():
+            request = batches.BatchRequest(
+                start=_entry(suite.entry, how),
+                inputs=items,
+                models=variant.models,
+                id=variant.batch,
+                working=_working(how, spending),
+            )
+            spending.add(_worked_off(request, how, host))
         trials, done = _trials(variant, items, how.root)
         variants.append(replace(variant, trials=trials))
         deeds.update(done)
-    return Ran(variants=tuple(variants), deeds=deeds, reason=reason, interrupted=interrupted)
+        rulings.update(_judged(variants[-1], suite, how, spending, host))
+    return Ran(
+        variants=tuple(variants),
+        deeds=deeds,
+        rulings=rulings,
+        reason=spending.reason,
+        interrupted=spending.interrupted,
+    )
+
+
+def _judged(
+    variant: Variant, suite: Suite, how: Conditions, spending: _Spending, host: BatchHost
+) -> Iterator[tuple[tuple[str, str], JudgeRuling]]:
+    """What the judges of a variant answered, once all of its runs are over: what they are asked is known then."""
+    if not all(trial.is_judged for trial in variant.trials):
+        return
+    for worker, batch in variant.judges.items():
+        items = items_for(worker, suite, variant.trials)
+        if items and spending.may_go_on():
+            request = batches.BatchRequest(
+                start=_entry(how.judging[worker], how),
+                inputs=items,
+                id=batch,
+                working=_working(how, spending),
+            )
+            spending.add(_worked_off(request, how, host))
+        if batches.is_there(how.root, batch):
+            yield from rulings_of(worker, suite, variant.trials, batches.show(how.root, batch)[1])
+
+
+def _entry(name: str, how: Conditions) -> EntryRequest:
+    return EntryRequest(entry=name, project=str(how.root), locked=how.locked, environ=how.environ)
+
+
+def _working(how: Conditions, spending: _Spending) -> batches.Working:
+    return batches.Working(bounds=spending.left, debug=how.debug, environ=how.environ)
+
+
+def _worked_off(request: batches.BatchRequest, how: Conditions, host: BatchHost) -> BatchOutcome:
+    """How a batch stands after it was begun, or gone on with."""
+    if request.id and batches.is_there(how.root, request.id):
+        continued = batches.ContinuedBatch(root=how.root, batch=request.id, working=request.working)
+        return batches.go_on(continued, host)
+    return batches.begin(request, host)
 
 
 def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
@@ -83,35 +172,6 @@ def _items(suite: Suite, root: Path, repeat: int) -> Iterator[NewItem]:
                 input=case.input,
                 files=tuple((str(root / path), files[path]) for path in case.attachments),
             )
-
-
-def _batch(
-    variant: Variant, suite: Suite, items: tuple[NewItem, ...], how: Conditions, host: BatchHost
-) -> BatchOutcome:
-    """How the batch of a variant stands after it was begun, or gone on with."""
-    working = batches.Working(bounds=how.bounds, debug=how.debug, environ=how.environ)
-    if batches.is_there(how.root, variant.batch):
-        return batches.go_on(
-            batches.ContinuedBatch(root=how.root, batch=variant.batch, working=working), host
-        )
-    start = EntryRequest(entry=suite.entry, project=str(how.root), locked=how.locked, environ=how.environ)
-    request = batches.BatchRequest(
-        start=start, inputs=items, models=variant.models, id=variant.batch, working=working
-    )
-    return batches.begin(request, host)
-
-
-def _exhausted(bounds: BatchBounds, spent: Decimal) -> str | None:
-    """Why no other batch is begun."""
-    if bounds.budget_usd is None or spent < bounds.budget_usd:
-        return None
-    return f"the runs have cost ${spent:.4f}, and `--budget-usd` is ${bounds.budget_usd}"
-
-
-def _left(bounds: BatchBounds, spent: Decimal) -> BatchBounds:
-    """The bounds for a batch after others that have spent so much."""
-    budget = None if bounds.budget_usd is None else bounds.budget_usd - spent
-    return replace(bounds, budget_usd=budget)
 
 
 def _trials(
