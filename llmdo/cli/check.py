@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.services.check import CheckOutcome
+    from llmdo.workspace.memory import Memory
 
 _OURS = frozenset(
     {
@@ -63,14 +64,14 @@ def parse(words: Sequence[str]) -> CheckOptions | None:
     return CheckOptions(**named)  # type: ignore[arg-type]  # the names are those that `quick` knows
 
 
-def run(options: CheckOptions) -> int:
-    """Checks the workspace, prints the findings and returns the exit code."""
+def run(options: CheckOptions, memory: Memory | None = None) -> int:
+    """Checks the workspace, prints the findings and returns the exit code; `memory` is of checks before it."""
     locked = quick.is_locked(flag=options.locked, environ=os.environ)
     try:
         if options.fix:
             _fix(root_folder(options.project))
         request = CheckRequest(project=options.project, locked=locked, select=options.select)
-        outcome = check.check(request)
+        outcome = check.check(request, memory)
     except LlmdoError as error:
         if options.format not in FOR_PEOPLE:
             _print(Report(error=error), options.format)

@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--strict": None,
         "--fix": None,
         "--no-cache": None,
+        "--watch": None,
         "--select": (),
         "--format": ("text", "concise", "json", "github", "gitlab", "junit", "sarif"),
         "--from": (),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.cache import Meanings
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.workspace.memory import Memory
     from llmdo.workspace.project import Project
 
 _NOT_KEPT = frozenset({"LDO105", "LDO107", "LDO537"})
@@ -100,15 +101,15 @@ def meanings(outcome: CheckOutcome) -> Meanings:
     return known, aliases
 
 
-def check(request: CheckRequest) -> CheckOutcome:
-    """What is wrong with the workspace.
+def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:
+    """What is wrong with the workspace; what a `memory` knows of files that are the same is not read again.
 
     Raises:
         LlmdoError: There is none, or it cannot be read.
     """
     root = root_folder(request.project)
     fingerprint = Fingerprint()
-    read = projects.read(root, seen=fingerprint.seen)
+    read = projects.read(root, seen=fingerprint.seen, memory=memory)
     findings = checks.reported(read, checks.check(read, locked=request.locked))
     problem = None
     if request.select:

@@ -40,19 +40,29 @@ def check(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither use nor keep what the last clean check saw.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Print the findings anew whenever a file changes, until Ctrl-C.")
+    ] = False,
     select: options.Select = None,
     format: Annotated[CheckFormat, typer.Option(help="How findings are printed.")] = CheckFormat.text,  # noqa: A002
     origin: options.Origin = None,
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
     from llmdo.cli import check as checking
-    from llmdo.cli import foreign
+    from llmdo.cli import foreign, rechecking
 
     if origin:
-        _require_none({"--project": project, "--locked": locked, "--fix": fix, "--select": select})
+        own: dict[str, object] = {
+            "--project": project,
+            "--locked": locked,
+            "--fix": fix,
+            "--select": select,
+            "--watch": watch,
+        }
+        _require_none(own)
         return foreign.check(foreign.ForeignOptions(origin=origin, format=format.value, strict=strict))
     chosen = checking.CheckOptions(project, locked, format.value, strict, fix, no_cache, tuple(select or ()))
-    return checking.run(chosen)
+    return rechecking.watch(chosen) if watch else checking.run(chosen)
 
 
 def _require_none(given: dict[str, object]) -> None:

@@ -1,0 +1,37 @@
+"""When files of a workspace change: the system says so, and nobody looks again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from watchfiles import Change, DefaultFilter
+from watchfiles._rust_notify import (
+    RustNotify,
+)  # `watch` begins to listen only when it is asked for the first change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOGETHER = 100
+"""Milliseconds: changes within them are one, as an editor that saves makes several."""
+
+UNTIL_INTERRUPTED = 5_000
+"""Milliseconds after which it is looked whether somebody ended it."""
+
+
+def changes(root: Path) -> Iterator[None]:
+    """At once, when it has begun to listen, and then once for all that changed at a time.
+
+    Raises:
+        KeyboardInterrupt: Somebody ended it.
+    """
+    counts = DefaultFilter(ignore_dirs=(*DefaultFilter.ignore_dirs, ".llmdo"))
+    with RustNotify([str(root)], False, False, 300, True, True) as listener:  # noqa: FBT003  # it takes no names
+        yield
+        while True:
+            heard = listener.watch(TOGETHER, TOGETHER // 2, UNTIL_INTERRUPTED, None)
+            if heard == "signal":
+                raise KeyboardInterrupt
+            if isinstance(heard, set) and any(counts(Change(kind), path) for kind, path in heard):
+                yield
