@@ -43,6 +43,11 @@ class Source:
         """The place of `span` in this file; of the whole file without one."""
         return Location(self.path, span)
 
+    def line(self, number: int) -> str:
+        """The line of that number, the first being 1; empty where there is none."""
+        lines = _lines(self.text)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
     def marked(self, span: Span) -> str:
         """The text of a span that lies within one line; empty for any other, and for one outside the file."""
         lines = _lines(self.text)

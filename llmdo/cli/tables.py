@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--host": (),
         "--no-open": None,
         "--export": (),
+        "--rev": (),
         "--project": (),
         "--from": (),
         "--store": (),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.page import shell
-from llmdo.page.views import project, reach
+from llmdo.page.views import diff, project, reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +36,9 @@ def export(request: PageExport) -> int:
     Raises:
         LlmdoError: Something cannot be read, or the file cannot be written.
     """
+    first = f"#/diff/{quote('..'.join(sides_of(request.revisions)), safe='')}" if request.revisions else "#/"
     kept = tuple(_kept(request))
-    content = shell.document(kept).html.encode("utf-8")
+    content = shell.document(kept, first=first).html.encode("utf-8")
     try:
         Path(request.path).write_bytes(content)
     except OSError as error:
@@ -47,3 +49,15 @@ def export(request: PageExport) -> int:
 def _kept(request: PageExport) -> Iterator[KeptAnswer]:
     yield from project.kept(request.subject)
     yield from reach.kept(request.subject)
+    if request.revisions is not None:
+        yield from diff.kept(request.subject, *sides_of(request.revisions))
+
+
+def sides_of(revisions: str) -> tuple[str, str]:
+    """The two sides of `A..B`; without A that is the last commit, without B what is on disk."""
+    before, dots, after = revisions.partition("..")
+    if not dots or ".." in after:
+        raise LlmdoError(
+            f"`{revisions}` names no two revisions", hint="--rev A..B, such as `--rev main..worktree`"
+        )
+    return before or "HEAD", after or "worktree"

@@ -101,8 +101,8 @@ def _renamed(item: str, by: str) -> str:
     return f"{outer}{by}{inner}" if inner else outer
 
 
-def document(kept: Iterable[KeptAnswer] | None = None, title: str = "llmdo") -> PageDocument:
-    """The document; with what is `kept` in it, it asks no server."""
+def document(kept: Iterable[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
+    """The document; with what is `kept` in it, it asks no server, and shows the view at `first`."""
     code, style = script(), styles()
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a module holds what ends a script")
@@ -129,9 +129,10 @@ def document(kept: Iterable[KeptAnswer] | None = None, title: str = "llmdo") -> 
         '<meta name="referrer" content="no-referrer">',
         '<meta name="color-scheme" content="light dark">',
         '<link rel="icon" href="data:,">',
-        f"<title>{html.escape(title)}</title>",
+        "<title>llmdo</title>",
         f"<style>{style}</style>",
-        '<body><noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
+        f'<body data-first="{html.escape(first)}">',
+        '<noscript>This page needs JavaScript. It asks nobody but this machine.</noscript><div id="app"></div>',
     ]
     if kept is not None:
         data = [{"path": each.path, "parameters": dict(each.parameters), "data": each.data} for each in kept]

@@ -55,6 +55,8 @@ class DiffOutcome:
 
     difference: Difference
     sides: Sides
+    before: Graph
+    after: Graph
 
 
 def diff(request: DiffRequest, tell: Tell) -> DiffOutcome:
@@ -68,10 +70,14 @@ def diff(request: DiffRequest, tell: Tell) -> DiffOutcome:
     elif request.locks:
         before, after = map(_file, request.locks)
         sides = Sides(before=request.locks[0], after=request.locks[1])
-        outcome = DiffOutcome(difference=difference_of(before, after), sides=sides)
+        outcome = _outcome(before, after, sides)
     else:
         outcome = _revisions(request, tell)
     return replace(outcome, difference=replace(outcome.difference, is_lock_checked=request.lock_checked))
+
+
+def _outcome(before: Graph, after: Graph, sides: Sides) -> DiffOutcome:
+    return DiffOutcome(difference=difference_of(before, after), sides=sides, before=before, after=after)
 
 
 def _file(name: str) -> Graph:
@@ -96,10 +102,8 @@ def _revisions(request: DiffRequest, tell: Tell) -> DiffOutcome:
         raise LlmdoError(f"there is no `{LOCK}` at `{request.after}`")
     if before is None:
         tell(f"no baseline: there is no `{LOCK}` at `{request.before}`, so everything is new")
-    return DiffOutcome(
-        difference=difference_of(before or Graph(settings=after.settings), after),
-        sides=Sides(before=request.before, after=request.after, has_baseline=before is not None),
-    )
+    sides = Sides(before=request.before, after=request.after, has_baseline=before is not None)
+    return _outcome(before or Graph(settings=after.settings), after, sides)
 
 
 def _worktree(root: Path, tell: Tell) -> Graph:
@@ -127,13 +131,11 @@ def _foreign(origin: tuple[str, str], request: DiffRequest, tell: Tell) -> DiffO
     has_baseline = bool(then.team.agents)
     if not has_baseline:
         tell(f"no baseline: nothing of {name} is at `{request.before}`, so everything is new")
-    difference = difference_of(then.graph if has_baseline else Graph(settings=now.graph.settings), now.graph)
-    return DiffOutcome(
-        difference=difference,
-        sides=Sides(
-            before=request.before,
-            after=request.after,
-            has_baseline=has_baseline,
-            read_from=now.team.format,
-        ),
+    sides = Sides(
+        before=request.before,
+        after=request.after,
+        has_baseline=has_baseline,
+        read_from=now.team.format,
     )
+    before = then.graph if has_baseline else Graph(settings=now.graph.settings)
+    return _outcome(before, now.graph, sides)

@@ -32,6 +32,10 @@ def page(
         Optional[str],  # noqa: UP045
         typer.Option("--export", metavar="FILE.html", help="Write one file instead, which needs no server."),
     ] = None,
+    revisions: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--rev", metavar="A..B", help="Two revisions that the file compares."),
+    ] = None,
     project: options.Project = None,
     origin: options.Origin = None,
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
@@ -41,19 +45,23 @@ def page(
 
     if project and origin:
         raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")
+    if revisions is not None and export is None:
+        raise LlmdoError(
+            "`--rev` is for `--export`", hint="the page that is served compares any two: #/diff/A..B"
+        )
     subject = Subject(project=project, origin=origin)
     if export is None:
         _serve(subject, host, port, opens=not no_open)
     else:
-        _export(subject, export)
+        _export(subject, export, revisions)
     return FINE
 
 
-def _export(subject: Subject, path: str) -> None:
+def _export(subject: Subject, path: str, revisions: str | None) -> None:
     from llmdo.page.export import PageExport
     from llmdo.page.export import export as write
 
-    size = write(PageExport(subject=subject, path=path))
+    size = write(PageExport(subject=subject, path=path, revisions=revisions))
     say(f"wrote {path}, {size / 1000:,.0f} kB")
 
 

@@ -1,6 +1,6 @@
 // The shell: what stands around every view, and which of them is shown.
 
-import { get, isFile, takeToken } from "./client.js";
+import { get, heldOf, isFile, opened, takeToken } from "./client.js";
 import { fill, h } from "./dom.js";
 import { Keyboard } from "./keys.js";
 import { href, matched, parsed } from "./router.js";
@@ -27,6 +27,7 @@ class App {
     this.search = new Search(this);
     this.keyboard.add(this.keys());
     addEventListener("hashchange", () => this.show());
+    if (isFile && !location.hash) history.replaceState(null, "", document.body.dataset.first);
     await this.show();
   }
 
@@ -46,7 +47,7 @@ class App {
   }
 
   isOffered(view) {
-    return !isFile || view.isInFile !== false;
+    return !isFile || !view.needs || heldOf(view.needs).length > 0;
   }
 
   /** Goes to an address, as `href` has it. */
@@ -124,6 +125,7 @@ class App {
 
   named(view, context) {
     const title = context.title ?? view?.title ?? "not found";
+    if (!this.main.querySelector("h1")) this.main.prepend(h("h1", { class: "unseen" }, title));
     document.title = [title, this.project?.name, "llmdo"].filter(Boolean).join(" · ");
     this.news.textContent = title;
   }
@@ -180,4 +182,4 @@ function notThere(parts) {
 }
 
 takeToken();
-new App().start();
+opened().then(() => new App().start());

@@ -15,16 +15,26 @@ const holder = document.getElementById("kept");
 /** Whether this page is a file, so that nothing but what it holds can be asked for, and nothing done. */
 export const isFile = holder !== null;
 
-const held = isFile ? unpacked(holder.textContent) : null;
+let held = null;
+
+/** Reads what a file holds; to be awaited before anything is asked for. */
+export async function opened() {
+  if (isFile) held = await unpacked(holder.textContent);
+}
+
+/** The parameters with which a file holds answers of `path`. */
+export function heldOf(path) {
+  return (held ?? []).filter((each) => each.path === path).map((each) => each.parameters);
+}
 
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-async function heldAnswer(path, parameters) {
+function heldAnswer(path, parameters) {
   const wanted = Object.entries(parameters);
-  const answer = (await held).find(
+  const answer = held.find(
     (each) =>
       each.path === path &&
       Object.keys(each.parameters).length === wanted.length &&

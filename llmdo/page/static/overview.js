@@ -2,7 +2,7 @@
 
 import { counted, h } from "./dom.js";
 import { href } from "./router.js";
-import { empty } from "./states.js";
+import { empty, withCode } from "./states.js";
 import { WORDS } from "./words.js";
 
 function row(entry) {
@@ -36,14 +36,17 @@ export const overview = {
   render(_data, context) {
     const { entries, workers, notes } = context.project;
     if (!entries.length) {
-      return empty("No entry yet", "Set `entry: true` in a worker's header, or add `[entries.NAME]` to llmdo.toml.");
+      return [
+        h("div", { class: "page" }, notes.map((note) => h("p", { class: "note" }, withCode(note)))),
+        empty("No entry yet", withCode("Set `entry: true` in a worker's header, or add `[entries.NAME]` to `llmdo.toml`.")),
+      ];
     }
     return h(
       "div",
       { class: "page" },
       h("h1", {}, "What can be reached"),
       h("p", { class: "lead" }, `${counted(entries.length, "entry", "entries")}, ${counted(workers.length, "worker")}.`),
-      notes.map((note) => h("p", { class: "note" }, note)),
+      notes.map((note) => h("p", { class: "note" }, withCode(note))),
       h(
         "div",
         { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Entries" },

@@ -7,7 +7,7 @@ import { Canvas } from "./graph/canvas.js";
 import { badgeKey, lineKey } from "./graph/draw.js";
 import { modelOf, workerId } from "./graph/model.js";
 import { href } from "./router.js";
-import { empty } from "./states.js";
+import { empty, withCode } from "./states.js";
 import { isUngated, way, witness } from "./witness.js";
 import { WORDS } from "./words.js";
 
@@ -62,7 +62,7 @@ function marksOf(model, row) {
     const isLast = number === row.path.length - 1;
     const shade = ["way", hop.decision, isUngated(row) && "ungated"].filter(Boolean).join(" ");
     if (isLast && !row.delegation) {
-      marks.badges.set(badgeKey(from, hop.name), { class: shade });
+      marks.badges.set(badgeKey(from, hop.name), { class: shade, decision: hop.decision });
       break;
     }
     const isStart = from === model.root && row.path.length > 1;
@@ -167,7 +167,7 @@ class Reach {
       "div",
       { class: "page reach" },
       h("header", { class: "heading" }, choice(data, context), h("p", { class: "lead" }, summary(data))),
-      data.notes.map((note) => h("p", { class: "note" }, note)),
+      data.notes.map((note) => h("p", { class: "note" }, withCode(note))),
       h(
         "div",
         { class: "columns" },

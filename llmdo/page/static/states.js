@@ -9,7 +9,7 @@ export function loading(what) {
 
 /** Where there is nothing: what would be here, and how it comes to be. */
 export function empty(title, ...more) {
-  return h("div", { class: "state" }, h("h2", {}, title), more.map((each) => h("p", {}, each)));
+  return h("div", { class: "state" }, h("h2", {}, title), more.filter(Boolean).map((each) => h("p", {}, each)));
 }
 
 /** That something went wrong, what helps, and a way to try again. */
@@ -18,7 +18,7 @@ export function failing(error, again) {
   return h(
     "div",
     { class: "state failing", role: "alert" },
-    h("h2", {}, `${error.message}${at}`),
+    h("h2", {}, withCode(`${error.message}${at}`)),
     error.hint && h("p", {}, withCode(error.hint)),
     again && h("button", { type: "button", class: "button", onclick: again }, "Try again"),
   );

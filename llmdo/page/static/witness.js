@@ -33,6 +33,11 @@ export function place(at) {
   return at && h("span", { class: "place" }, at.line ? `${at.path}:${at.line}` : at.path);
 }
 
+/** What stands at a place, as a line of its file. */
+export function sourceLine(at, sign = "") {
+  return at?.text && h("code", { class: "line" }, sign && h("span", { class: "sign" }, `${sign} `), at.text);
+}
+
 function step(hop, number, row, isUngated) {
   const isLast = number === row.path.length - 1;
   const gate = number || row.path.length === 1 ? hop.decision : null; // an entry starts its worker without a call

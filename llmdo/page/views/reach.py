@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 PATH = "/api/reach"
+LONGEST_LINE = 240  # characters of a source that are shown beside its place; the file has all of it
 
 
 def answer(subject: Subject, asked: Inquiry) -> Json:
@@ -105,11 +106,14 @@ def _reason(reason: Reason) -> Json:
 
 
 def place_data(at: Place | None) -> Json:
-    """File and line of something that a person wrote; None where nobody did."""
+    """File, line and what stands there, of something that a person wrote; None where nobody did."""
     location = at.location if at else None
     if location is None:
         return None
-    return {"path": location.path, "line": location.span.line if location.span else None}
+    if location.span is None:
+        return {"path": location.path, "line": None}
+    text = at.document.source.line(location.span.line).strip() if at else ""
+    return {"path": location.path, "line": location.span.line, "text": text[:LONGEST_LINE]}
 
 
 def edges_data(edges: Sequence[Edge]) -> list[Json]:

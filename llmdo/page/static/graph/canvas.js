@@ -1,13 +1,14 @@
 // A graph on a page: folding, zoom, and the keyboard. What is in it, and what is marked in it, others say.
 
 import { fill, h } from "../dom.js";
-import { drawing } from "./draw.js";
+import { drawing, labelWidth, legend } from "./draw.js";
 import { placed } from "./layout.js";
 import { folderOf, pictureOf } from "./model.js";
 
 const NARROW = 640; // px below which a graph grows downwards
 const SMALLEST = 0.5; // at which a name can be read
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const SPACE = 78; // px between levels, for a label on a line
 const LARGE = 300; // boxes, above which drawing takes long enough to say so
 
 /** The view of one model. `marksOf(chosen)` says what is marked, and `alwaysOf()` what is drawn whatever is folded. */
@@ -21,7 +22,7 @@ export class Canvas {
     this.at = model.root;
     this.area = h("div", { class: "area", onkeydown: (event) => this.pressed(event) });
     this.tools = h("div", { class: "tools" });
-    this.node = h("figure", { class: "canvas" }, this.tools, this.area);
+    this.node = h("figure", { class: "canvas" }, this.tools, this.area, legend());
   }
 
   /** Draws what is to be seen: `marks` on it, `always` whatever is folded. */
@@ -33,8 +34,10 @@ export class Canvas {
   draw() {
     const isUpright = (this.area.clientWidth || innerWidth) < NARROW;
     const picture = pictureOf(this.model, this.fold, this.always);
-    const key = JSON.stringify([isUpright, picture.boxes.map((box) => [box.id, box.more, box.isOpen])]);
-    if (key !== this.key) this.placed = placed(picture, { isUpright });
+    const labels = [...(this.marks.lines?.values() ?? [])].map((mark) => labelWidth(mark.label ?? ""));
+    const gap = Math.max(SPACE, ...labels.map((wide) => wide + 24));
+    const key = JSON.stringify([isUpright, gap, picture.boxes.map((box) => [box.id, box.more, box.isOpen])]);
+    if (key !== this.key) this.placed = placed(picture, { isUpright, gap });
     this.key = key;
     if (!this.placed.boxes.some((box) => box.id === this.at)) this.at = this.model.root;
     const had = this.area.contains(document.activeElement);

@@ -1,6 +1,6 @@
 // A placed picture as SVG. What a line or a badge means is said by its form and by a word, not by its colour alone.
 
-import { s } from "../dom.js";
+import { h, s } from "../dom.js";
 import { WORDS } from "../words.js";
 
 export const lineKey = (from, to) => `${from}\n${to}`;
@@ -27,6 +27,11 @@ function head(points) {
   return `M${at(end)}L${at(corner(0.42))}L${at(corner(-0.42))}Z`;
 }
 
+/** The width of a label on a line. */
+export function labelWidth(label) {
+  return label.length * 6 + 12;
+}
+
 function line(each, marks) {
   const mark = marks.lines?.get(lineKey(each.from, each.to));
   const classes = ["line", each.decision, mark?.class];
@@ -34,7 +39,7 @@ function line(each, marks) {
   const middle = each.points[Math.floor((each.points.length - 1) / 2)];
   const after = each.points[Math.ceil((each.points.length - 1) / 2)];
   const [x, y] = [(middle.x + after.x) / 2, (middle.y + after.y) / 2];
-  const wide = label ? label.length * 6 + 12 : 0;
+  const wide = label ? labelWidth(label) : 0;
   return {
     isMarked: Boolean(mark),
     line: s("g", { class: classes }, s("path", { d: curve(each.points) }), s("path", { class: "head", d: head(each.points) })),
@@ -58,12 +63,13 @@ function sign(decision, x, y) {
 
 function badge(each, box, marks) {
   const mark = marks.badges?.get(badgeKey(box.id, each.name));
+  const decision = mark?.decision ?? each.decision; // of the call that is chosen, else the mildest of all
   return s(
     "g",
-    { class: ["badge", each.decision, mark?.class], transform: `translate(${each.x} ${each.y})` },
-    s("title", {}, `${each.name}: ${WORDS[each.decision].toLowerCase()}`),
+    { class: ["badge", decision, mark?.class], transform: `translate(${each.x} ${each.y})` },
+    s("title", {}, `${each.name}: ${WORDS[decision].toLowerCase()}`),
     s("rect", { width: each.width, height: 22, rx: 4 }),
-    sign(each.decision, 10, 11),
+    sign(decision, 10, 11),
     s("text", { x: 18, y: 15 }, each.text),
   );
 }
@@ -142,4 +148,17 @@ export function drawing(picture, marks, { label, onchoose, onfold }) {
     picture.boxes.map((box) => unfolder(box, picture.isUpright, onfold)),
     lines.map((each) => each.label),
   );
+}
+
+/** What the signs of badges mean. */
+export function legend() {
+  const signs = Object.entries(WORDS).map(([decision, word]) =>
+    h(
+      "span",
+      { class: decision },
+      s("svg", { class: "graph", width: 10, height: 10, viewBox: "0 0 10 10", "aria-hidden": "true" }, s("g", { class: ["badge", decision] }, sign(decision, 5, 5))),
+      word.toLowerCase(),
+    ),
+  );
+  return h("figcaption", { class: "legend" }, signs);
 }

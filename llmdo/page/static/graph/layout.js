@@ -46,11 +46,11 @@ function measured(box) {
 }
 
 /** A picture with places: boxes have `x`, `y` (of their middles), `width` and `height`, lines have `points`. */
-export function placed({ boxes, lines }, { isUpright = false } = {}) {
+export function placed({ boxes, lines }, { isUpright = false, gap = 78 } = {}) {
   const graph = new Graph();
   graph.setGraph({
     rankdir: isUpright ? "TB" : "LR",
-    ranksep: isUpright ? 44 : 76,
+    ranksep: isUpright ? 46 : gap,
     nodesep: 18,
     edgesep: 14,
     marginx: 16,
