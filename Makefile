@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas site dist clean
+.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -62,6 +62,10 @@ bench: $(VENV)/.installed-bench
 
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write
+
+# With Debian's Chromium, of what the examples are.
+pictures: install-dev
+	$(BIN)/python docs/pictures.py
 
 site: install-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build

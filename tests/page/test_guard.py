@@ -171,7 +171,13 @@ def test_the_document_holds_neither_data_nor_the_token(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/reach", "/api/reach?entry=triage&entry=release", "/api/reach?entri=triage"]
+    "path",
+    [
+        "/api/reach",
+        "/api/reach?entry=triage&entry=release",
+        "/api/reach?entri=triage",
+        "/api/reach?entry=triage&entri=x",
+    ],
 )
 def test_a_request_that_says_too_little_or_too_much_is_refused_with_a_sentence(
     served: Served, path: str
