@@ -17,6 +17,32 @@ from llmdo.policy.secret_files import SECRET_FILES
 from llmdo.runtime.telemetry import events as telemetry
 
 FOLDER = Path(__file__).parent
+ORGANISATIONS = """
+## Of an organisation
+
+A manifest can extend policies of the same format, so that what an organisation forbids holds for all who check and
+run the workspace:
+
+```toml
+[policy]
+extends = ["policies/base.toml", "package:acme_policy/base.toml"]
+```
+
+A path is that of a file in the workspace. `package:NAME/PATH` is a file of the installed package `NAME`, which is
+found without anything of it being imported; a folder of the workspace that has this name is none. A policy may itself
+extend others by `extends`, relative to its own file. All of them add up, with the person's own and with the rules of
+the manifest: the strictest wins, and as they hold no `allowed`, they only tighten.
+
+* The same evaluator decides for `check`, `reach` and `run`; a reason names the rule with the file and the line of the
+  policy.
+* `approve-all = false` forbids `--approve-all` for the workspace, `trust = "required"` requires [trust](trust.md).
+* The lock holds each policy, its digest and its rules. A policy that changed makes the lock stale. In [`llmdo
+  diff`](ci.md) one that says less, or is gone, is a widening, unless another one says as much; an acceptance of the
+  capability accepts it.
+* A policy that is missing, outside of the workspace, broken, extends itself or tries to allow something is an error
+  with its place, and nothing runs.
+* Tools cannot change a policy in the workspace without a person's approval, as any file that governs a run.
+"""
 EVENTS = """\
 `on_event`, `run_stream` ([api.md](api.md#events-as-they-happen)) and `--log-events` tell of everything that happens in
 the tree of a run, in its order. Every event has its `kind` and its `path`, the call path: `main`, `main/summarizer#2`,
@@ -64,7 +90,8 @@ def pages() -> dict[str, str]:
         + "`$XDG_CONFIG_HOME/llmdo/policy.toml`, or\n"
         + "`~/.config/llmdo/policy.toml`; on macOS in `~/Library/Application Support`, on Windows in `%APPDATA%`.\n"
         + "[approvals.md](approvals.md) says what it is for.\n"
-        + reference("policy", "["),
+        + reference("policy", "[")
+        + ORGANISATIONS,
         "eval-file.md": MADE
         + "# `evals/NAME.yaml`\n\nThe keys of an eval, which [eval.md](eval.md) describes. Unknown keys are errors.\n"
         + reference("eval", ""),

@@ -367,6 +367,7 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     """
     graph = project.graph
     known = inventory.known_capabilities(graph)
+    yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
     for capability, place in _capabilities(project):
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(

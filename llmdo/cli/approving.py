@@ -48,6 +48,11 @@ def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]
             "`--approve-all` is forbidden on this machine",
             hint=f"`approve-all = false` is in `{policy.path}`",
         )
+    if options.approve_all and (forbidding := [each.name for each in graph.policies if not each.approve_all]):
+        raise LlmdoError(
+            "`--approve-all` is forbidden for this workspace",
+            hint=f"by `approve-all = false` in `{forbidding[0]}`",
+        )
     if options.later and (options.approve_all or options.reject_all):
         raise LlmdoError("`--approvals later` conflicts with `--approve-all` and `--reject-all`")
     if options.approve_all and options.approve:

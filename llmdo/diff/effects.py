@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmdo.base import parts
+from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.values import Json
     from llmdo.diff.difference import Effect
@@ -78,6 +79,22 @@ def server(key: str, before: Json, after: Json) -> Effect:
             return "widens"
     given = [set(_variables(key, side)) for side in (before, after)]
     return "widens" if given[1] - given[0] else "narrows" if given[0] - given[1] else "none"
+
+
+def lost_of_policy(before: Mapping[str, Json], others: Iterable[Mapping[str, Json]]) -> Iterator[str]:
+    """The capabilities about which none of `others` says as much as the policy `before`; for the rest, nothing."""
+    kept = [*others]
+    for capability, decision in parts.table(before, "rules").items():
+        decisions = [parts.table(other, "rules").get(capability) for other in kept]
+        if not any(_strictness(other) >= _strictness(decision) for other in decisions):
+            yield capability
+    for key in ("approve-all", "requires-trust"):
+        if key in before and not any(other.get(key) == before[key] for other in kept):
+            yield ""
+
+
+def _strictness(decision: Json) -> int:
+    return next((rank for name, rank in STRICTNESS.items() if name == decision), -1)
 
 
 def identity(reached: Server) -> object:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Route = tuple[str, ...]
 
 _NAMED = frozenset(
-    {"model", "python-model", "schema-source", "module", "entry", "schedule", "worker", "toolset"}
+    {"policy", "model", "python-model", "schema-source", "module", "entry", "schedule", "worker", "toolset"}
 )
 """The tables of a lock that hold items by their names."""
 
@@ -52,7 +52,9 @@ def changes(before: Graph, after: Graph) -> tuple[Change, ...]:
         old, new = _of_files(before, old, servers), _of_files(after, new, servers)
     users = _users(before, after)
     judged = (
-        _with_servers(_judged(users.concerned(change), after.acceptances), before, after)
+        _with_policies(
+            _with_servers(_judged(users.concerned(change), after.acceptances), before, after), after
+        )
         for kind in {*old, *new} - _LAYOUT
         for change in _compared((kind,), old.get(kind), new.get(kind))
         if not _is_echo(change.route, old, new)
@@ -66,6 +68,29 @@ def _with_servers(change: Change, before: Graph, after: Graph) -> Change:
         return change
     old, new = ({*_servers(graph, change.route[1])} for graph in (before, after))
     return _accepting(change, "widens", after.acceptances) if new - old else change
+
+
+def _with_policies(change: Change, after: Graph) -> Change:
+    """The change; of a policy that says less, or is gone, a gain, unless another one says as much."""
+    if change.route[0] != "policy":
+        return change
+    before, now = (_policy_with(change.route[2:], side) for side in (change.before, change.after))
+    lost = tuple(effects.lost_of_policy(before, [now, *(policy.encoded() for policy in after.policies)]))
+    if not lost:
+        return replace(change, effect="narrows" if [*effects.lost_of_policy(now, [before])] else "none")
+    capabilities = [Capability.parse(capability) for capability in lost if capability]
+    accepted = [
+        acceptance_of(after.acceptances, capability, None, gated=False) for capability in capabilities
+    ]
+    is_accepted = "" not in lost and all(accepted)
+    return replace(change, effect="widens", accepted=accepted[0] if is_accepted else None)
+
+
+def _policy_with(route: Route, value: Json) -> Mapping[str, Json]:
+    """A policy that has nothing but `value` at `route`."""
+    for key in reversed(route):
+        value = {} if value is None else {key: value}
+    return parts.table(value)
 
 
 def _servers(graph: Graph, worker: str) -> Iterator[object]:

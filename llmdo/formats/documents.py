@@ -126,6 +126,21 @@ CheckTable = TypedDict(
     },
 )
 
+PolicyTable = TypedDict(
+    "PolicyTable",
+    {
+        "extends": NotRequired[
+            Annotated[
+                list[Text],
+                Doc(
+                    "Policy files, which only tighten: paths in the workspace, or package:NAME/PATH of an installed "
+                    "package."
+                ),
+            ]
+        ],
+    },
+)
+
 ManifestFile = TypedDict(
     "ManifestFile",
     {
@@ -157,6 +172,9 @@ ManifestFile = TypedDict(
         "notify": NotRequired[
             Annotated[NotifyTable, Doc("The webhook that is told when a run ends or waits.")]
         ],
+        "policy": NotRequired[
+            Annotated[PolicyTable, Doc("What an organisation allows less of, for every run here.")]
+        ],
         "check": NotRequired[Annotated[CheckTable, Doc("How `llmdo check` judges this workspace.")]],
         "tool": NotRequired[Annotated[dict[str, Any], Doc("Free for other tools; llmdo does not read it.")]],
     },
@@ -183,6 +201,15 @@ PolicyFile = TypedDict(
     {
         "schema": Annotated[int, Ge(1), Le(1), Doc("The version of this file's format.")],
         "approvals": NotRequired[Annotated[PolicyApprovals, Doc("What this person allows less of.")]],
+        "extends": NotRequired[
+            Annotated[
+                list[Text],
+                Doc(
+                    "Of a policy that a manifest extends: others, relative to this file, or package:NAME/PATH of "
+                    "an installed package."
+                ),
+            ]
+        ],
         "trust": NotRequired[
             Annotated[
                 Literal["ask", "required"],
@@ -194,7 +221,7 @@ PolicyFile = TypedDict(
         ],
     },
 )
-"""A person's own `policy.toml`."""
+"""A person's own `policy.toml`, and the policies that a manifest extends."""
 
-for _table in (ApprovalsTable, CheckTable, ManifestFile, PolicyApprovals, PolicyFile):
+for _table in (ApprovalsTable, CheckTable, ManifestFile, PolicyApprovals, PolicyFile, PolicyTable):
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

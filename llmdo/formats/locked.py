@@ -17,6 +17,7 @@ from llmdo.formats.fields import (
     Name,
     NativeTool,
     ScopedCapability,
+    StricterDecision,
     ToolsetName,
 )
 from llmdo.formats.shell import LockedShell
@@ -92,6 +93,20 @@ LockedSource = TypedDict(
     {"source": Annotated[Digest, Doc("The file and the workspace modules that it imports.")]},
 )
 
+LockedPolicy = TypedDict(
+    "LockedPolicy",
+    {
+        "digest": Annotated[Digest, Doc("Of the text of the file.")],
+        "approve-all": NotRequired[Annotated[bool, Doc("Whether --approve-all may be used.")]],
+        "requires-trust": NotRequired[
+            Annotated[bool, Doc("Whether trust is required where nobody can be asked.")]
+        ],
+        "rules": NotRequired[
+            Annotated[dict[ScopedCapability, StricterDecision], Doc("What it allows less of.")]
+        ],
+    },
+)
+
 LockFile = TypedDict(
     "LockFile",
     {
@@ -99,6 +114,9 @@ LockFile = TypedDict(
         "revision": Annotated[int, Ge(1), Doc("A reader that knows only older ones may read.")],
         "settings": Annotated[LockedSettings, Doc("What holds for the whole workspace.")],
         "rules": NotRequired[Annotated[dict[ScopedCapability, Decision], Doc("The manifest's rules.")]],
+        "policy": NotRequired[
+            Annotated[dict[str, LockedPolicy], Doc("The policies that the manifest extends.")]
+        ],
         "paths": NotRequired[Annotated[dict[str, str], Doc("The path map.")]],
         "model": NotRequired[Annotated[dict[Name, LockedModel], Doc("The model aliases.")]],
         "python-model": NotRequired[
@@ -130,5 +148,5 @@ LockFile = TypedDict(
 )
 """`llmdo.lock`."""
 
-for _table in (LockedModel, LockedSource, LockFile):
+for _table in (LockedModel, LockedPolicy, LockedSource, LockFile):
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

@@ -130,6 +130,7 @@ def governing_files(graph: Graph) -> frozenset[str]:
 def _governing_files(graph: Graph) -> Iterator[str]:
     yield from graph.code
     yield from graph.importable
+    yield from filter(None, (policy.path for policy in graph.policies))
     for worker in graph.workers.values():
         yield worker.path
     yield from graph.schema_sources

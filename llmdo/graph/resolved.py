@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from llmdo.graph.notify import Notify
     from llmdo.graph.schedule import Schedule
     from llmdo.graph.settings import Acceptance, Settings
+    from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Capability, Rule
@@ -279,6 +280,8 @@ class Graph:
     settings: Settings
     rules: tuple[Rule, ...] = ()
     """The manifest's, sorted by capability."""
+    policies: tuple[SharedPolicy, ...] = ()
+    """Those that the manifest extends, sorted by name."""
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Alias to fallback chain."""
     python_models: Mapping[str, str] = field(default_factory=dict)
@@ -308,6 +311,11 @@ class Graph:
     """Every path, with a file or without one, at which an import of that code could find a module."""
     read_from: str | None = None
     """The format that it was read from, which llmdo does not run and so enforces nothing of; None for our own."""
+
+    @property
+    def shared_rules(self) -> tuple[Rule, ...]:
+        """The rules of its policies, which only tighten."""
+        return tuple([rule for policy in self.policies for rule in policy.rules])
 
     @property
     def edges(self) -> Mapping[str, tuple[str, ...]]:

@@ -19,6 +19,9 @@ Decision = Literal["allowed", "needs_approval", "blocked"]
 
 STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked": 2}
 
+MANIFEST = "llmdo.toml"
+"""The origin of the manifest's rules."""
+
 BUILT_IN_VERSION = 2
 """Version of `BUILT_IN` and of the vocabulary; the lock records it, so that a change of ours shows up there.
 
@@ -191,6 +194,14 @@ class Rule:
             return self.capability.contains(raised)
         return self.capability.touches(raised)
 
+    @property
+    def place(self) -> str:
+        """Who says so, of a policy that the manifest extends with the line."""
+        if self.at is None or self.origin == MANIFEST:
+            return self.origin
+        at = self.at.location
+        return f"{at.path}:{at.span.line}" if at.path == self.origin and at.span else self.origin
+
     def __str__(self) -> str:
         return f'"{self.capability}" = "{self.decision}"'
 
@@ -274,7 +285,7 @@ class Reason:
         if self.ceiling is not None:
             return f"`{self.capability}` is outside the ceiling of {self.ceiling.origin}"
         if self.rule is not None:
-            return f"{self.rule} ({self.rule.origin})"
+            return f"{self.rule} ({self.rule.place})"
         if self.capability.name == UNDECLARED:
             return f"`{UNDECLARED}` (built in)"
         return f"no rule names `{self.capability}`, so the default holds: {self.decision}"

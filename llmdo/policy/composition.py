@@ -52,6 +52,11 @@ class Governing(Protocol):
         ...
 
     @property
+    def shared_rules(self) -> tuple[Rule, ...]:
+        """Those of the policies that the manifest extends."""
+        ...
+
+    @property
     def settings(self) -> _Settings:
         """With the default."""
         ...
@@ -65,12 +70,12 @@ class Base:
     """As `base_rules` returned them."""
     default: Decision = "needs_approval"
     tightening: tuple[Rule, ...] = ()
-    """Rules of a person's `policy.toml`."""
+    """Rules of the policies that the manifest extends, and of a person's `policy.toml`."""
 
     @classmethod
     def of(cls, graph: Governing, tightening: tuple[Rule, ...] = ()) -> Base:
         """That of the workspace of `graph`, for a person with these rules."""
-        return cls(base_rules(graph.rules), graph.settings.default, tightening)
+        return cls(base_rules(graph.rules), graph.settings.default, (*graph.shared_rules, *tightening))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,9 @@ class Premises:
     @cached_property
     def named(self) -> frozenset[Capability]:
         """Every capability that a rule, a ceiling or `also` names."""
-        return written(self.workers).union((rule.capability for rule in self.policy), self.also or ())
+        return written(self.workers).union(
+            (rule.capability for rule in self.base.tightening), self.also or ()
+        )
 
     @cached_property
     def written(self) -> tuple[Capability, ...]:

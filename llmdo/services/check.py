@@ -49,6 +49,8 @@ class CheckOutcome:
     fingerprint: Fingerprint
     read: Project = field(compare=False, repr=False)
     """The workspace as it was read."""
+    asks_packages: bool = False
+    """Whether the answer depends on what is installed, which nothing notes."""
     problem: LlmdoError | None = None
     """Why nothing could be selected; the only findings are then about files that could not be read."""
 
@@ -60,8 +62,10 @@ class CheckOutcome:
             for finding in self.findings
             for place in (finding.at, *(other.at for other in finding.related))
         )
-        return all(at.path in self.fingerprint.seen for at in places if at.span) and _NOT_KEPT.isdisjoint(
-            finding.code for finding in self.findings
+        return (
+            not self.asks_packages
+            and all(at.path in self.fingerprint.seen for at in places if at.span)
+            and _NOT_KEPT.isdisjoint(finding.code for finding in self.findings)
         )
 
 
@@ -120,6 +124,7 @@ def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:
         files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
         fingerprint=fingerprint,
         read=read,
+        asks_packages=read.workspace.asks_packages,
         problem=problem,
     )
 

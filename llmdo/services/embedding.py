@@ -183,7 +183,7 @@ class TeamEntry:
         stop: Stop | None = None,
     ) -> RunOutcome:
         approver, limits = settings.get("approver"), settings.get("limits")
-        person = policy_for(approver)
+        person = policy_for(approver, self.graph)
         history, end = await self._before(input, settings)
         folders = Folders(self.root, self.graph.settings.root)
         options = RunOptions(
@@ -498,8 +498,8 @@ def require_limits(limits: Limits) -> None:
             raise LlmdoError(f"`limits` does not set `{limit.name}` to a number above 0")
 
 
-def policy_for(approver: Approver | None) -> PersonalPolicy:
-    """The person's own policy, under which this approver may answer.
+def policy_for(approver: Approver | None, graph: Graph | None = None) -> PersonalPolicy:
+    """The person's own policy, under which, and under those of `graph`, this approver may answer.
 
     Raises:
         LlmdoError: It may not, or nobody knows what the policy forbids.
@@ -508,6 +508,12 @@ def policy_for(approver: Approver | None) -> PersonalPolicy:
     if not person.approve_all and approves_all(approver):
         raise LlmdoError(
             "`ApproveAll` is forbidden on this machine", hint=f"by `approve-all = false` in `{person.path}`"
+        )
+    forbidding = [policy.name for policy in graph.policies if not policy.approve_all] if graph else []
+    if forbidding and approves_all(approver):
+        raise LlmdoError(
+            "`ApproveAll` is forbidden for this workspace",
+            hint=f"by `approve-all = false` in `{forbidding[0]}`",
         )
     return person
 

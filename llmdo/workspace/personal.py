@@ -72,7 +72,7 @@ def read(environ: Mapping[str, str]) -> PersonalPolicy:
     judged = judge(document, "policy")
     problems = [*document.problems, *(() if document.problems else judged.problems)]
     if not problems:
-        problems = list(_unknown(document))
+        problems = [*unknown_capabilities(document), *_for_manifests(document)]
     if problems:
         lines = [_line(problem) for problem in sorted(problems, key=lambda problem: problem.order)]
         raise LlmdoError(
@@ -121,7 +121,13 @@ def _unusable(path: Path, why: str) -> LlmdoError:
     )
 
 
-def _unknown(document: Document) -> Iterator[Diagnostic]:
+def _for_manifests(document: Document) -> Iterator[Diagnostic]:
+    if "extends" in document.data:
+        at = document.key("extends")
+        yield finding("LDO102", at, "`extends` is for the policies that a manifest extends")
+
+
+def unknown_capabilities(document: Document) -> Iterator[Diagnostic]:
     """The rules that would never fire. What workspaces call their own is not known here."""
     known = {".".join(name.split(".")[:length]) for name in VOCABULARY for length in range(1, 4)}
     for text in parts.table(document.data, "approvals", "rules"):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
+    from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
     from llmdo.workspace.memory import Memory
@@ -95,12 +96,14 @@ def load(
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
     workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
     workers, named, outlines = reader.code(manifest, workers, modules, ignored)
+    policies, asks_packages = reader.policies()
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, manifest, seen))
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
-    return replace(reader.workspace(manifest, workers, listed, outlines, recordings), class_paths=named)
+    read = reader.workspace(manifest, workers, listed, outlines, recordings)
+    return replace(read, class_paths=named, policies=policies, asks_packages=asks_packages)
 
 
 def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -340,6 +343,16 @@ class _WorkspaceReader:
                     message = f"`{path}` is a compiled module, which llmdo does not import"
                     hint = "remove it, and install compiled code as a package"
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
+
+    def policies(self) -> tuple[tuple[SharedPolicy, ...], bool]:
+        """What the manifest extends, sorted by name; and whether what is installed has a say in it."""
+        if not parts.table(self.document.data, "policy"):
+            return (), False
+        from llmdo.workspace.policies import EXTENDS, PolicyReader  # which few workspaces have
+
+        reader = PolicyReader(self.root, self.files.source, self.problems)
+        reader.extend(self.document, EXTENDS, "")
+        return tuple(policy for _, policy in sorted(reader.policies.items())), reader.asks_packages
 
     def packages(self, manifest: Mapping[str, Json]) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""

@@ -70,6 +70,7 @@ def resolve(
         rules=rules(
             parts.table(approvals, "rules"), ValueOrigin(document, ("approvals", "rules"), "llmdo.toml")
         ),
+        policies=workspace.policies,
         models=models,
         python_models=_python_models(workspace, sources, settings, models, entries, workers),
         schema_sources=_schema_sources(sources, workers),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
     from llmdo.base.values import Json
+    from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.syntax.document import Document
     from llmdo.workspace.gaps import Lack
     from llmdo.workspace.modules import Module
@@ -38,6 +39,10 @@ class Workspace:
     """Path to module: every Python file that is named anywhere, and those of the workspace that it imports."""
     class_paths: tuple[ClassPath, ...] = ()
     """The lines of headers that name a toolset by the path of its class, in the order of the workers."""
+    policies: tuple[SharedPolicy, ...] = ()
+    """Those that the manifest extends, as far as they can be read, sorted by name."""
+    asks_packages: bool = False
+    """Whether what is installed has a say in its policies."""
     recordings: Mapping[str, str] = field(default_factory=dict)
     """Path to the digest of each recording that a model plays."""
     has_lock: bool

@@ -40,7 +40,7 @@ _CHANGED = {
 }
 """Table of the lock to what changed in its items, in words, by key."""
 
-_OF_FILES = {"source": "its source changed"}
+_OF_FILES = {"source": "its source changed", "digest": "its text changed"}
 """The same of the tables that hold nothing but digests."""
 
 
@@ -76,7 +76,7 @@ class Drift:
 
 _FEW = 5  # commands of shell rules that a message names
 _PLACED = ("worker", "toolset", "entry", "schedule")
-_FILES = ("module", "schema-source")
+_FILES = ("module", "schema-source", "policy")
 
 
 def drift(locked: Graph, current: Graph) -> tuple[Drift, ...]:
@@ -93,6 +93,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
         if changes := tuple(_fields(parts.table(before[kind]), parts.table(after[kind]), {})):
             yield Drift(kind, "", changes, None)
     for kind in (
+        "policy",
         "model",
         "python-model",
         "schema-source",
@@ -102,7 +103,7 @@ def _drift(locked: Graph, current: Graph) -> Iterator[Drift]:
         "worker",
         "toolset",
     ):
-        old, new = parts.tables(before[kind]), parts.tables(after[kind])
+        old, new = parts.tables(before, kind), parts.tables(after, kind)
         for name in sorted({*old, *new}):
             if name not in new:
                 yield Drift(kind, name, ("it no longer exists",), None)

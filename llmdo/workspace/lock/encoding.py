@@ -12,6 +12,7 @@ from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.keys import Reference, ValueOrigin, decoded, encoded, encoded_rules, rules
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
+from llmdo.graph.shared_policy import SharedPolicy
 from llmdo.graph.toolset import Toolset
 from llmdo.graph.worker import Use, Worker
 from llmdo.policy.shell import ShellLimits, ShellRule, ShellSettings
@@ -52,11 +53,13 @@ def parts(graph: Graph) -> Iterator[dict[str, Json]]:
 
 def before_workers(graph: Graph) -> dict[str, Json]:
     """The first part of a lock."""
+    policies = {policy.name: policy.encoded() for policy in graph.policies}
     return {
         "version": VERSION,
         "revision": REVISION,
         "settings": encoded(graph.settings),
         "rules": encoded_rules(graph.rules),
+        **({"policy": policies} if policies else {}),
         "paths": dict(graph.paths),
         "model": {alias: {"chain": list(chain)} for alias, chain in graph.models.items()},
         "python-model": {name: {"source": source} for name, source in graph.python_models.items()},
@@ -135,6 +138,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
     return Graph(
         settings=decoded(Settings, "lock", table(lock, "settings"), ValueOrigin(document, ("settings",))),
         rules=rules(table(lock, "rules"), ValueOrigin(document, ("rules",), "llmdo.toml")),
+        policies=tuple(_policy(document, name, stated) for name, stated in _sorted(lock, "policy")),
         models={name: texts(stated["chain"]) for name, stated in _sorted(lock, "model")},
         python_models=_sources(lock, "python-model"),
         schema_sources=_sources(lock, "schema-source"),
@@ -147,6 +151,16 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         notify=resolve.notify(table(lock, "notify"), "lock"),
         acceptances=resolve.acceptances(items(lock.get("accept")), ValueOrigin(document, ("accept",))),
         shell=_decode_shell(table(lock, "shell")),
+    )
+
+
+def _policy(document: Document, name: str, stated: Mapping[str, Json]) -> SharedPolicy:
+    return SharedPolicy(
+        name=name,
+        digest=text(stated["digest"]),
+        rules=rules(table(stated, "rules"), ValueOrigin(document, ("policy", name, "rules"), name)),
+        approve_all=stated.get("approve-all", True) is True,
+        requires_trust=stated.get("requires-trust") is True,
     )
 
 

@@ -90,8 +90,10 @@ class Consent:
             self._put(self._ask, graph, root, items, code)
             return
         policy = personal.read(self._environ)
-        if self._strict or policy.requires_trust:
-            why = "" if self._strict else f", and `{policy.path}` requires that"
+        requiring = [shared.name for shared in graph.policies if shared.requires_trust]
+        requiring += [str(policy.path)] if policy.requires_trust else []
+        if self._strict or requiring:
+            why = "" if self._strict else f", and `{requiring[0]}` requires that"
             raise refusal(items, why)
         if self._tell is not None:
             self._tell(f"runs {counted(items)} that nobody has answered for yet: `llmdo trust` shows them")

@@ -1,0 +1,149 @@
+"""The policies that a manifest extends, read as data: files of the workspace, and files of installed packages.
+
+A package is found without anything of it being imported. What is wrong with a policy is a finding with its place, in
+the policy or where it is named; until it is right, nothing runs.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llmdo.base import digest, parts
+from llmdo.base.diagnostic import finding
+from llmdo.base.values import dataclass, field
+from llmdo.formats.schema import judge
+from llmdo.graph.keys import ValueOrigin, rules
+from llmdo.graph.shared_policy import PACKAGE, SharedPolicy
+from llmdo.syntax import discovery, toml
+from llmdo.syntax.document import Place
+from llmdo.workspace.personal import unknown_capabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
+    from llmdo.syntax.document import Document
+
+    ReadSource = Callable[[str], tuple[Source, tuple[Diagnostic, ...]]]
+    """The text of a file of the workspace, or why it has none."""
+
+MAX_POLICIES = 50
+EXTENDS = ("policy", "extends")
+
+
+@dataclass(slots=True)
+class PolicyReader:
+    """One reading of all policies of a workspace: each is read once, whoever extends it."""
+
+    root: Path
+    source_of: ReadSource
+    problems: list[Diagnostic]
+    policies: dict[str, SharedPolicy] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)
+    """Those that are being read, each extended by the one before."""
+    asks_packages: bool = False
+    """Whether what is installed has a say in what was read."""
+
+    def extend(self, document: Document, route: tuple[str, ...], folder: str) -> None:
+        """Reads what the list at `route` names; `folder` is that of the file, with a slash behind it or empty."""
+        above = parts.table(document.data, *route[:-1])
+        for number, text in enumerate(parts.texts(above.get(route[-1]))):
+            at = Place(document, (*route, number))
+            name = text if text.startswith(PACKAGE) else f"{folder}{text}"
+            self.asks_packages |= text.startswith(PACKAGE)
+            if _is_odd(text.removeprefix(PACKAGE)):
+                self._report(
+                    "LDO107", at, f"`{text}` is not a path below the folder of the file that names it"
+                )
+            elif name in self.open:
+                way = " > ".join(f"`{each}`" for each in (*self.open[self.open.index(name) :], name))
+                self._report("LDO103", at, f"`{name}` extends itself: {way}")
+            elif name not in self.policies and len(self.policies) + len(self.open) < MAX_POLICIES:
+                self._read(name, at)
+            elif name not in self.policies:
+                self._report("LDO103", at, f"more than {MAX_POLICIES} policies are extended")
+
+    def _read(self, name: str, at: Place) -> None:
+        source, problems = self._source(name, at)
+        self.problems.extend(problems)
+        if source is None or problems:
+            return
+        document = toml.parse(source)
+        self.problems.extend(document.problems)
+        if document.problems:
+            return
+        judged = judge(document, "policy")
+        self.problems.extend(judged.problems or unknown_capabilities(document))
+        document = judged.document
+        self.open.append(name)
+        self.extend(document, ("extends",), name[: name.rfind("/") + 1])
+        self.open.pop()
+        stated = parts.table(document.data, "approvals")
+        self.policies[name] = SharedPolicy(
+            name=name,
+            digest=digest.of_text(source.text),
+            rules=rules(parts.table(stated, "rules"), ValueOrigin(document, ("approvals", "rules"), name)),
+            approve_all=stated.get("approve-all", True) is True,
+            requires_trust=document.data.get("trust") == "required",
+        )
+
+    def _source(self, name: str, at: Place) -> tuple[Source | None, tuple[Diagnostic, ...]]:
+        if not name.startswith(PACKAGE):
+            if refused := discovery.exists(self.root, name):
+                self._report(refused.code, at, f"`{name}` {refused.reason}")
+                return None, ()
+            return self.source_of(name)
+        package, _, path = name.removeprefix(PACKAGE).partition("/")
+        folders = list(_folders(package, self.root))
+        if not folders:
+            self._report("LDO106", at, f"there is no package `{package}` for `{name}`", "is it installed?")
+            return None, ()
+        for folder in folders:
+            content = discovery.read(folder, path)
+            if not isinstance(content, discovery.RefusedPath):
+                return discovery.decode(name, content)
+        self._report("LDO106", at, f"`{path}` is no file of the installed package `{package}`")
+        return None, ()
+
+    def _report(self, code: str, at: Place, message: str, hint: str | None = None) -> None:
+        self.problems.append(finding(code, at.location, message, hint=hint))
+
+
+def _is_odd(path: str) -> bool:
+    """Whether this is no path below a folder, such as `../x` or `/x`."""
+    names = path.split("/")
+    return any(name in ("", ".", "..") for name in names) or "\\" in path or "\0" in path
+
+
+def _folders(package: str, root: Path) -> Iterator[Path]:
+    """The folders of an installed package, found without importing anything of it; none of the workspace itself."""
+    from importlib.machinery import PathFinder
+    from importlib.util import find_spec
+
+    if not package.isidentifier():
+        return
+    spec = PathFinder.find_spec(package)
+    if spec is None:
+        try:
+            spec = find_spec(
+                package
+            )  # of one that is installed in place: a top-level name has nothing above it to run
+        except (ImportError, ValueError):
+            return
+    for folder in spec.submodule_search_locations or () if spec else ():
+        if _is_installed(folder, root):
+            yield Path(os.path.realpath(folder))
+
+
+def _is_installed(folder: str, root: Path) -> bool:
+    """Whether a folder is no part of the workspace, unless the interpreter's own packages lie in there."""
+    import sysconfig
+
+    real, top = os.path.realpath(folder), os.path.realpath(root)
+    if not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
+        return True
+    libraries = {os.path.realpath(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")}
+    return any(real.startswith(f"{library}{os.sep}") for library in libraries if library != top)
