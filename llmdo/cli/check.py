@@ -67,19 +67,11 @@ def parse(words: Sequence[str]) -> CheckOptions | None:
 def run(options: CheckOptions, memory: Memory | None = None) -> int:
     """Checks the workspace, prints the findings and returns the exit code; `memory` is of checks before it."""
     locked = quick.is_locked(flag=options.locked, environ=os.environ)
-    try:
-        if options.fix:
-            _fix(root_folder(options.project))
-        request = CheckRequest(project=options.project, locked=locked, select=options.select)
-        outcome = check.check(request, memory)
-    except LlmdoError as error:
-        if options.format not in FOR_PEOPLE:
-            _print(Report(error=error), options.format)
-        raise
+    outcome = outcome_of(options, options.project, memory)
     report = _report(outcome, options)
     text = ""
     if outcome.problem is None or outcome.findings or options.format not in FOR_PEOPLE:
-        text = _print(report, options.format)
+        text = print_report(report, options.format)
     if outcome.problem:
         raise outcome.problem
     code = FINDINGS if any(map(report.fails, report.findings)) else FINE
@@ -90,6 +82,23 @@ def run(options: CheckOptions, memory: Memory | None = None) -> int:
         )
         _remember(outcome, question, (code, text))
     return code
+
+
+def outcome_of(options: CheckOptions, project: str | None, memory: Memory | None = None) -> CheckOutcome:
+    """What a check of one workspace finds, once what can be fixed was, where that is asked for.
+
+    Raises:
+        LlmdoError: It cannot be made, which a format for programs says as well.
+    """
+    locked = quick.is_locked(flag=options.locked, environ=os.environ)
+    try:
+        if options.fix:
+            _fix(root_folder(project))
+        return check.check(CheckRequest(project=project, locked=locked, select=options.select), memory)
+    except LlmdoError as error:
+        if options.format not in FOR_PEOPLE:
+            print_report(Report(error=error), options.format)
+        raise
 
 
 def _report(outcome: CheckOutcome, options: CheckOptions) -> Report:
@@ -128,8 +137,8 @@ def _remember(outcome: CheckOutcome, question: str, answer: tuple[int, str]) -> 
         cache.keep(top, question, answer, outcome.fingerprint, files, os.environ, meanings)
 
 
-def _print(report: Report, form: Format) -> str:
-    """What was printed."""
+def print_report(report: Report, form: Format) -> str:
+    """Prints a report; returns what was printed."""
     stream = sys.stdout
     if form not in FOR_PEOPLE and hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -25,6 +25,31 @@ Project = Annotated[
 ]
 
 
+Projects = Annotated[
+    Texts,
+    typer.Option(
+        "--project",
+        metavar="DIR",
+        help="The workspace's folder, instead of looking upwards from here; may be repeated.",
+    ),
+]
+AllProjects = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="All workspaces in and below this folder, but in what is hidden or git ignores."
+    ),
+]
+
+
+def several(projects: Sequence[str] | None, *, everything: bool) -> tuple[Path, ...]:
+    """The workspaces, where more than the usual one is meant; none otherwise."""
+    if not everything and len(projects or ()) < 2:
+        return ()
+    from llmdo.services.several import roots
+
+    return roots(projects or (), Path.cwd(), everything=everything)
+
+
 def _load(file: str | None) -> str | None:
     """Reads a file of variables into the environment, before the command looks at that."""
     if file is not None:

@@ -35,8 +35,8 @@ def options(
             named[name.replace("-", "_")] = True
         elif name in values and word.startswith("--"):
             given = value if equals else next(waiting, None)
-            if given is None:
-                return None
+            if given is None or name in named:
+                return None  # one that is given twice means several workspaces, or is a mistake
             named[name] = given
         else:
             return None

@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "init": {"--template": ("minimal", "delegation", "tools", "chat", "service"), "--force": None},
     "check": {
         "--project": (),
+        "--all": None,
         "--locked": None,
         "--strict": None,
         "--fix": None,
@@ -25,6 +26,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "lock": {
         "--project": (),
+        "--all": None,
         "--check": None,
         "--refresh": None,
         "--offline": None,
@@ -39,6 +41,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--format": ("text", "json", "markdown"),
         "--verbose": None,
         "--project": (),
+        "--all": None,
         "--from": (),
     },
     "explain": {"--from": ()},

@@ -21,7 +21,6 @@ from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Limits
 from llmdo.runtime import ModelChoice, RunOptions, new_run
 from llmdo.runtime import run as run_entry
-from llmdo.runtime.approvals.approver import approves_all
 from llmdo.runtime.attached import attached_of
 from llmdo.runtime.listening import listening
 from llmdo.runtime.models.choice import named
@@ -32,6 +31,7 @@ from llmdo.services import locking
 from llmdo.services.continuing import continuation
 from llmdo.services.entries import with_entry
 from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.own_policy import policy_for
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.recording.recorder import Recorder
     from llmdo.runtime.telemetry.events import Event, Sink, Streams
-    from llmdo.workspace.personal import PersonalPolicy
 
     ModelNamed: TypeAlias = str | Model | dict[str, str | Model] | None
 
@@ -496,26 +495,6 @@ def require_limits(limits: Limits) -> None:
         value = getattr(limits, limit.name)
         if value is not None and not 0 < value < math.inf:
             raise LlmdoError(f"`limits` does not set `{limit.name}` to a number above 0")
-
-
-def policy_for(approver: Approver | None, graph: Graph | None = None) -> PersonalPolicy:
-    """The person's own policy, under which, and under those of `graph`, this approver may answer.
-
-    Raises:
-        LlmdoError: It may not, or nobody knows what the policy forbids.
-    """
-    person = personal.read(os.environ)
-    if not person.approve_all and approves_all(approver):
-        raise LlmdoError(
-            "`ApproveAll` is forbidden on this machine", hint=f"by `approve-all = false` in `{person.path}`"
-        )
-    forbidding = [policy.name for policy in graph.policies if not policy.approve_all] if graph else []
-    if forbidding and approves_all(approver):
-        raise LlmdoError(
-            "`ApproveAll` is forbidden for this workspace",
-            hint=f"by `approve-all = false` in `{forbidding[0]}`",
-        )
-    return person
 
 
 def mode_of(approver: Approver) -> str:

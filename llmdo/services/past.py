@@ -20,11 +20,11 @@ from llmdo.services import replay as replaying
 from llmdo.services.embedding import (
     mode_of,
     naming,
-    policy_for,
     require_limits,
     require_no_loop,
     streams_of,
 )
+from llmdo.services.own_policy import policy_for
 from llmdo.services.resume import ResumeRequest, completed, going_on
 from llmdo.services.soundness import tell_nobody
 from llmdo.workspace.root import find_root
@@ -110,6 +110,7 @@ async def resume_async(
         if (outcome := completed(journal, request)) is not None:
             return outcome
         resumed = await asyncio.to_thread(going_on, journal, request, tell_nobody)
+        policy_for(approver, resumed.basis.graph)
         given: dict[str, Model] = {}
         for model in settings.get("models", ()):
             named(model, given)

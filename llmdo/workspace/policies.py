@@ -112,6 +112,15 @@ class PolicyReader:
         self.problems.append(finding(code, at.location, message, hint=hint))
 
 
+def read_policies(
+    root: Path, document: Document, source_of: ReadSource, problems: list[Diagnostic]
+) -> tuple[tuple[SharedPolicy, ...], bool]:
+    """What a manifest extends, sorted by name; and whether what is installed has a say in it. Notes its problems."""
+    reader = PolicyReader(root, source_of, problems)
+    reader.extend(document, EXTENDS, "")
+    return tuple(policy for _, policy in sorted(reader.policies.items())), reader.asks_packages
+
+
 def _is_odd(path: str) -> bool:
     """Whether this is no path below a folder, such as `../x` or `/x`."""
     names = path.split("/")

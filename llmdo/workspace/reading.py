@@ -21,6 +21,7 @@ from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
 from llmdo.workspace import older
 from llmdo.workspace.gaps import lost
+from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
     class_paths,
     located,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.values import Json
-    from llmdo.graph.shared_policy import SharedPolicy
     from llmdo.syntax.module import Outline
     from llmdo.workspace.gaps import Lack
     from llmdo.workspace.memory import Memory
@@ -70,8 +70,7 @@ def load(
         source, problems = files.source(MANIFEST, limit=MAX_MANIFEST)
     else:
         source, problems = manifest_source, ()
-    document = toml.parse(source)
-    problems = (*problems, *document.problems)
+    problems = (*problems, *(document := toml.parse(source)).problems)
     manifest: Mapping[str, Json] | None = None
     reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen, files)
     if not problems:
@@ -87,16 +86,15 @@ def load(
     ignored, unheeded = discovery.git_ignored(root, seen)
     reader.problems.extend(unheeded)
     paths = reader.matches(("workspace", "workers"), parts.texts(table.get("workers")), ignored)
-    modules = reader.matches(
-        ("workspace", "toolset-modules"), parts.texts(table.get("toolset-modules")), ignored
-    )
+    globs = parts.texts(table.get("toolset-modules"))
+    modules = reader.matches(("workspace", "toolset-modules"), globs, ignored)
     taken = None if reader.has_lock else _names_in(root, modules)
     workers = tuple(worker for path in paths if (worker := reader.worker(path, taken)))
     if reader.is_vouching:
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
     workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
     workers, named, outlines = reader.code(manifest, workers, modules, ignored)
-    policies, asks_packages = reader.policies()
+    policies, asks_packages = read_policies(root, document, files.source, reader.problems)
     recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
     reader.report_compiled(outlines)
     reader.problems.extend(wrong_targets(root, document, manifest, seen))
@@ -343,16 +341,6 @@ class _WorkspaceReader:
                     message = f"`{path}` is a compiled module, which llmdo does not import"
                     hint = "remove it, and install compiled code as a package"
                     self.problems.append(finding("LDO112", Location(path), message, hint=hint))
-
-    def policies(self) -> tuple[tuple[SharedPolicy, ...], bool]:
-        """What the manifest extends, sorted by name; and whether what is installed has a say in it."""
-        if not parts.table(self.document.data, "policy"):
-            return (), False
-        from llmdo.workspace.policies import EXTENDS, PolicyReader  # which few workspaces have
-
-        reader = PolicyReader(self.root, self.files.source, self.problems)
-        reader.extend(self.document, EXTENDS, "")
-        return tuple(policy for _, policy in sorted(reader.policies.items())), reader.asks_packages
 
     def packages(self, manifest: Mapping[str, Json]) -> Iterator[str]:
         """The workspace's own files among the toolsets given as `package.module:NAME`."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.cli import options  # typer reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from llmdo.cli.check import CheckOptions
 
 PLACE = 30
 
@@ -26,7 +32,8 @@ class CheckFormat(StrEnum):
 
 
 def check(
-    project: options.Project = None,
+    project: options.Projects = None,
+    everything: options.AllProjects = False,
     locked: Annotated[
         bool, typer.Option("--locked", help="Require a current lock. Default where CI is set.")
     ] = False,
@@ -49,20 +56,29 @@ def check(
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""
     from llmdo.cli import check as checking
-    from llmdo.cli import foreign, rechecking
+    from llmdo.cli import foreign, rechecking, several
 
     if origin:
-        own: dict[str, object] = {
-            "--project": project,
-            "--locked": locked,
-            "--fix": fix,
-            "--select": select,
-            "--watch": watch,
-        }
-        _require_none(own)
+        own = {"--project": project, "--all": everything, "--locked": locked, "--fix": fix}
+        _require_none({**own, "--select": select, "--watch": watch})
         return foreign.check(foreign.ForeignOptions(origin=origin, format=format.value, strict=strict))
-    chosen = checking.CheckOptions(project, locked, format.value, strict, fix, no_cache, tuple(select or ()))
+    first = project[0] if project else None
+    chosen = checking.CheckOptions(first, locked, format.value, strict, fix, no_cache, tuple(select or ()))
+    if roots := options.several(project, everything=everything):
+        return _unwatched(several.check, chosen, roots, watch=watch)
     return rechecking.watch(chosen) if watch else checking.run(chosen)
+
+
+def _unwatched(
+    check_all: Callable[[CheckOptions, Sequence[Path]], int],
+    chosen: CheckOptions,
+    roots: Sequence[Path],
+    *,
+    watch: bool,
+) -> int:
+    if watch:
+        raise LlmdoError("`--watch` is for one workspace", hint="start it once for each")
+    return check_all(chosen, roots)
 
 
 def _require_none(given: dict[str, object]) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, put, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from llmdo.services.diff import DiffOutcome, DiffRequest
 
 PLACE = 50
 
@@ -48,25 +55,51 @@ def diff(
     ] = False,
     format: Annotated[DiffFormat, typer.Option(help="How it is printed.")] = DiffFormat.text,  # noqa: A002
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
-    project: options.Project = None,
+    project: options.Projects = None,
+    everything: options.AllProjects = False,
     origin: options.Origin = None,
 ) -> int:
     """Say what a change lets each entry do that it could not do before."""
+    from llmdo.services import diff as service
+
+    first = project[0] if project else None
+    request = service.DiffRequest(
+        before=before, after=after, locks=locks, lock_checked=lock_checked, project=first, origin=origin
+    )
+    if (roots := options.several(project, everything=everything)) and (locks or origin):
+        raise LlmdoError("several workspaces conflict with `--locks` and `--from`")
+    return _compared(request, roots, fail_on, format, verbose=verbose)
+
+
+def _compared(
+    request: DiffRequest,
+    roots: Sequence[Path],
+    fail_on: FailOn | None,
+    form: DiffFormat,
+    *,
+    verbose: bool,
+) -> int:
+    """Prints what differs, in one workspace or in several, and returns the exit code."""
+    from llmdo.cli import several
     from llmdo.render import diff as render
     from llmdo.services import diff as service
 
-    request = service.DiffRequest(
-        before=before, after=after, locks=locks, lock_checked=lock_checked, project=project, origin=origin
-    )
+    def compare(root: Path | None) -> tuple[DiffOutcome, int]:
+        outcome = service.diff(replace(request, project=str(root)) if root else request, say)
+        fails = outcome.difference.fails(fail_on.value if fail_on else None)
+        return outcome, FINDINGS if fails else FINE
+
+    if roots:
+        return several.diff(roots, form.value, compare, verbose=verbose)
     try:
-        outcome = service.diff(request, say)
+        outcome, code = compare(None)
     except LlmdoError as error:
-        if format is not DiffFormat.json:
+        if form is not DiffFormat.json:
             raise
         put(render.error_json(error), end="", as_json=True)
         return CANNOT_GO_ON
-    put(render.rendered(outcome, format.value, verbose=verbose), end="", as_json=format is DiffFormat.json)
-    return FINDINGS if outcome.difference.fails(fail_on.value if fail_on else None) else FINE
+    put(render.rendered(outcome, form.value, verbose=verbose), end="", as_json=form is DiffFormat.json)
+    return code
 
 
 def add_to(app: typer.Typer) -> None:

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import CANNOT_GO_ON, FINDINGS, FINE, say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from llmdo.services.lock import LockOutcome
 
 PLACE = 40
 
 
 def lock(
-    project: options.Project = None,
+    project: options.Projects = None,
+    everything: options.AllProjects = False,
     check: Annotated[
         bool, typer.Option("--check", help="Derive everything again and compare; write nothing.")
     ] = False,
@@ -35,13 +38,22 @@ def lock(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Name every item that changed.")] = False,
 ) -> int:
     """Write llmdo.lock: the resolved graph. Imports toolset modules and asks MCP servers, in child processes."""
+    from llmdo.base.values import replace
+    from llmdo.cli import several
     from llmdo.cli.trusting import consent_here
     from llmdo.services import lock as service
 
+    first = project[0] if project else None
     request = service.LockRequest(
-        project=project, check=check, refresh=refresh, offline=offline, allow_downgrade=allow_downgrade
+        project=first, check=check, refresh=refresh, offline=offline, allow_downgrade=allow_downgrade
     )
-    return _report(service.lock(request, say, consent_here()), verbose=verbose)
+
+    def work(root: Path | None = None) -> int:
+        asked = replace(request, project=str(root)) if root else request
+        return _report(service.lock(asked, say, consent_here()), verbose=verbose)
+
+    roots = options.several(project, everything=everything)
+    return several.each(roots, work) if roots else work()
 
 
 def _report(outcome: LockOutcome, *, verbose: bool) -> int:
