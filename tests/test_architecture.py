@@ -502,4 +502,4 @@ def test_only_who_asks_where_runs_are_kept_opens_their_folder() -> None:
         for path in FILES
         if re.search(r"\bRuns\(", path.read_text(encoding="utf-8")) and "journal/sqlite" not in shown(path)
     }
-    assert naming == {"journal/opening.py", "services/doctor.py"}
+    assert naming == {"journal/opening.py"}

@@ -121,7 +121,7 @@ UNWRITTEN = {
     Tool: {"name", "definition", "is_open"},
     Toolset: {"name", "kind", "at"},
     Acceptance: {"at"},
-    Settings: {"shared"},
+    Settings: {"shared", "store"},
     Schedule: {"name", "at"},
 }
 """Fields without a key of their own in the lock: places, names of tables, what follows, what has several keys, and what

@@ -5,6 +5,7 @@ Every press of a key waits for `complete`, so it reads the files as plain text a
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -212,7 +213,10 @@ def _manifest(root: Path) -> dict[str, Any]:
 
 
 def _runs(root: Path) -> list[str]:
-    """The ids of the runs that have a journal."""
+    """The ids of the runs that have a journal in a file; a database is not asked while somebody types."""
+    named = _manifest(root).get("workspace", {}).get("store")
+    if os.environ.get("LLMDO_STORE", named):
+        return []
     return [path.stem for path in (root / ".llmdo" / "runs").glob("*.sqlite")]
 
 

@@ -271,7 +271,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     },
     "runs prune": {"--project": (), "--store": (), "--keep": (), "--older-than": (), "--dry-run": None},
     "runs export": {"--project": (), "--store": (), "--no-sources": None},
-    "runs import": {"--project": ()},
+    "runs import": {"--project": (), "--store": ()},
     "store migrate": {"--env-file": (), "--store": ()},
     "eval start": {
         "--project": (),

@@ -125,6 +125,20 @@ class Settings:
     )
     """Whether all machines see one folder. No lock says so: it is about machines, and nothing that an entry can do."""
 
+    store: str | None = field(
+        default=None,
+        compare=False,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "store",
+                "Variable",
+                "The variable that holds the address of the PostgreSQL database that journals are in, as ACME_STORE.",
+            ),
+        ),
+    )
+    """The variable that holds the address of the store. No lock says so: it is about machines."""
+
     @property
     def files_of(self) -> str | None:
         """The folder whose files are meant wherever a path or a scope of a file stands; None for the workspace."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -70,26 +69,20 @@ def take_in(runs: RunIndex, source: Path) -> Taken:
         JournalError: It is no journal, is damaged, is not what llmdo writes, or the run is there already.
     """
     with read_journal(source) as journal:
-        target = runs.path(_name(journal))
-        if target.exists():
+        if runs.has(_name(journal)):
             raise JournalError(
                 f"run `{_name(journal)}` is here already", hint="`llmdo runs show` tells what it did"
             )
-        runs.prepare()
-        temporary = target.with_suffix(".part")
+        temporary = runs.prepare() / f"{_name(journal)}.part"
         with suppress(FileNotFoundError):
             temporary.unlink()
         journal.copy_to(temporary, [imported(journal)])
     try:
         with read_journal(temporary, whole=True) as copy:
             taken = _examined(copy)
-        os.link(temporary, target)  # never over a file that has come there meanwhile
-    except OSError as error:
-        raise JournalError(f"cannot write `{target}`: {error.strerror}") from error
-    else:
-        runs.note(taken.run)
+        runs.adopt(taken.run, temporary)
     finally:
-        for path in target.parent.glob(f"{temporary.name}*"):
+        for path in temporary.parent.glob(f"{temporary.name}*"):
             path.unlink(missing_ok=True)
     return taken
 

@@ -1,12 +1,14 @@
-"""Which store the runs and batches of a workspace are in: files below it, or the database that `LLMDO_STORE` names."""
+"""Which store the runs and batches of a workspace are in: files below it, or a database."""
 
 from __future__ import annotations
 
 import os
+import tomllib
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.journal import FileBatches, Runs
+from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from llmdo.journal.workers import FleetWorkers
 
 STORE = "LLMDO_STORE"
-"""The variable that holds the address of a database."""
+"""The variable that holds the address of a database. Empty, it keeps journals in files, whatever the manifest says."""
 
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -28,7 +30,7 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
     Raises:
         LlmdoError: The store that is asked for is none, cannot be reached, or has not the tables that are needed.
     """
-    address = environ.get(STORE)
+    address = address_of(root, environ)
     if not address:
         return Runs(root)
     require_library(address)
@@ -37,13 +39,51 @@ def runs_of(root: Path, environ: Mapping[str, str] = os.environ) -> RunIndex:
     return PostgresRuns(root, address)
 
 
+def address_of(root: Path, environ: Mapping[str, str]) -> str | None:
+    """The address of the database that the workspace at `root` keeps its journals in; None where they are files.
+
+    Raises:
+        LlmdoError: `llmdo.toml` names a variable that is not set: journals in two places would be worse.
+    """
+    if STORE in environ:
+        return environ[STORE]
+    variable = _variable_of(root)
+    if variable is None:
+        return None
+    if not (address := environ.get(variable)):
+        raise LlmdoError(
+            f"`[workspace] store` of llmdo.toml names the variable `{excerpt(variable)}`, which is not set",
+            hint=f"set it to the address of the store; `{STORE}=` (empty) keeps journals in files",
+        )
+    return address
+
+
+def address_here(folder: Path, environ: Mapping[str, str]) -> str | None:
+    """The same of the workspace around `folder`, or of none where there is none."""
+    above = next((each for each in (folder, *folder.parents) if (each / MANIFEST).is_file()), folder)
+    return address_of(above, environ)
+
+
+def _variable_of(root: Path) -> str | None:
+    """What `[workspace] store` of the manifest says, which `check` judges."""
+    try:
+        content = (root / MANIFEST).read_bytes()
+        if b"store" not in content:  # most, which need no parser
+            return None
+        table = tomllib.loads(content.decode()).get("workspace")
+    except (OSError, ValueError):  # whoever reads the workspace hears of it
+        return None
+    variable = table.get("store") if isinstance(table, dict) else None
+    return variable if isinstance(variable, str) else None
+
+
 def batches_of(root: Path, environ: Mapping[str, str] = os.environ) -> Batches:
     """The batches of the workspace at `root`.
 
     Raises:
         LlmdoError: As of `runs_of`.
     """
-    address = environ.get(STORE)
+    address = address_of(root, environ)
     if not address:
         return FileBatches(root)
     require_library(address)
@@ -62,18 +102,6 @@ def workers_of(address: str) -> FleetWorkers:
     from llmdo.journal.postgres.workers import PostgresWorkers
 
     return PostgresWorkers(address)
-
-
-def require_files(what: str, environ: Mapping[str, str]) -> None:
-    """Nothing, where journals are files of the workspace.
-
-    Raises:
-        LlmdoError: They are not, and `what` needs them to be.
-    """
-    if environ.get(STORE):
-        raise LlmdoError(
-            f"{what} only where journals are files of the workspace", hint=f"without `--store` and `{STORE}`"
-        )
 
 
 def migrate(address: str | None) -> int:
@@ -101,7 +129,7 @@ def require_library(address: str) -> None:
 
     if not address.startswith(SCHEMES):
         raise LlmdoError(
-            "the store that `--store` or `LLMDO_STORE` names is not in a PostgreSQL database",
+            "the store that is named is not in a PostgreSQL database",
             hint="postgresql://USER@HOST:PORT/DATABASE; without one, journals are files of the workspace",
         )
     if find_spec("psycopg") is None:

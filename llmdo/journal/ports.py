@@ -248,6 +248,11 @@ class RunIndex(Protocol):
     """The runs of one workspace that have a journal."""
 
     @property
+    def title(self) -> str:
+        """How a person is told of where they are."""
+        ...
+
+    @property
     def folder(self) -> Path:
         """Where the journals are, and what belongs to several of them."""
         ...
@@ -301,6 +306,14 @@ class RunIndex(Protocol):
 
         Raises:
             JournalError: It cannot be made.
+        """
+        ...
+
+    def adopt(self, run: str, file: Path) -> None:
+        """Has the exported run in `file` be the run of that id, the last of the runs; the file may be gone then.
+
+        Raises:
+            JournalError: It cannot be kept, or there is such a run.
         """
         ...
 

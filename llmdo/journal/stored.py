@@ -260,6 +260,10 @@ class StoredJournal(ABC):
         """The last entry of that kind."""
         return next((row.entry for row in self._rows(_LAST, kind)), None)
 
+    def table(self, name: str, columns: str) -> Iterator[tuple[Any, ...]]:
+        """The committed rows of a table as they are, for another store."""
+        return self._read(f"SELECT {columns} FROM {name}")  # noqa: S608  # names of ours
+
     def counted(self) -> dict[str, int]:
         """How many entries there are of each kind."""
         return dict(self._read("SELECT kind, count(*) FROM entry GROUP BY kind"))

@@ -15,7 +15,7 @@ from llmdo.base.values import dataclass
 from llmdo.journal import JournalError, bundle
 from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.conversation import goes_on_from
-from llmdo.journal.opening import require_files, runs_of
+from llmdo.journal.opening import runs_of
 from llmdo.journal.sources import sources_in, sources_of, unpack
 from llmdo.syntax.module import outline
 from llmdo.version import __version__
@@ -102,7 +102,6 @@ def take_in(root: Path, file: Path) -> ImportedRun:
     Raises:
         LlmdoError: It is no exported run, or there is such a run already.
     """
-    require_files("a run is imported", os.environ)
     runs = runs_of(root)
     taken = bundle.take_in(runs, file)
     if taken.binding is None:

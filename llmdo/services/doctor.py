@@ -22,7 +22,7 @@ from llmdo.diff.revision import git_in
 from llmdo.graph.code_calls import uses_with_calls
 from llmdo.graph.inventory import reachable
 from llmdo.graph.models import KEYS, python_reference, recording_file
-from llmdo.journal import Runs
+from llmdo.journal.opening import address_of, runs_of
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
 from llmdo.services.root import root_folder
 from llmdo.toolsets.bubblewrap import isolate
@@ -80,7 +80,7 @@ def examine(root: Path | None, environ: Mapping[str, str]) -> Iterator[Item]:
     yield _isolation(read, root or Path.cwd(), environ)
     yield from _person(environ)
     if root and read:
-        yield from _workspace(root, read)
+        yield from _workspace(root, read, environ)
         yield from _models(root, read.graph, environ)
         yield from _servers(root, read.graph, environ)
 
@@ -164,7 +164,7 @@ def _isolation(read: Project | None, here: Path, environ: Mapping[str, str]) -> 
     )
 
 
-def _workspace(root: Path, read: Project) -> Iterator[Item]:
+def _workspace(root: Path, read: Project, environ: Mapping[str, str]) -> Iterator[Item]:
     yield Item(section="workspace", name="folder", state=str(root))
     errors = [finding for finding in checks.check(read, locked=False) if finding.severity == "error"]
     hindering = [error for error in errors if error.code not in ACCEPTABLE]
@@ -175,7 +175,20 @@ def _workspace(root: Path, read: Project) -> Iterator[Item]:
     hint = None if read.is_current else "`llmdo lock` writes it"
     yield Item(section="workspace", name="lock", state=_lock(read), hint=hint)
     yield from _root(Folders(root, read.graph.settings.root))
-    runs = Runs(root)
+    yield from _store(root, environ)
+
+
+def _store(root: Path, environ: Mapping[str, str]) -> Iterator[Item]:
+    """Where journals are kept, and whether they can be."""
+    try:
+        if address_of(root, environ):
+            runs = runs_of(root, environ)
+            yield Item(section="workspace", name="runs", state=f"{len(runs.names())} kept in {runs.title}")
+            return
+    except LlmdoError as error:
+        yield Item(section="workspace", name="runs", state="cannot be kept", problem=_told(error))
+        return
+    runs = runs_of(root, {})
     above = next((folder for folder in (runs.folder, runs.folder.parent, root) if folder.is_dir()), root)
     writable = os.access(above, os.W_OK | os.X_OK)
     yield Item(

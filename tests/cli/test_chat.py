@@ -18,6 +18,7 @@ from llmdo.cli.terminal import Terminal
 from llmdo.journal import Runs
 from llmdo.journal.binding import binding_of
 from llmdo.journal.conversation import goes_on_from
+from llmdo.journal.opening import runs_of
 from llmdo.services.chat import Chat, ChatRequest, open_chat
 from llmdo.services.run import EntryRequest
 from tests.commands import llmdo as command
@@ -200,6 +201,26 @@ def test_each_turn_is_a_run_bound_to_the_one_before(team: Path) -> None:
     again = chat_in(team, "last", entry=None)
     assert [turn.input for turn in again.turns] == ["one", "two", "three"]
     assert said(again, "four") == "heard one+two+three+four"
+
+
+@pytest.mark.fleet
+def test_a_chat_in_a_store_goes_on_and_so_does_a_run_from_it(
+    team: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLMDO_STORE", store)
+    chat = chat_in(team)
+    assert [said(chat, text) for text in ("one", "two")] == ["heard one", "heard one+two"]
+    assert Runs(team).names() == []
+    names = runs_of(team).names()
+    with runs_of(team).read(names[1]) as journal:
+        end = goes_on_from(journal)
+    assert end is not None
+    assert (end.run, end.turn) == (names[0], 2)
+    again = chat_in(team, "last", entry=None)
+    assert said(again, "three") == "heard one+two+three"
+    done = command(team, "run", "--continue", "last", "--input", "four")
+    assert (done.returncode, done.stdout) == (0, "heard one+two+three+four\n"), done.stderr
+    assert command(team, "replay", "last").stdout == "heard one+two+three+four\n"
 
 
 def test_undo_takes_a_turn_from_the_model_and_leaves_what_it_did(

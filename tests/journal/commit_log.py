@@ -347,6 +347,10 @@ class CommitLogs:
     root: Path
 
     @property
+    def title(self) -> str:
+        return f"`{self.folder}`"
+
+    @property
     def folder(self) -> Path:
         return self.root / "logs"
 
@@ -397,6 +401,10 @@ class CommitLogs:
             raise JournalError(f"cannot write `{path}`: {error.strerror}") from error
         self.note(run)
         return CommitLog(path)
+
+    def adopt(self, run: str, file: Path) -> None:
+        self.path(run).write_bytes(file.read_bytes())
+        self.note(run)
 
     def open(self, run: str) -> CommitLog:
         return self.read(run, whole=True)

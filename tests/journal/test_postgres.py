@@ -430,7 +430,7 @@ def test_the_commands_work_on_a_run_in_a_store(
     assert "paid" in llmdo(workspace, "replay", "out.sqlite").stdout
     assert (workspace / "effects.log").read_text() == "paid\n"
     refused = llmdo(workspace, "runs", "import", "out.sqlite")
-    assert "only where journals are files" in refused.stderr
+    assert "is here already" in refused.stderr
     assert llmdo(workspace, "runs", "prune", "last").returncode == 0
     assert rows(store, COUNTED) == [(0, 0)]
 

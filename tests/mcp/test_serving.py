@@ -18,6 +18,8 @@ from mcp_types import ElicitResult
 
 import llmdo
 from llmdo.journal import Runs
+from llmdo.journal.answers import Answers
+from llmdo.journal.opening import runs_of
 from llmdo.runtime import AskLater, RunOptions
 from llmdo.services import approve as approving
 from llmdo.services.offers import offers_of
@@ -338,6 +340,22 @@ def test_no_other_run_of_the_workspace_is_gone_on_with(root: Path) -> None:
         assert "there is no run" in result.content[0].text
     served = waits(using(root, lambda client: client.call_tool("ask", {"input": "x"}), keeps=True))
     assert "there is no run" in continued(root, served, "typed").content[0].text, "its entry is not offered"
+
+
+@pytest.mark.fleet
+def test_a_run_that_is_served_goes_on_from_a_store(
+    root: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLMDO_STORE", store)
+    script(root, main=WRITE, typed=["x"])
+    served = waits(using(root, lambda client: client.call_tool("ask", {"input": "x"}), keeps=True))
+    assert Runs(root).names() == []
+    assert runs_of(root).names() == [served]
+    approving.approve(
+        approving.ApproveRequest(root=root, run=served, answers=Answers(yes=["main/write_file#1"]))
+    )
+    assert not continued(root, served).is_error
+    assert (root / "notes.txt").exists()
 
 
 def test_what_only_a_terminal_may_allow_is_not_asked(root: Path) -> None:

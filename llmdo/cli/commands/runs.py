@@ -196,6 +196,7 @@ def export(
 def import_run(
     file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="An exported run.")],
     project: options.Project = None,
+    store: options.Store = None,  # noqa: ARG001  # its callback reads it
 ) -> int:
     """Take an exported run among those of this workspace. It brings its answers: trust it as you trust code."""
     from llmdo.services import carrying

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import typer
 
@@ -20,10 +21,10 @@ def migrate(
     store: options.Store = None,
 ) -> int:
     """Make the tables of journals, batches and the queue of workers, or bring them up to date."""
-    from llmdo.journal.opening import STORE
+    from llmdo.journal.opening import address_here
     from llmdo.services.fleet.commands import migrate as apply
 
-    steps = apply(store or os.environ.get(STORE))
+    steps = apply(store or address_here(Path.cwd(), os.environ))
     say(f"applied {steps} migration{'s' if steps != 1 else ''}" if steps else "the store is up to date")
     return FINE
 

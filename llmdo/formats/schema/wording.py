@@ -137,6 +137,9 @@ def _wrong_value(document: Document, form: Format, fault: SchemaFault) -> Diagno
 
 def _misfit(at: Location, fault: SchemaFault) -> Diagnostic:
     meaning = fault.schema["title"]
+    if "variable" in meaning and "://" in fault.text:
+        hint = "put it into a variable such as ACME_STORE, and name that one here"
+        return finding("LDO103", at, f"an address is not {meaning}, and may hold a password", hint=hint)
     escape = _ESCAPE.search(fault.text) if "the workspace" in meaning else None
     if escape is None:
         return finding("LDO103", at, f"`{excerpt(fault.text)}` is not {meaning}")

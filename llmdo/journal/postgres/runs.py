@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
+from llmdo.journal import read_journal
 from llmdo.journal.chain import Heads
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
@@ -15,7 +16,9 @@ from llmdo.journal.naming import belongs, match, require_id
 from llmdo.journal.postgres.database import Database
 from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
 from llmdo.journal.postgres.migrations import require_current
-from llmdo.journal.postgres.store import PostgresJournal, is_made
+from llmdo.journal.postgres.store import COLUMNS, PostgresJournal, is_made
+from llmdo.journal.standing import status_of
+from llmdo.journal.summary import ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +41,7 @@ UPDATE llmdo.run SET status = 'queued', batch = coalesce((SELECT batch FROM llmd
   WHERE item.run = split_part(run.run, '.', 1)), '')
 WHERE run = %s AND epoch = %s AND owner = %s AND status = 'new' RETURNING run
 """
+_STATE = "UPDATE llmdo.run SET status = %s, entry = %s WHERE run = %s"
 _DISCARD = "DELETE FROM llmdo.run WHERE run = %s AND epoch = %s AND owner = %s RETURNING run"
 
 
@@ -67,6 +71,11 @@ class PostgresRuns:
         require_current(self._database)
         self._take = partial(Lease, self._database, seconds=seconds, end=end, own=partial(Database, address))
         self._leases: dict[str, Lease] = {}
+
+    @property
+    def title(self) -> str:
+        """How a person is told of where they are."""
+        return f"the store {self._database.name}"
 
     @property
     def folder(self) -> Path:
@@ -141,6 +150,25 @@ class PostgresRuns:
                 lease.give_back()
             raise JournalError(f"there is a journal of run `{run}` already, or another process makes it")
         return PostgresJournal(path, run, self._database, lease=lease, heads=Heads(), is_lease_own=is_own)
+
+    def adopt(self, run: str, file: Path) -> None:
+        """Has the exported run in `file` be the run of that id, the last of the runs.
+
+        Raises:
+            JournalError: It cannot be kept, or there is such a run.
+        """
+        with self.claim(run) as lease, read_journal(file) as journal:
+            last, first = ending(journal), journal.last("run")
+            status = status_of(last) if last is not None else "queued"
+            with self._database.transaction() as carry_out:
+                if not carry_out(_MAKE, *lease.fence):
+                    raise JournalError(f"there is a journal of run `{run}` already")
+                carry_out(_STATE, status, "" if first is None else first.path, run)
+                for name, columns in COLUMNS.items():
+                    marks = ", %s" * len(columns.split(","))
+                    statement = f"INSERT INTO llmdo.{name} (run, {columns}) VALUES (%s{marks})"  # noqa: S608  # constants
+                    for row in journal.table(name, columns):
+                        carry_out(statement, run, *row)
 
     def open(self, run: str) -> PostgresJournal:
         """The journal of that run, to read and to add to.

@@ -33,7 +33,7 @@ _OWN = ", ".join(
 )
 """The tables as though they held one run alone."""
 
-_COLUMNS = {
+COLUMNS = {
     "entry": "seq, head, original, path, kind, step, outcome, digest, at, body, spans, salt",
     "content": "digest, bytes, spans",
     "audit": "n, line",
@@ -257,7 +257,7 @@ class PostgresJournal(StoredJournal):
             JournalError: The journal is damaged, or the copy cannot be written.
         """
         self.require_whole()
-        tables = {name: self._read(f"SELECT {columns} FROM {name}") for name, columns in _COLUMNS.items()}  # noqa: S608  # constants
+        tables = {name: self.table(name, columns) for name, columns in COLUMNS.items()}
         write_copy(path, lambda target: fill_tables(target, tables), added, contents, without_secrets)
 
 

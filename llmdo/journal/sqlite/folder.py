@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from errno import ELOOP
 from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
@@ -31,6 +32,11 @@ class Runs:
 
     root: Path
     """Of the workspace."""
+
+    @property
+    def title(self) -> str:
+        """How a person is told of where they are."""
+        return f"`{self.folder}`"
 
     @property
     def folder(self) -> Path:
@@ -136,6 +142,19 @@ class Runs:
         path = self.path(run)
         self.note(run)
         return create_journal(path)
+
+    def adopt(self, run: str, file: Path) -> None:
+        """Has the exported run in `file`, which is in the folder, be the run of that id, the last of the runs.
+
+        Raises:
+            JournalError: It cannot be kept, or there is such a run.
+        """
+        target = self.path(run)
+        try:
+            os.link(file, target)  # never over a file that has come there meanwhile
+        except OSError as error:
+            raise JournalError(f"cannot write `{target}`: {error.strerror}") from error
+        self.note(run)
 
     def open(self, run: str) -> Journal:
         """The journal of that run, to read and to add to."""
