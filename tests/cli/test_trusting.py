@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from tests.commands import llmdo, process
 from tests.runtime.ptys import Person, Reaction, wait_for
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "llmdo"
 PROMPT = "trust? [no]"
 CODE = """\
 from pathlib import Path
@@ -327,6 +329,37 @@ def test_no_command_executes_what_nobody_answered_for(team: Path, canary: Path, 
     assert "nobody has answered for 1 Python file of this workspace" in done.stderr
 
 
+def test_a_function_that_judges_an_eval_is_code_as_well(team: Path, canary: Path) -> None:
+    (team / "tools.py").write_text((team / "tools.py").read_text().replace("touch()", "exists()"))
+    (team / "judge.py").write_text(f"open({str(canary)!r}, 'w').close()\ndef right(ctx): return True\n")
+    (team / "evals").mkdir()
+    (team / "evals/main.yaml").write_text(
+        "schema: 1\nentry: main\ncases:\n  - name: first\n    input: x\n    evaluators: { function: judge.py:right }\n"
+    )
+    require_trust(team)
+    llmdo(team, "trust")
+    done = llmdo(team, "eval", "main")
+    assert (done.returncode, canary.exists()) == (2, False), done.stderr
+    assert "nobody has answered for 2 Python files" in done.stderr
+
+
+def test_nothing_but_these_imports_or_starts_what_a_workspace_brings() -> None:
+    """Each of these stands behind `Consent.require`: who needs another one gives it the same door."""
+    doors = {
+        r"\binspect_toolsets\(": {"services/locking.py", "toolsets/isolation.py"},
+        r"\blist_servers\(": {"services/locking.py", "toolsets/mcp.py"},
+        r"\bLauncher\(": {"services/locking.py", "runtime/preparation.py"},
+        r"\bModules\(": {
+            *("runtime/run.py", "toolsets/inspection.py", "services/evaluation/functions.py"),
+            "services/offers.py",  # for what is served, once that was answered for
+        },
+        r"\boffers_of\(": {"services/offers.py", "services/serving.py"},
+    }
+    files = {file.relative_to(PACKAGE).as_posix(): file.read_text() for file in PACKAGE.rglob("*.py")}
+    for pattern, allowed in doors.items():
+        assert {name for name, text in files.items() if re.search(pattern, text)} <= allowed, pattern
+
+
 @pytest.mark.long
 def test_a_chat_asks_before_its_first_turn(team: Path, canary: Path) -> None:
     code, person = at_terminal(team, "chat", "main", answers=("no\n",))
@@ -405,6 +438,7 @@ def test_a_model_that_only_a_flag_names_is_code_as_well(team: Path, canary: Path
 
 
 def test_an_entry_that_python_runs_is_refused_where_trust_is_required(team: Path, canary: Path) -> None:
+    assert llmdo(team, "lock", "--trust").returncode == 0  # so that the run itself is what would import it
     script = "import llmdo\nprint(llmdo.run('.', 'main', 'x').output)"
     words = [sys.executable, "-c", script]
     free = forking.run(words, cwd=team, capture_output=True, text=True)

@@ -176,7 +176,7 @@ def _worked(
     planned = tuple(_with_free_batches(variant, root) for variant in evaluated.variants)
     kept = Evaluations(root)
     held(replace(evaluated, variants=planned), gate)  # before anything is paid for, as the next
-    with loaded(root, suite.texts("function")):
+    with loaded(project.graph, root, suite.texts("function"), host.consent):
         pass
     kept.keep(replace(evaluated, variants=planned))
     host.tell(
@@ -191,7 +191,7 @@ def _worked(
         judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
     )
     ran = run_all(planned, suite, evaluated.repeat, how, host)
-    with loaded(root, suite.texts("function")) as functions:
+    with loaded(project.graph, root, suite.texts("function"), host.consent) as functions:
         variants = tuple(
             replace(variant, trials=judged(suite, variant.trials, ran, functions)) for variant in ran.variants
         )

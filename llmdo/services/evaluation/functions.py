@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import replace
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.python import Modules
 from llmdo.workspace.modules import text_digests
@@ -15,17 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from llmdo.graph.resolved import Graph
     from llmdo.services.evaluation.evaluators import Context, Functions
+    from llmdo.workspace.trust import Consent
 
 
 @contextmanager
-def loaded(root: Path, references: tuple[str, ...]) -> Iterator[Functions]:
+def loaded(graph: Graph, root: Path, references: tuple[str, ...], consent: Consent) -> Iterator[Functions]:
     """What each FILE.py:NAME names.
 
     Raises:
+        UntrustedError: Nobody has answered for the code, and `consent` does not let it through.
         LlmdoError: One cannot be loaded, or is no function.
     """
     code = text_digests(read_modules(root, dict.fromkeys(ref.rpartition(":")[0] for ref in references)))
+    if code:
+        consent.require(replace(graph, code={**graph.code, **code}), root)
     with closing(Root.open(root)) as files, Modules(root, files, code) as modules:
         functions: dict[str, Callable[[Context], Any]] = {}
         for reference in references:
