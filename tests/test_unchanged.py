@@ -60,8 +60,8 @@ def test_the_answer_about_a_prompt_that_the_lock_lacks_stands_while_it_is_edited
     for prompt in ("Go.", "Go on, and on, and on.\n\nAnd on."):
         edited.write_text(MAIN.replace("Go on.", prompt))
         assert remembered(root) == text == checked(root, "--no-cache")[1]
-    edited.write_text(EDITS["a comment"])  # something is said about a line of the file
-    assert remembered(root) is None
+    edited.write_text(EDITS["a prompt"].replace("---\n", "---\n# note\n", 1))
+    assert remembered(root) is None  # what is said about a line of the file is about another line now
     edited.write_text(MAIN)  # the lock has it
     assert remembered(root) is None
 
