@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import os
+import signal
 import sys
 import tempfile
 import webbrowser
@@ -37,6 +39,7 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
             f"warning: others can connect to {request.host}, and what is sent is not encrypted; whoever has the link"
             " sees all of it, and answers for you"
         )
+    _end_with(signal.SIGTERM)
     with link_file() as link:
 
         def ready(port: int) -> None:
@@ -47,6 +50,14 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
                 Thread(target=link.open, args=(address,), daemon=True).start()
 
         await server.serve(request, ready, link.remove)
+
+
+def _end_with(number: int) -> None:
+    """Has a signal end the server as an interrupt does, so that nothing of it is left behind."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # in another thread, and on other systems
+        if task is not None:
+            loop.add_signal_handler(number, task.cancel)
 
 
 def can_open(environ: Mapping[str, str]) -> bool:

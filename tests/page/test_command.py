@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from llmdo.page.opening import can_open
-from tests import forking
 from tests.commands import llmdo
 from tests.page.conftest import EXAMPLES
 
@@ -26,6 +25,11 @@ stat -c '%a' "${1#file://}" > "$SEEN.mode"
 cat "${1#file://}" > "$SEEN"
 echo "$@" > "$SEEN.words"
 """
+
+
+pytestmark = pytest.mark.timeout(
+    180
+)  # a process that tests fork takes its time to be there on a machine that is busy
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -38,7 +42,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 @contextmanager
 def started(root: Path, *words: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
-    process = forking.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "llmdo", "page", *words],
         cwd=root,
         stdout=subprocess.PIPE,
@@ -66,12 +70,15 @@ def test_it_prints_one_link_serves_and_ends_with_an_interrupt() -> None:
         with urllib.request.urlopen(asked) as response:
             assert b"greeter" in response.read()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
 
 
-def test_the_browser_is_handed_a_file_that_only_its_owner_reads_and_no_token(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+def test_the_browser_is_handed_a_file_that_only_its_owner_reads_and_no_token(
+    tmp_path: Path, number: int
+) -> None:
     browser = tmp_path / "browser"
     browser.write_text(BROWSER, encoding="utf-8")
     browser.chmod(0o755)
@@ -85,8 +92,8 @@ def test_the_browser_is_handed_a_file_that_only_its_owner_reads_and_no_token(tmp
         [link] = folder.iterdir()
         assert stat.S_IMODE(link.stat().st_mode) == 0o600
         assert token in link.read_text(encoding="utf-8")
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.send_signal(number)
+        process.communicate(timeout=60)
     assert list(folder.iterdir()) == []
     assert (tmp_path / "seen.mode").read_text(encoding="utf-8") == "600\n"
     assert token in (tmp_path / "seen").read_text(encoding="utf-8")
@@ -104,7 +111,7 @@ def test_another_address_is_said_to_be_one(tmp_path: Path) -> None:
         assert process.stdout
         assert process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert "others can connect to 0.0.0.0" in err
 
 
@@ -129,3 +136,27 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     done = llmdo(EXAMPLES / "greeter", "page", "--no-open")
     assert done.returncode == 2
     assert "pip install 'llmdo-workspace[web]'" in done.stderr
+
+
+def test_no_other_command_loads_anything_of_the_page() -> None:
+    script = (
+        "import sys\nfrom llmdo.__main__ import main\n"
+        "for words in (['reach'], ['graph'], ['page', '--help']):\n"
+        "    sys.argv = ['llmdo', *words]\n    main()\n"
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, cwd=EXAMPLES / "greeter", capture_output=True, text=True)
+    assert not [
+        name for name in done.stderr.split() if name.startswith(("llmdo.page.", "starlette", "uvicorn"))
+    ]
+    assert "llmdo.services.reach" in done.stderr
+
+
+def test_a_file_is_written_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("starlette", "starlette.applications", "uvicorn"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in ("llmdo.page.server", "llmdo.page.opening"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    done = llmdo(EXAMPLES / "greeter", "page", "--export", str(tmp_path / "page.html"))
+    assert done.returncode == 0, done.stderr

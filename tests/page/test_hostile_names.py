@@ -60,6 +60,9 @@ def test_hostile_text_is_text(page: Page, serve: Serve, tmp_path: Path, kind: st
         assert hidden not in page.locator("body").inner_text()
         if hidden in text:
             assert f"\\u{{{ord(hidden):x}}}" in shown
+    if kind != "control":  # of which there is no path
+        page.locator(".row", has_text="fs.write:").first.click()
+        expect(page.locator(".row[aria-pressed=true]")).to_have_count(1)
     expect(page.locator(".witness")).to_contain_text(text.split("\u202e")[0].split("\u0007")[0])
 
 

@@ -35,13 +35,16 @@ export function s(name, properties = {}, ...children) {
   return filled(document.createElementNS(SVG, name), properties, children);
 }
 
+/** Attributes that people see or hear; all others are for the page itself, and stay as they are. */
+const SHOWN = new Set(["alt", "aria-label", "placeholder", "title"]);
+
 function filled(element, properties, children) {
   for (const [key, value] of Object.entries(properties ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key === "class") element.setAttribute("class", [value].flat().filter(Boolean).join(" "));
     else if (key === "value" && "value" in element) element.value = value;
-    else element.setAttribute(key, value === true ? "" : visible(value));
+    else element.setAttribute(key, value === true ? "" : SHOWN.has(key) ? visible(value) : String(value));
   }
   append(element, children);
   return element;
