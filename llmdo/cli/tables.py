@@ -276,6 +276,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "eval start": {
         "--project": (),
         "--model": (),
+        "--rev": (),
+        "--sources": (),
         "--repeat": (),
         "--jobs": (),
         "--budget-usd": (),

@@ -59,7 +59,7 @@ def locked_graph(root: Path, revision: str) -> Graph | None:
     Raises:
         LlmdoError: there is no git, no repository, no such revision, or the lock there cannot be used.
     """
-    commit = _commit(root, revision)
+    commit = commit_of(root, revision)
     prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
     listed = _git(root, "ls-tree", "-z", "-l", "--full-tree", commit, "--", f"{prefix}{LOCK}")
     if not listed:
@@ -95,7 +95,7 @@ def files(root: Path, revision: str) -> dict[str, Blob]:
     Raises:
         LlmdoError: there is no git, no repository, or no such revision.
     """
-    commit = _commit(root, revision)
+    commit = commit_of(root, revision)
     prefix = _git(root, "rev-parse", "--show-prefix").removesuffix(b"\n").decode("utf-8", "surrogateescape")
     # A literal path would not list what is below it: the listing starts at the folder's own tree.
     tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
@@ -149,7 +149,12 @@ def graph_in(content: bytes) -> Graph:
     raise LlmdoError(fault.message, hint=fault.hint if locked.state == "newer" else old, at=fault.at)
 
 
-def _commit(root: Path, revision: str) -> str:
+def commit_of(root: Path, revision: str) -> str:
+    """The name of the commit that a revision is.
+
+    Raises:
+        LlmdoError: there is no git, no repository, or no such revision.
+    """
     if revision.startswith("-") or not revision.isprintable() or not revision:
         raise LlmdoError(f"`{revision}` is not a revision")
     _git(root, "rev-parse", "--git-dir")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
+    from llmdo.services.basis import Origin
     from llmdo.services.continuing import Continuation
     from llmdo.services.host import EndedRun, Host
     from llmdo.services.root import Tell
@@ -93,6 +94,10 @@ class PreparedRun:
     input: str | None
     """None where the entry's own holds."""
     locked: bool
+    code: Path | None = None
+    """The folder that Python is loaded from; None: the workspace."""
+    sources: Origin = "workspace"
+    """What its runs go on with that stop on the way."""
 
     @property
     def folders(self) -> Folders:

@@ -43,6 +43,22 @@ VariantModels = Annotated[
         help="Run all cases with this model, beside those of other `--model`; a comma joins several workers'.",
     ),
 ]
+Revisions = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--rev",
+        metavar="A..B",
+        help="Run all cases with workers and manifest of both revisions; `worktree` is the folder as it is.",
+    ),
+]
+Sources = Annotated[
+    options.Texts,
+    typer.Option(
+        "--sources",
+        metavar="REV",
+        help="Run the Python of this revision too, where it is not the workspace's.",
+    ),
+]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1000, help="How often each case is run.")]
 Budget = Annotated[
     Optional[str],  # noqa: UP045
@@ -87,6 +103,8 @@ def start(
     name: EvalName = None,
     project: options.Project = None,
     model: VariantModels = None,
+    rev: Revisions = None,
+    sources: Sources = None,
     repeat: Repeat = 1,
     jobs: Jobs = 8,
     budget_usd: Budget = None,
@@ -110,6 +128,8 @@ def start(
         name=name,
         project=project,
         models=tuple(model or ()),
+        revisions=rev,
+        sources=tuple(sources or ()),
         repeat=repeat,
         gate=EvalGate(baseline=baseline, fail_under=fail_under),
         working=working,

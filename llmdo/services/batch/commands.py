@@ -121,6 +121,8 @@ class BatchRequest:
     working: Working = field(default_factory=Working)
     id: str | None = None
     """None: a new one."""
+    prepared: PreparedRun | None = None
+    """What is run, where it is not what `start` names in the workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,8 @@ class ContinuedBatch:
     """What becomes of calls that did not finish, so that items go on that are unsure of them; None: they stay so."""
     rebind: bool = False
     """Whether what has not begun runs with what the workspace is now."""
+    prepared: PreparedRun | None = None
+    """What is run, where it is not what the workspace is now."""
     working: Working = field(default_factory=Working)
 
 
@@ -157,7 +161,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be put in, or worked off.
     """
-    prepared = prepare(request.start, host.tell, host.consent)
+    prepared = request.prepared or prepare(request.start, host.tell, host.consent)
     from llmdo.runtime import new_run
 
     graph, root, working = prepared.graph, prepared.root, request.working
@@ -200,7 +204,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
     with batches.open(batches.find(request.batch)) as store:
         batch = store.batch
         start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
-        prepared = prepare(start, host.tell, host.consent)
+        prepared = request.prepared or prepare(start, host.tell, host.consent)
         now = _lock_of(prepared.graph, batch.entry, batch.settings["models"])
         if request.rebind:
             store.rebind(now)
@@ -282,6 +286,8 @@ def _work(
             models=batch.settings["models"],
             max_depth=batch.settings["max_depth"],
             locked=prepared.locked,
+            code=prepared.code,
+            sources=prepared.sources,
             store=store,
             files=WorkspaceFiles(confined),
             answering=host.approving(prepared.graph),
@@ -315,8 +321,9 @@ def _require_consent(prepared: PreparedRun, models: Mapping[str, str], host: Bat
     """
     from llmdo.runtime import ModelChoice, with_given_models
 
-    graph = with_given_models(prepared.graph, prepared.root, ModelChoice(by_worker=models))
-    host.consent.require(graph, prepared.root)
+    code = prepared.code or prepared.root
+    graph = with_given_models(prepared.graph, code, ModelChoice(by_worker=models))
+    host.consent.require(graph, prepared.root, prepared.code)
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.runtime import AttachmentResolver, RunOutcome
     from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.services.basis import Origin
     from llmdo.services.host import Approving
     from llmdo.workspace.trust import Consent
 
@@ -72,6 +73,10 @@ class BatchBasis:
     is_bound: bool = True
     """Whether what begins now runs with what the batch was put in with."""
     debug: bool = False
+    code: Path | None = None
+    """The folder that Python is loaded from; None: the workspace."""
+    sources: Origin = "workspace"
+    """What runs go on with that stopped."""
 
 
 async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:
@@ -212,6 +217,7 @@ async def _begun(basis: BatchBasis, item: BatchItem) -> RunOutcome:
             models=ModelChoice(by_worker=basis.models),
             max_depth=basis.max_depth,
             locked=basis.locked,
+            code=basis.code,
         ),
         basis,
         item,
@@ -237,6 +243,7 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
     request = ResumeRequest(
         root=basis.root,
         run=item.run,
+        sources=basis.sources,
         again=(*open_calls, *crashed) if item.retry == "again" else crashed if item.retry == "resume" else (),
         give_up=open_calls if item.retry == "give-up" else (),
         accepting=f"`llmdo resume {item.run} {{flags}}`",

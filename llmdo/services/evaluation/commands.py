@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.batch import commands as batches
 from llmdo.services.batch.scheduling import BatchBounds
+from llmdo.services.diff import WORKTREE
 from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.faults import judging_entry
 from llmdo.services.evaluation.gate import EvalGate, held, opened
 from llmdo.services.evaluation.judges import judges_of
 from llmdo.services.evaluation.kept import Evaluations
 from llmdo.services.evaluation.outcome import Evaluated, Variant
+from llmdo.services.evaluation.revisions import both, commit_of, prepared
 from llmdo.services.evaluation.running import Conditions, run_all
 from llmdo.services.root import root_folder
 from llmdo.services.run import chosen_models
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from llmdo.services.batch.commands import BatchHost
     from llmdo.services.evaluation.gate import OpenedEvalGate
     from llmdo.services.evaluation.suite import Suite
+    from llmdo.services.run import PreparedRun
     from llmdo.workspace.project import Project
 
 LIBRARY = "pydantic_evals"
@@ -57,6 +61,10 @@ class EvalRequest:
     project: str | None = None
     models: tuple[str, ...] = ()
     """A variant each: MODEL or WORKER=MODEL, or several of them with commas between; none: as the files say."""
+    revisions: str | None = None
+    """`A..B`, a variant each: workers and manifest of these revisions."""
+    sources: tuple[str, ...] = ()
+    """Those of them whose Python is run."""
     repeat: int = 1
     gate: EvalGate = field(default_factory=EvalGate)
     working: EvalWorking = field(default_factory=EvalWorking)
@@ -145,19 +153,31 @@ def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
 
 
 def _variants(request: EvalRequest, project: Project) -> Iterator[Variant]:
-    """What is compared.
+    """What is compared: every revision with every model.
 
     Raises:
-        LlmdoError: A model cannot be one, or two variants are the same.
+        LlmdoError: A model or a revision cannot be one, or two variants are the same.
     """
     for repeated in {model for model in request.models if request.models.count(model) > 1}:
         raise LlmdoError(f"`--model {repeated}` is given twice")
-    for model in request.models:
-        models = tuple(model.split(","))
-        chosen_models(project.graph, models, request.working.environ)
-        yield Variant(label=model, models=models)
-    if not request.models:
-        yield Variant(label=UNCHANGED)
+    revisions = both(request.revisions) if request.revisions else ()
+    if unknown := sorted({*request.sources} - {*revisions}):
+        raise LlmdoError(
+            f"`--sources {unknown[0]}` is about a revision that `--rev` does not name",
+            hint=f"`--rev {unknown[0]}..{WORKTREE}`",
+        )
+    for revision in revisions or (WORKTREE,):
+        commit = commit_of(project.workspace.root, revision)
+        for model in request.models or ("",):
+            models = tuple(model.split(",")) if model else ()
+            chosen_models(project.graph, models, request.working.environ)
+            parts = [revision] * bool(revisions) + [model] * bool(model)
+            yield Variant(
+                label=", ".join(parts) or UNCHANGED,
+                models=models,
+                revision=commit,
+                runs_code=revision in request.sources,
+            )
 
 
 def _worked(
@@ -175,22 +195,23 @@ def _worked(
     root = project.workspace.root
     planned = tuple(_with_free_batches(variant, root) for variant in evaluated.variants)
     kept = Evaluations(root)
-    held(replace(evaluated, variants=planned), gate)  # before anything is paid for, as the next
+    held(replace(evaluated, variants=planned), gate)  # before anything is paid for, as the next two
     with loaded(project.graph, root, suite.texts("function"), host.consent):
         pass
-    kept.keep(replace(evaluated, variants=planned))
-    host.tell(
-        f"evaluation {evaluated.id}: `llmdo eval resume {evaluated.id}` goes on where it is interrupted"
-    )
-    how = Conditions(
-        root=root,
-        bounds=working.bounds,
-        locked=working.locked,
-        debug=working.debug,
-        environ=working.environ,
-        judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
-    )
-    ran = run_all(planned, suite, evaluated.repeat, how, host)
+    with ExitStack() as stack:
+        how = Conditions(
+            root=root,
+            bounds=working.bounds,
+            locked=working.locked,
+            debug=working.debug,
+            environ=working.environ,
+            judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
+            prepared=_prepared(planned, suite, project, working, stack, host),
+        )
+        kept.keep(replace(evaluated, variants=planned))
+        goes_on = f"`llmdo eval resume {evaluated.id}` goes on where it is interrupted"
+        host.tell(f"evaluation {evaluated.id}: {goes_on}")
+        ran = run_all(planned, suite, evaluated.repeat, how, host)
     with loaded(project.graph, root, suite.texts("function"), host.consent) as functions:
         variants = tuple(
             replace(variant, trials=judged(suite, variant.trials, ran, functions)) for variant in ran.variants
@@ -199,6 +220,37 @@ def _worked(
     evaluated = replace(evaluated, held=held(evaluated, gate))
     kept.keep(evaluated)
     return evaluated
+
+
+def _prepared(
+    variants: tuple[Variant, ...],
+    suite: Suite,
+    project: Project,
+    working: EvalWorking,
+    stack: ExitStack,
+    host: BatchHost,
+) -> dict[str, PreparedRun]:
+    """What the variants of other revisions run, for as long as `stack` is open, by their labels."""
+    by_commit: dict[str, PreparedRun] = {}
+    labelled = {}
+    for variant in variants:
+        if variant.revision is None:
+            continue
+        if variant.revision not in by_commit:
+            by_commit[variant.revision] = stack.enter_context(
+                prepared(
+                    project,
+                    variant.revision,
+                    variant.label.partition(", ")[0],
+                    suite.entry,
+                    runs_code=variant.runs_code,
+                    locked=working.locked,
+                    host=host,
+                )
+            )
+        chosen_models(by_commit[variant.revision].graph, variant.models, working.environ)
+        labelled[variant.label] = by_commit[variant.revision]
+    return labelled
 
 
 def _with_free_batches(variant: Variant, root: Path) -> Variant:

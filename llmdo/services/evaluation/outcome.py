@@ -74,7 +74,9 @@ class Variant:
     models: tuple[str, ...] = ()
     """As `--model` named them."""
     revision: str | None = None
-    """None: the workspace as it is."""
+    """The commit of which workers and manifest are; None: the workspace as it is."""
+    runs_code: bool = False
+    """Whether its Python is of that commit as well."""
     batch: str = ""
     """The id of the batch; empty where recorded runs were repeated."""
     judges: Mapping[str, str] = field(default_factory=dict)

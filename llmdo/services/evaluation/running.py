@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.services.evaluation.judges import JudgeRuling, JudgeRulings
     from llmdo.services.evaluation.outcome import Variant
     from llmdo.services.evaluation.suite import Suite
+    from llmdo.services.run import PreparedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class Conditions:
     environ: Mapping[str, str]
     judging: Mapping[str, str] = field(default_factory=dict)
     """Judge to the entry by which it is asked."""
+    prepared: Mapping[str, PreparedRun] = field(default_factory=dict)
+    """The label of each variant of another revision to what it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,7 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
                 inputs=items,
                 models=variant.models,
                 id=variant.batch,
+                prepared=how.prepared.get(variant.label),
                 working=_working(how, spending),
             )
             spending.add(_worked_off(request, how, host))
@@ -155,7 +159,9 @@ def _working(how: Conditions, spending: _Spending) -> batches.Working:
 def _worked_off(request: batches.BatchRequest, how: Conditions, host: BatchHost) -> BatchOutcome:
     """How a batch stands after it was begun, or gone on with."""
     if request.id and batches.is_there(how.root, request.id):
-        continued = batches.ContinuedBatch(root=how.root, batch=request.id, working=request.working)
+        continued = batches.ContinuedBatch(
+            root=how.root, batch=request.id, prepared=request.prepared, working=request.working
+        )
         return batches.go_on(continued, host)
     return batches.begin(request, host)
 
