@@ -26,6 +26,8 @@ class Suggestion:
     """What that ceiling cuts off, because it would have to be named in full."""
     rules: tuple[Capability, ...]
     """What would have to be `allowed` so that it runs without approval."""
+    outside: tuple[Capability, ...] = ()
+    """What its workers declare beyond that ceiling: `check` names it unless somebody accepts that it is cut off."""
     runs: int = 0
     """How many runs it rests on; 0 where it rests on what is declared."""
     workers: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
@@ -78,7 +80,14 @@ def suggest_for(
         capability for capability in raised if capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
     )
     cut = smallest(capability for capability in raised if capability.name in ONLY_BY_FULL_NAME)
-    return Suggestion(entry.name, may, cut, smallest(asked))
+    outside = smallest(
+        row.capability
+        for row in analysis.of(entry, ceiling=False)
+        if row.decision != "blocked"
+        and row.capability.name not in OUTSIDE_CEILINGS | ONLY_BY_FULL_NAME
+        and not any(admitted.contains(row.capability) for admitted in may)
+    )
+    return Suggestion(entry.name, may, cut, smallest(asked), outside)
 
 
 def _is_unnamed(reason: Reason) -> bool:

@@ -236,6 +236,15 @@ def suggestion(suggested: Suggestion) -> str:
     if suggested.rules:
         lines += ["", "# these ask now; only what nobody has to see belongs here", "[approvals.rules]"]
         lines += [f'{_quoted(str(each))} = "allowed"' for each in suggested.rules]
+    for each in suggested.outside:
+        lines += [
+            "",
+            "[[check.accept]]",
+            'code = "LDO501"',
+            f"entry = {_quoted(suggested.entry)}",
+            f"capability = {_quoted(str(each))}",
+            f'reason = "no run of {counted(suggested.runs, "run")} needed it, and the ceiling cuts it off"',
+        ]
     if suggested.runs:
         lines += ["", f"# in {counted(suggested.runs, 'run')}, each worker with those that it called used"]
         for name, may in suggested.workers:

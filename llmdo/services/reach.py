@@ -168,8 +168,11 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
     suggestions = []
     for entry in chosen:
         needed = needs(runs.each(), entry.name)
+        if not needed.runs:
+            tell(f"entry `{entry.name}` has no runs, so nothing is suggested for it")
+            continue
         suggested = suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked)
-        suggestions.append(_with_runs(suggested, read.graph, needed) if needed.runs else suggested)
+        suggestions.append(_with_runs(suggested, read.graph, needed))
     return tuple(suggestions)
 
 

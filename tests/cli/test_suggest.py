@@ -75,7 +75,8 @@ CASES = {
 def pasted(manifest: str, printed: str) -> str:
     """The manifest with what is printed: the keys of each table under its heading, a new table at the end."""
     for heading, lines in re.findall(r"^(\[.+\])\n((?:(?!\[|#|$).*\n)*)", printed, re.MULTILINE):
-        known = re.search(rf"^{re.escape(heading)}.*\n", manifest, re.MULTILINE)
+        is_item = heading.startswith("[[")
+        known = None if is_item else re.search(rf"^{re.escape(heading)}.*\n", manifest, re.MULTILINE)
         at = known.end() if known else len(manifest)
         new = lines if known else f"\n{heading}\n{lines}"
         manifest = manifest[:at] + new + manifest[at:]
