@@ -305,6 +305,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--debug": None,
         "--format": ("text", "json", "junit", "markdown", "html"),
     },
+    "eval new": {"--from-runs": (), "--limit": (), "--project": ()},
     "eval show": {
         "--project": (),
         "--baseline": (),

@@ -166,6 +166,24 @@ def resume(
     return evaluating.report(service.resume(request, host), format.value)
 
 
+@evals.command("new")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The eval is evals/NAME.yaml.")],
+    from_runs: Annotated[
+        str, typer.Option("--from-runs", metavar="ENTRY", help="The entry whose past runs become cases.")
+    ],
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="The last N runs.")] = 20,
+    project: options.Project = None,
+) -> int:
+    """Write an eval with cases of past runs, without known secrets, for review."""
+    from llmdo.services.evaluation import from_runs as service
+    from llmdo.workspace import project as projects
+
+    written = service.write_new(projects.read(root_folder(project)), name, from_runs, limit, say)
+    say(f"wrote {written.cases} cases to {written.path}: review what is expected, and what people wrote")
+    return FINE
+
+
 @evals.command("show")
 def show(
     reference: EvalReference,
