@@ -149,3 +149,22 @@ def test_a_damaged_evaluation_is_an_error(llmdo: Llmdo, root: Path, text: str) -
     (folder / "20260101T000000000-00000000.json").write_text(text, encoding="utf-8")
     done = llmdo("eval", "show", "last", cwd=root)
     assert (done.code, "Traceback" in done.err) == (2, False)
+
+
+def test_where_trust_is_required_no_function_is_imported_that_nobody_answered_for(
+    llmdo: Llmdo, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "config/llmdo/policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('schema = 1\ntrust = "required"\n', encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("LLMDO_TRUST", raising=False)
+    write(root, [{"name": "a", "input": "say a"}], evaluators={"function": "evals/own.py:f"})
+    (root / "evals/own.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef f(ctx): return True\n",
+        encoding="utf-8",
+    )
+    done = llmdo("eval", cwd=root)
+    assert (done.code, "requires that" in done.err) == (2, True), done.err
+    assert not (root / "evals/ran").exists()
