@@ -124,15 +124,10 @@ def start(
     from llmdo.services.evaluation.gate import EvalGate
 
     working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
+    variants = service.EvalVariants(models=tuple(model or ()), revisions=rev, sources=tuple(sources or ()))
+    gate = EvalGate(baseline=baseline, fail_under=fail_under)
     request = service.EvalRequest(
-        name=name,
-        project=project,
-        models=tuple(model or ()),
-        revisions=rev,
-        sources=tuple(sources or ()),
-        repeat=repeat,
-        gate=EvalGate(baseline=baseline, fail_under=fail_under),
-        working=working,
+        name=name, project=project, variants=variants, repeat=repeat, gate=gate, working=working
     )
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
     return evaluating.report(service.start(request, host), format.value)
@@ -177,9 +172,8 @@ def new(
 ) -> int:
     """Write an eval with cases of past runs, without known secrets, for review."""
     from llmdo.services.evaluation import from_runs as service
-    from llmdo.workspace import project as projects
 
-    written = service.write_new(projects.read(root_folder(project)), name, from_runs, limit, say)
+    written = service.write_new(root_folder(project), name, from_runs, limit, say)
     say(f"wrote {written.cases} cases to {written.path}: review what is expected, and what people wrote")
     return FINE
 

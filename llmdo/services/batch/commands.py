@@ -298,14 +298,20 @@ def _work(
             debug=working.debug,
         )
 
-        def ended(item: BatchItem, result: Result) -> None:
-            if rows is not None:
-                rows.add(item, result)
-            tell(item, result)
+        ended = partial(_put_down, rows, tell)
 
         work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
         host.wait_for(work, lambda: None, draining)
     return _outcome(store, draining)
+
+
+def _put_down(
+    rows: Rows | None, tell: Callable[[BatchItem, Result], None], item: BatchItem, result: Result
+) -> None:
+    """Writes the row of an item, where there are rows, and tells of it."""
+    if rows is not None:
+        rows.add(item, result)
+    tell(item, result)
 
 
 def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iterable[NewItem]:

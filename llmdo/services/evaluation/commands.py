@@ -53,18 +53,25 @@ class EvalWorking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvalVariants:
+    """What is compared: every revision with every model."""
+
+    models: tuple[str, ...] = ()
+    """MODEL or WORKER=MODEL each, or several of them with commas between; none: as the files say."""
+    revisions: str | None = None
+    """`A..B`: workers and manifest of these revisions."""
+    sources: tuple[str, ...] = ()
+    """Those of them whose Python is run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRequest:
     """What is evaluated, and how."""
 
     name: str | None = None
     """None: the only eval there is."""
     project: str | None = None
-    models: tuple[str, ...] = ()
-    """A variant each: MODEL or WORKER=MODEL, or several of them with commas between; none: as the files say."""
-    revisions: str | None = None
-    """`A..B`, a variant each: workers and manifest of these revisions."""
-    sources: tuple[str, ...] = ()
-    """Those of them whose Python is run."""
+    variants: EvalVariants = field(default_factory=EvalVariants)
     repeat: int = 1
     gate: EvalGate = field(default_factory=EvalGate)
     working: EvalWorking = field(default_factory=EvalWorking)
@@ -90,7 +97,7 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
     root, project = _opened(request.project, host)
     suite = suites.read(project, suites.chosen(root, request.name))
     gate = opened(request.gate, root)
-    variants = tuple(_variants(request, project))
+    variants = tuple(_variants(request.variants, project, request.working.environ))
     from llmdo.runtime import new_run
 
     evaluated = Evaluated(
@@ -152,7 +159,7 @@ def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
     return root, project
 
 
-def _variants(request: EvalRequest, project: Project) -> Iterator[Variant]:
+def _variants(request: EvalVariants, project: Project, environ: Mapping[str, str]) -> Iterator[Variant]:
     """What is compared: every revision with every model.
 
     Raises:
@@ -170,7 +177,7 @@ def _variants(request: EvalRequest, project: Project) -> Iterator[Variant]:
         commit = commit_of(project.workspace.root, revision)
         for model in request.models or ("",):
             models = tuple(model.split(",")) if model else ()
-            chosen_models(project.graph, models, request.working.environ)
+            chosen_models(project.graph, models, environ)
             parts = [revision] * bool(revisions) + [model] * bool(model)
             yield Variant(
                 label=", ".join(parts) or UNCHANGED,

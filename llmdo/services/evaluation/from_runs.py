@@ -15,6 +15,7 @@ from llmdo.journal.summary import ending
 from llmdo.scaffold.importing.literals import yaml
 from llmdo.services.evaluation.deeds import deeds_of
 from llmdo.services.evaluation.suite import FOLDER, SUFFIX
+from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.evaluation.deeds import RunDeeds
     from llmdo.services.root import Tell
-    from llmdo.workspace.project import Project
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -60,7 +60,7 @@ class _PastCase:
     deeds: RunDeeds
 
 
-def write_new(project: Project, name: str, entry: str, most: int, tell: Tell) -> PastCases:
+def write_new(root: Path, name: str, entry: str, most: int, tell: Tell) -> PastCases:
     """Writes `evals/NAME.yaml` with a case for each of the last runs of an entry that completed.
 
     Raises:
@@ -70,10 +70,10 @@ def write_new(project: Project, name: str, entry: str, most: int, tell: Tell) ->
         raise LlmdoError(
             f"`{name}` cannot be the name of an eval", hint="a letter, then letters, digits, `_` and `-`"
         )
-    if entry not in project.graph.entries:
-        hint = near_or_all(entry, project.graph.entries, "entry")
+    entries = projects.read(root).graph.entries
+    if entry not in entries:
+        hint = near_or_all(entry, entries, "entry")
         raise LlmdoError(f"there is no entry `{entry}`", hint=hint)
-    root = project.workspace.root
     cases = list(islice(_cases(root, entry, tell), most))
     if not cases:
         raise LlmdoError(f"no run of entry `{entry}` completed", hint="`llmdo runs` lists the runs there are")
