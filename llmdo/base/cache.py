@@ -187,6 +187,16 @@ class Fingerprint:
         self.since = time.time_ns()
         self.seen: Seen = {}
 
+    def holds(self, root: str) -> bool:
+        """Whether all that was looked at below `root` is what it was."""
+        try:
+            return all(
+                facts(os.lstat(f"{root}/{path}")) == marshal.loads(known)  # noqa: S302  # what this process packed
+                for path, known in self.seen.items()
+            )
+        except OSError:
+            return False
+
 
 def _known(path: str) -> tuple[Any, ...]:
     """What is remembered in a file.

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
     from pathlib import Path
 
+    from llmdo.base.values import Json
     from llmdo.graph.resolved import Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem, Result
-    from llmdo.services.batch.commands import BatchOutcome
+    from llmdo.services.batch.commands import BatchOutcome, BatchRequest, ContinuedBatch, Working
     from llmdo.services.batch.scheduling import BatchBounds, Draining
     from llmdo.services.host import Approving
     from llmdo.workspace.trust import Consent
@@ -134,3 +135,77 @@ def report(outcome: BatchOutcome, *, as_json: bool) -> int:
     if outcome.reason or counts.get("failed") or counts.get("refused") or counts.get("unsure"):
         return FINDINGS
     return WAITING if counts.get("waiting") else FINE
+
+
+def begin(request: BatchRequest, host: BatchTerminal, *, fleet: str | None, priority: int) -> BatchOutcome:
+    """How a batch stands after it was put in and worked off, here or by the workers of a fleet."""
+    from llmdo.services.batch import commands as service
+
+    if fleet is None:
+        return service.begin(request, host)
+    from llmdo.services.fleet import batches
+
+    _require_of_workers(request.working, host)
+    handing = batches.Handing(approvals=_kept(host.approvals), priority=priority)
+    return batches.begin(request, handing, host)
+
+
+def go_on(request: ContinuedBatch, host: BatchTerminal, *, fleet: str | None) -> BatchOutcome:
+    """How a batch stands after what is left of it was worked off, here or by the workers of a fleet."""
+    from llmdo.services.batch import commands as service
+
+    if fleet is None:
+        return service.go_on(request, host)
+    from llmdo.services.fleet import batches
+
+    _require_of_workers(request.working, host)
+    if request.rebind:
+        raise LlmdoError(
+            "`--rebind` is for a batch on one machine",
+            hint=f"`llmdo batch rebind {request.batch} --fleet URL`",
+        )
+    return batches.go_on(request, _kept(host.approvals), host)
+
+
+def cancel(root: Path, batch: str, *, fleet: str | None) -> BatchOutcome:
+    """How a batch stands from which everything was taken that has not begun."""
+    from llmdo.services.batch import commands as service
+
+    if fleet is None:
+        return service.cancel(root, batch)
+    from llmdo.services.fleet import batches
+
+    return batches.cancel(root, batch, os.environ)
+
+
+def rebind(root: Path, batch: str, *, fleet: str | None) -> str:
+    """What became of a batch that was moved to the lock of this checkout, in a sentence."""
+    from llmdo.services.fleet import batches
+    from llmdo.services.fleet.opening import require
+
+    require(fleet)
+    return render.rebound(batches.rebind(root, batch, os.environ, BatchTerminal()))
+
+
+def _kept(approvals: ApprovalOptions) -> dict[str, Json]:
+    """What workers are told about questions."""
+    return {
+        "approve": list(approvals.approve),
+        "approve_all": approvals.approve_all,
+        "reject_all": approvals.reject_all,
+    }
+
+
+def _require_of_workers(working: Working, host: BatchTerminal) -> None:
+    """Nothing, where all that was said can be kept by workers.
+
+    Raises:
+        LlmdoError: It is about processes of this machine.
+    """
+    if host.processes > 1 or working.bounds.jobs != 8:
+        raise LlmdoError(
+            "with `--fleet` no item is worked on here",
+            hint="`llmdo worker --jobs N` says how many a worker takes",
+        )
+    if working.debug:
+        raise LlmdoError("`--debug` is for what runs here", hint="leave it out with `--fleet`")

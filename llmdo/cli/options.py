@@ -82,6 +82,15 @@ def _keep_in(store: str | None) -> str | None:
     return store
 
 
+def _of_fleet(address: str | None) -> str | None:
+    """Has everything that this command opens look for journals in the database of the fleet."""
+    if address is None:
+        return None
+    from llmdo.services.fleet.opening import require
+
+    return _keep_in(require(None if address == "-" else address))
+
+
 Store = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -106,6 +115,15 @@ Trust = Annotated[
     bool,
     typer.Option(
         "--trust", callback=_answer, help="Answer for the workspace's code, servers and rules, this once."
+    ),
+]
+Fleet = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--fleet",
+        metavar="URL",
+        callback=_of_fleet,
+        help="The PostgreSQL database by which workers on many machines share the work; `-`: that of LLMDO_STORE.",
     ),
 ]
 EntryName = Annotated[

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Self
+    from typing import Any, Self
 
     from llmdo.journal.items import Batch, BatchItem, BatchUsage, InputFile, NewItem, Result, Retry, State
 
@@ -78,6 +78,10 @@ class BatchStore(Protocol):
 
     def rebind(self, lock: str) -> None:
         """Has what has not begun run with another lock."""
+        ...
+
+    def keep(self, settings: Mapping[str, Any]) -> None:
+        """Has its items run with these settings from now on."""
         ...
 
     def path_of(self, file: InputFile) -> Path:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llmdo.base.colour import Screen, Shade
     from llmdo.journal.items import BatchItem, BatchUsage, Result, State
     from llmdo.services.batch.commands import BatchOutcome
+    from llmdo.services.fleet.batches import RebindOutcome
 
 LONGEST = 100  # characters of what is quoted in a line
 
@@ -80,6 +81,17 @@ def ending(outcome: BatchOutcome) -> list[str]:
             f"`llmdo batch retry {batch.id} --unsure again` or `--unsure give-up`"
         )
     return lines
+
+
+def rebound(outcome: RebindOutcome) -> str:
+    """What became of a batch that was moved to another lock."""
+    moved = f"batch {outcome.batch}: {counted(outcome.moved, 'item')} moved to the lock of this checkout"
+    if not outcome.started:
+        return moved
+    return (
+        f"{moved}; {counted(outcome.started, 'item')} began with another, for which a worker with that lock has to "
+        "be there, or `llmdo resume RUN --allow-drift NAME`"
+    )
 
 
 def listed(outcomes: Iterable[BatchOutcome]) -> str:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.colour import Screen
+    from llmdo.journal.items import BatchItem, Result
     from llmdo.journal.workers import FleetWorker
     from llmdo.services.fleet.status import FleetStatus
+    from llmdo.services.fleet.worker import WorkerOutcome
 
 
 def as_text(status: FleetStatus, screen: Screen = PAPER) -> str:
@@ -107,3 +109,14 @@ def _span(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+def item_line(batch: str, item: BatchItem, result: Result) -> str:
+    """What became of an item, in a line for the log of a worker."""
+    why = f": {shown(result.error)}" if result.error else ""
+    return f"{result.state} {shown(item.key)}, run {item.run} of batch {shown(batch)}{why}"
+
+
+def worker_ended(outcome: WorkerOutcome) -> str:
+    """Why a worker ended."""
+    return f"this worker ends after {counted(outcome.ended, 'item')}: {outcome.reason}"

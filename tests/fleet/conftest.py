@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests import postgres
+from tests.locks import locked
+from tests.services.batch.conftest import MANIFEST, MODELS, TOOLS
 
 Rows = Callable[[str], list[tuple[Any, ...]]]
 
@@ -41,3 +44,31 @@ def rows(fleet: str) -> Iterator[Rows]:
             return cursor.fetchall() if cursor.description else []
 
         yield run
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A workspace, locked, whose entry has an effect for each input; a model that is asked about `slow` waits for `hold`."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    waiting = 'while "slow" in text and HERE.joinpath("hold").exists():\n        await asyncio.sleep(0.01)\n    if returns or'
+    models = "import asyncio\n" + MODELS.replace("if returns or", waiting)
+    for name, text in {"llmdo.toml": MANIFEST, "tools.py": TOOLS, "models.py": models}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "main.worker").write_text("---\nname: main\ntoolsets: [effects]\n---\nGo.\n", encoding="utf-8")
+    return locked(folder)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for something looks often."""
+    from llmdo.services.fleet import batches, queue, reaping, worker
+
+    for module, name in [(queue, "POLL"), (reaping, "PAUSE"), (worker, "WATCH"), (batches, "LOOK")]:
+        monkeypatch.setattr(module, name, 0.05)
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Waits for what happens; the test's own time limit ends it otherwise."""
+    while not holds():
+        time.sleep(0.02)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import postgres
-from tests.fleet.conftest import Rows
+from tests.fleet.conftest import Rows, until
 
 if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
@@ -22,18 +22,13 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.opening import workers_of
 from llmdo.services.fleet import queue as engine
 from llmdo.services.fleet.presence import Presence
-from llmdo.services.fleet.queue import Queue, following, run_of
+from llmdo.services.fleet.queue import Queue, number_of, run_of
 from llmdo.services.fleet.reaping import reap
 
-pytestmark = pytest.mark.fleet
+pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
 
 LOCK = "sha256:reviewed"
 STATES = "SELECT workflow_uuid, status FROM llmdo_queue.workflow_status ORDER BY workflow_uuid"
-
-
-@pytest.fixture(autouse=True)
-def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "POLL", 0.05)
 
 
 @pytest.fixture
@@ -41,11 +36,6 @@ def queue(fleet: str) -> Iterator[Queue]:
     queue = Queue(fleet)
     yield queue
     queue.close()
-
-
-def until(holds: Callable[[], object]) -> None:
-    while not holds():
-        time.sleep(0.02)
 
 
 @contextmanager
@@ -72,10 +62,12 @@ def test_what_is_put_in_is_taken_once_by_priority_then_in_order(fleet: str, queu
         until(lambda: len(taken) == 3)
         until(lambda: not queue.at_work())
         put(queue, "a@1")
-        queue.enqueue_again("a", entry="main", lock=LOCK)
+        queue.enqueue_again("a", entry="main", lock="sha256:any")
         until(lambda: len(taken) == 4)
     assert taken == ["urgent@1", "a@1", "b@1", "a@2"]
-    assert (run_of("a@2"), following("a@2")) == ("a", "a@3")
+    assert (run_of("a@2"), number_of("a@2")) == ("a", 2)
+    queue.enqueue_again("c", entry="main", lock=LOCK)
+    assert [each.name for each in queue.waiting()] == ["c@1"]
 
 
 def test_a_worker_with_another_lock_takes_nothing(fleet: str, queue: Queue) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,3 +106,15 @@ def test_the_tables_are_made_by_store_migrate(cluster: postgres.Cluster, root: P
     assert llmdo(root, "store", "migrate", "--store", address).returncode == 0
     assert llmdo(root, "fleet", "status", address).returncode == 0
     assert "up to date" in llmdo(root, "store", "migrate", "--store", address).stderr
+
+
+def test_check_and_run_load_nothing_of_a_fleet(workspace: Path) -> None:
+    script = (
+        "import sys; from llmdo.__main__ import main; code = main(); "
+        "print(sorted({'dbos', 'psycopg', 'sqlalchemy'} & {*sys.modules}), code)"
+    )
+    for words in (["check"], ["run", "main", "hello"]):
+        ended = subprocess.run(
+            [sys.executable, "-c", script, *words], cwd=workspace, capture_output=True, text=True, check=True
+        )
+        assert ended.stdout.splitlines()[-1] == "[] 0", ended

@@ -89,6 +89,8 @@ def _report(outcome: ApproveOutcome, *, as_json: bool) -> int:
     if outcome.goes_on:
         what = "its questions" if outcome.questions else "what it may ask"
         say(f"run {outcome.run} goes on: {what} can be answered once it has stopped")
+    elif outcome.is_handed:
+        say("nothing waits any more: a worker of the fleet goes on")
     elif not outcome.questions:
         say(f"nothing waits any more: `llmdo resume {outcome.run}`")
     return WAITING if outcome.questions else FINE

@@ -81,6 +81,16 @@ Limit = Annotated[
 Rebind = Annotated[
     bool, typer.Option("--rebind", help="Run what has not begun with what the workspace is now.")
 ]
+Priority = Annotated[
+    int,
+    typer.Option(
+        "--priority",
+        min=1,
+        max=1_000_000,
+        metavar="N",
+        help="With --fleet: of what waits for one entry, what has a lower number is taken first.",
+    ),
+]
 Inputs = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -135,6 +145,8 @@ def start(
     max_depth: options.MaxDepth = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    fleet: options.Fleet = None,
+    priority: Priority = 1000,
     trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     locked: options.Locked = False,
     approvals: options.When = options.Approvals.later,
@@ -150,17 +162,17 @@ def start(
     from llmdo.services.run import EntryRequest
 
     is_locked = quick.is_locked(flag=locked, environ=os.environ)
-    words = (entry,) if entry else ()
     bounds = service.bounds(jobs, limit, max_failures, budget_usd)
     request = service.BatchRequest(
-        start=EntryRequest(words, project=project, of_files=False, locked=is_locked),
+        start=EntryRequest((entry,) if entry else (), project=project, of_files=False, locked=is_locked),
         inputs=service.inputs(inputs, key, input),
         models=tuple(model or ()),
         max_depth=max_depth,
         working=service.Working(bounds=bounds, out=out, debug=debug),
     )
     host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)
-    return batching.report(service.begin(request, host), as_json=format == "json")
+    outcome = batching.begin(request, host, fleet=fleet, priority=priority)
+    return batching.report(outcome, as_json=format == "json")
 
 
 @batch.command("resume")
@@ -176,6 +188,7 @@ def resume(
     rebind: Rebind = False,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    fleet: options.Fleet = None,
     trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
@@ -193,7 +206,7 @@ def resume(
     )
     request = service.ContinuedBatch(root=root_folder(project), batch=name, rebind=rebind, working=working)
     host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)
-    return batching.report(service.go_on(request, host), as_json=format == "json")
+    return batching.report(batching.go_on(request, host, fleet=fleet), as_json=format == "json")
 
 
 @batch.command("retry")
@@ -217,6 +230,7 @@ def retry(
     out: Out = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    fleet: options.Fleet = None,
     trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     approvals: options.When = options.Approvals.later,
     approve: options.Approve = None,
@@ -238,7 +252,7 @@ def retry(
         working=service.Working(bounds=service.bounds(jobs), out=out, debug=debug),
     )
     host = _host(approvals, approve, processes, approve_all=approve_all, reject_all=reject_all)
-    return batching.report(service.go_on(request, host), as_json=format == "json")
+    return batching.report(batching.go_on(request, host, fleet=fleet), as_json=format == "json")
 
 
 @batch.command("list")
@@ -289,13 +303,27 @@ def cancel(
     name: BatchName,
     project: options.Project = None,
     store: options.Store = None,  # noqa: ARG001  # its callback keeps it
+    fleet: options.Fleet = None,
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Take what has not begun out of a batch; what is at work goes on to its end."""
     from llmdo.cli import batching
-    from llmdo.services.batch import commands as service
 
-    batching.report(service.cancel(root_folder(project), name), as_json=format == "json")
+    batching.report(batching.cancel(root_folder(project), name, fleet=fleet), as_json=format == "json")
+    return FINE
+
+
+@batch.command("rebind")
+def rebind(
+    name: BatchName,
+    fleet: options.Fleet = None,
+    project: options.Project = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+) -> int:
+    """Have workers with the lock of this checkout take what has not started; what has begun keeps its own."""
+    from llmdo.cli import batching
+
+    say(batching.rebind(root_folder(project), name, fleet=fleet))
     return FINE
 
 

@@ -21,7 +21,7 @@ from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.runs import PLACE, folder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.journal.items import BatchItem, NewItem, Result, Retry, State
     from llmdo.journal.postgres.database import Statement
@@ -235,6 +235,10 @@ class StoredBatch:
     def rebind(self, lock: str) -> None:
         """Has what has not begun run with another lock."""
         self._rows("UPDATE llmdo.batch SET lock = %s WHERE batch = %s", lock, self.id)
+
+    def keep(self, settings: Mapping[str, Any]) -> None:
+        """Has its items run with these settings from now on."""
+        self._rows("UPDATE llmdo.batch SET settings = %s WHERE batch = %s", json.dumps(settings), self.id)
 
     def path_of(self, file: InputFile) -> Path:
         """Where the content of a file lies on this machine, brought there once; it has its name, which says its kind.

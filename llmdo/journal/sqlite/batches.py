@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
@@ -18,7 +18,7 @@ from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, k
 from llmdo.journal.naming import first_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.journal.items import BatchItem, NewItem, Result, Retry, State
 
@@ -273,6 +273,11 @@ class FileBatch:
                 kept.write(content)
                 os.fsync(kept.fileno())
         return file
+
+    def keep(self, settings: Mapping[str, Any]) -> None:
+        """Has its items run with these settings from now on."""
+        with self._translated():
+            self._connection.execute("UPDATE batch SET settings = ?", (json.dumps(settings),))
 
     def path_of(self, file: InputFile) -> Path:
         """Where the content of a file is kept, under its name, which says of what kind it is."""

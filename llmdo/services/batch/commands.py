@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from llmdo.base.values import Json
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem, BatchUsage, NewItem, Result, State
@@ -118,6 +119,8 @@ class BatchRequest:
     models: tuple[str, ...] = ()
     """MODEL or WORKER=MODEL each."""
     max_depth: int | None = None
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """What else is kept with it."""
     working: Working = field(default_factory=Working)
     id: str | None = None
     """None: a new one."""
@@ -161,6 +164,18 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         InvalidTeamError: `check` finds errors that stand in the way.
         LlmdoError: It cannot be put in, or worked off.
     """
+    prepared, store = put_in(request, host)
+    with store:
+        return _work(store, prepared, request.working, host)
+
+
+def put_in(request: BatchRequest, host: BatchHost) -> tuple[PreparedRun, BatchStore]:
+    """The batch with all its items, or nothing of it, and what they run.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way.
+        LlmdoError: It cannot be put in.
+    """
     prepared = request.prepared or prepare(request.start, host.tell, host.consent)
     from llmdo.runtime import new_run
 
@@ -178,19 +193,20 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         "models": references,
         "max_depth": request.max_depth,
         "out": working.out and str(Path(working.out).absolute()),
+        **request.settings,
     }
     entry = graph.entries[prepared.entry]
-    _require_consent(prepared, references, host)
+    require_consent(prepared, references, host.consent)
     prepared.folders.require()
     given = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
     items = _placed(given, prepared.folders.root, entry.input, working.environ)
-    bound = _lock_of(graph, prepared.entry, references)
+    bound = lock_of(graph, prepared.entry, references)
     batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
-    with batches_of(root, working.environ).create(batch, items, new_run) as store:
-        number = sum(store.counts().values())
-        counted = f"{number:,} item{'' if number == 1 else 's'}"
-        host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")
-        return _work(store, prepared, working, host)
+    store = batches_of(root, working.environ).create(batch, items, new_run)
+    number = sum(store.counts().values())
+    counted = f"{number:,} item{'' if number == 1 else 's'}"
+    host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")
+    return prepared, store
 
 
 def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
@@ -205,7 +221,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         batch = store.batch
         start = EntryRequest(entry=batch.entry, project=str(request.root), environ=request.working.environ)
         prepared = request.prepared or prepare(start, host.tell, host.consent)
-        now = _lock_of(prepared.graph, batch.entry, batch.settings["models"])
+        now = lock_of(prepared.graph, batch.entry, batch.settings["models"])
         if request.rebind:
             store.rebind(now)
         elif now != batch.lock and store.counts().get("queued"):
@@ -221,7 +237,7 @@ def cancel(root: Path, batch: str) -> BatchOutcome:
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
         store.cancel()
-        return _outcome(store, Draining())
+        return outcome_of(store, Draining())
 
 
 def is_there(root: Path, batch: str) -> bool:
@@ -234,17 +250,18 @@ def outcomes(root: Path) -> Iterator[BatchOutcome]:
     batches = batches_of(root)
     for name in reversed(batches.names()):
         with batches.open(name) as store:
-            yield _outcome(store, Draining())
+            yield outcome_of(store, Draining())
 
 
 def show(root: Path, batch: str, state: State | None = None) -> tuple[BatchOutcome, tuple[BatchItem, ...]]:
     """How a batch stands, and its items: all, or those in one state."""
     batches = batches_of(root)
     with batches.open(batches.find(batch)) as store:
-        return _outcome(store, Draining()), tuple(store.items(*([state] if state else [])))
+        return outcome_of(store, Draining()), tuple(store.items(*([state] if state else [])))
 
 
-def _outcome(store: BatchStore, draining: Draining) -> BatchOutcome:
+def outcome_of(store: BatchStore, draining: Draining) -> BatchOutcome:
+    """How a batch stands by now."""
     counts = store.counts()
     return BatchOutcome(
         batch=store.batch,
@@ -263,46 +280,29 @@ def _work(
     Raises:
         UntrustedError: Its runs would execute what the host does not let through.
     """
-    from llmdo.runtime.attached import WorkspaceFiles
-    from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.services.batch.item_run import BatchBasis, carry_out
-    from llmdo.toolsets.confinement import Root
+    from llmdo.services.batch.item_run import basis_of, carry_out
 
     personal.read(working.environ)  # first: what it might forbid must not begin
-    _require_consent(prepared, store.batch.settings["models"], host)
+    require_consent(prepared, store.batch.settings["models"], host.consent)
     hide_from_children()
     batch, draining = store.batch, Draining()
     take_back(store, runs_of(prepared.root, working.environ))
     with ExitStack() as stack:
-        confined = stack.enter_context(closing(Root.of(prepared.folders)))
-        rows = stack.enter_context(_rows(store, working.out or batch.settings["out"]))
+        rows = stack.enter_context(rows_of(store, working.out or batch.settings["out"]))
         stack.enter_context(host.sharing(store, prepared.root, working.bounds))
         tell = stack.enter_context(host.following(store))
-        basis = BatchBasis(
-            root=prepared.root,
-            graph=prepared.graph,
-            prompts=prepared.prompts,
-            entry=batch.entry,
-            models=batch.settings["models"],
-            max_depth=batch.settings["max_depth"],
-            locked=prepared.locked,
-            code=prepared.code,
-            sources=prepared.sources,
-            store=store,
-            files=WorkspaceFiles(confined),
-            answering=host.approving(prepared.graph),
-            consent=host.consent,
-            environ=working.environ,
-            redaction=Redaction.of(working.environ),
-            is_bound=is_bound,
-            debug=working.debug,
+        answering, environ = host.approving(prepared.graph), working.environ
+        basis = stack.enter_context(
+            basis_of(
+                prepared, store, answering, environ, host.consent, is_bound=is_bound, debug=working.debug
+            )
         )
 
         ended = partial(_put_down, rows, tell)
 
         work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
         host.wait_for(work, lambda: None, draining)
-    return _outcome(store, draining)
+    return outcome_of(store, draining)
 
 
 def _put_down(
@@ -319,7 +319,7 @@ def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iter
     return inputs if isinstance(inputs, tuple) else items_of(replace(inputs, attaches=attaches), sys.stdin)
 
 
-def _require_consent(prepared: PreparedRun, models: Mapping[str, str], host: BatchHost) -> None:
+def require_consent(prepared: PreparedRun, models: Mapping[str, str], consent: Consent) -> None:
     """Nothing, where what the runs would execute may be.
 
     Raises:
@@ -329,7 +329,7 @@ def _require_consent(prepared: PreparedRun, models: Mapping[str, str], host: Bat
 
     code = prepared.code or prepared.root
     graph = with_given_models(prepared.graph, code, ModelChoice(by_worker=models))
-    host.consent.require(graph, prepared.root, prepared.code)
+    consent.require(graph, prepared.root, prepared.code)
 
 
 def _takes_files(graph: Graph, entry: Entry) -> bool:
@@ -373,12 +373,13 @@ def _references(prepared: PreparedRun, models: tuple[str, ...], environ: Mapping
     return {name: reference for name, reference in chosen.items() if reference}
 
 
-def _lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
+def lock_of(graph: Graph, entry: str, references: Mapping[str, str]) -> str:
+    """The digest of what an entry runs with these models."""
     return digest.of_text(lock.dump(reached(graph, entry, references)))
 
 
 @contextmanager
-def _rows(store: BatchStore, out: str | None) -> Iterator[Rows | None]:
+def rows_of(store: BatchStore, out: str | None) -> Iterator[Rows | None]:
     """The file of the rows, complete but for what is not over yet; None where none is wanted."""
     if out is None:
         yield None

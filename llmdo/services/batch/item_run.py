@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -19,8 +19,10 @@ from llmdo.journal.questions import waiting
 from llmdo.journal.summary import ending, failed, unfinished
 from llmdo.runtime import RunOptions
 from llmdo.runtime import run as run_entry
+from llmdo.runtime.attached import WorkspaceFiles
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.recording.keeping import keeping_aside, outcome_in
+from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.services.basis import DriftError
 from llmdo.services.batch.doubt import (
     REBIND,
@@ -34,9 +36,10 @@ from llmdo.services.batch.doubt import (
 from llmdo.services.batch.files import KeptFiles, attached_of
 from llmdo.services.resume import ResumeRequest, going_on
 from llmdo.services.soundness import tell_nobody
+from llmdo.toolsets.confinement import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from llmdo.base.values import Json
@@ -45,9 +48,9 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem
     from llmdo.journal.ports import JournalStore, RunIndex
     from llmdo.runtime import AttachmentResolver, RunOutcome
-    from llmdo.runtime.telemetry.redaction import Redaction
     from llmdo.services.basis import Origin
     from llmdo.services.host import Approving
+    from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
 
 
@@ -77,6 +80,41 @@ class BatchBasis:
     """The folder that Python is loaded from; None: the workspace."""
     sources: Origin = "workspace"
     """What runs go on with that stopped."""
+
+
+@contextmanager
+def basis_of(
+    prepared: PreparedRun,
+    store: BatchStore,
+    answering: Approving,
+    environ: Mapping[str, str],
+    consent: Consent,
+    *,
+    is_bound: bool,
+    debug: bool = False,
+) -> Iterator[BatchBasis]:
+    """What all items of the batch in `store` run with."""
+    batch = store.batch
+    with closing(Root.of(prepared.folders)) as confined:
+        yield BatchBasis(
+            root=prepared.root,
+            graph=prepared.graph,
+            prompts=prepared.prompts,
+            entry=batch.entry,
+            models=batch.settings["models"],
+            max_depth=batch.settings["max_depth"],
+            locked=prepared.locked,
+            code=prepared.code,
+            sources=prepared.sources,
+            store=store,
+            files=WorkspaceFiles(confined),
+            answering=answering,
+            consent=consent,
+            environ=environ,
+            redaction=Redaction.of(environ),
+            is_bound=is_bound,
+            debug=debug,
+        )
 
 
 async def carry_out(basis: BatchBasis, item: BatchItem) -> Result | None:

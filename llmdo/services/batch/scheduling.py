@@ -88,7 +88,7 @@ async def work_off(
 def _begin(store: BatchStore, work: Work, bounds: BatchBounds, draining: Draining, running: _AtWork) -> None:
     """Begins as many items as may be at work."""
     while len(running.tasks) < bounds.jobs and draining.reason is None:
-        if reason := _reached(store, bounds, running.begun):
+        if reason := reached(store, bounds, running.begun):
             draining(reason)
             return
         item = store.take()
@@ -102,8 +102,8 @@ async def _worked(work: Work, item: BatchItem) -> Result | None:
     return await work(item)
 
 
-def _reached(store: BatchStore, bounds: BatchBounds, begun: int) -> str | None:
-    """Which of the bounds is reached."""
+def reached(store: BatchStore, bounds: BatchBounds, begun: int = 0) -> str | None:
+    """Which of the bounds is reached, in a sentence; None where none is."""
     if bounds.items is not None and begun >= bounds.items and store.counts().get("queued"):
         return f"{begun} items were begun, as `--limit` says"
     if bounds.failures is not None:

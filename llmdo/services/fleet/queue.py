@@ -62,6 +62,7 @@ class QueuedRun(NamedTuple):
     """Who has it; None where it waits."""
     since: float
     """Seconds since 1970: when it was put in, or taken."""
+    priority: int = PRIORITY
 
     @property
     def run(self) -> str:
@@ -74,10 +75,9 @@ def run_of(name: str) -> str:
     return name.rpartition("@")[0]
 
 
-def following(name: str) -> str:
-    """The name under which the run of the entry `name` is put in again."""
-    run, _, number = name.rpartition("@")
-    return f"{run}@{int(number) + 1}"
+def number_of(name: str) -> int:
+    """How often the run of an entry of the queue was put in by then."""
+    return int(name.rpartition("@")[2])
 
 
 def _url(address: str) -> str:
@@ -141,14 +141,40 @@ class Queue:
         with _translated():
             self._client.enqueue(options, name)
 
-    def enqueue_again(self, run: str, *, entry: str, lock: str, priority: int = PRIORITY) -> None:
-        """Puts a run in once more, whatever became of it before."""
+    def enqueue_again(self, run: str, *, entry: str, lock: str) -> None:
+        """Puts a run in once more, whatever became of it before: for workers with the lock that it was in for last.
+
+        `lock` is for one that never was in.
+        """
         with _translated():
             known = self._client.list_workflows(
                 workflow_id_prefix=f"{run}@", load_input=False, load_output=False
             )
-        last = max((int(each.workflow_id.rpartition("@")[2]) for each in known), default=0)
-        self.enqueue(f"{run}@{last + 1}", entry=entry, lock=lock, priority=priority)
+        last = max(known, key=lambda each: number_of(each.workflow_id), default=None)
+        self.enqueue(
+            f"{run}@{number_of(last.workflow_id) + 1 if last else 1}",
+            entry=entry,
+            lock=(last.app_version if last else None) or lock,
+            priority=(last.priority if last else None) or PRIORITY,
+        )
+
+    def follow(self, name: str, delay: float | None = None) -> None:
+        """Puts the run of this entry in once more under the next number; twice is once."""
+        with _translated():
+            (known,) = self._client.list_workflows(workflow_ids=[name], load_input=False, load_output=False)
+        self.enqueue(
+            f"{run_of(name)}@{number_of(name) + 1}",
+            entry=(known.queue_name or "").removeprefix(_QUEUES),
+            lock=known.app_version or "",
+            priority=known.priority or PRIORITY,
+            delay=delay,
+        )
+
+    def rebind(self, waiting: QueuedRun, lock: str) -> None:
+        """Has what waits be taken by workers with another lock."""
+        self.cancel([waiting.name])
+        name = f"{waiting.run}@{number_of(waiting.name) + 1}"
+        self.enqueue(name, entry=waiting.entry, lock=lock, priority=waiting.priority)
 
     def cancel(self, names: Sequence[str]) -> None:
         """Takes these out; what a worker has of them it goes on with."""
@@ -193,6 +219,7 @@ class Queue:
                 lock=row.app_version or "",
                 worker=row.executor_id if row.status == _AT_WORK else None,
                 since=((row.dequeued_at if row.status == _AT_WORK else row.created_at) or 0) / 1000,
+                priority=row.priority or PRIORITY,
             )
             for row in rows
         )

@@ -37,11 +37,10 @@ class Reaper:
         queue: Queue,
         workers: FleetWorkers,
         on_reaped: Callable[[QueuedRun], None],
-        *,
-        pause: float = PAUSE,
+        own: Callable[[tuple[QueuedRun, ...]], tuple[QueuedRun, ...]],
     ) -> None:
-        """`on_reaped` is given each run that was taken from a dead worker."""
-        self._queue, self._workers, self._on_reaped, self._pause = queue, workers, on_reaped, pause
+        """`on_reaped` is given each run that was taken from a dead worker; `own` picks what this worker gives back."""
+        self._queue, self._workers, self._on_reaped, self._own = queue, workers, on_reaped, own
         self._over = Event()
         self._thread = Thread(target=self._reaping, name="llmdo reaper", daemon=True)
 
@@ -57,7 +56,8 @@ class Reaper:
             try:
                 for taken in reap(self._queue, self._workers):
                     self._on_reaped(taken)
+                self._queue.give_back(self._own(self._queue.at_work()))
             except LlmdoError:  # the database is away; whoever looks next finds the same
                 pass
-            if self._over.wait(self._pause):
+            if self._over.wait(PAUSE):
                 return

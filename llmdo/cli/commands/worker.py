@@ -1,0 +1,35 @@
+"""`llmdo worker`: a process of a fleet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from llmdo.cli import options  # noqa: TC001  # typer reads the annotations
+from llmdo.services.root import root_folder
+
+PLACE = 116
+
+
+def worker(
+    fleet: options.Fleet = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, max=1000, help="How many items it works on at a time.")
+    ] = 8,
+    project: options.Project = None,
+    env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
+) -> int:
+    """Take items of batches from a fleet's database until told to stop, or until the code here changes."""
+    from llmdo.cli import working
+    from llmdo.services.fleet import worker as service
+    from llmdo.services.fleet.opening import require
+
+    request = service.WorkerRequest(root=root_folder(project), address=require(fleet), jobs=jobs)
+    return working.report(service.work(request, working.WorkerTerminal()))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Makes the command known."""
+    app.command()(worker)

@@ -1,0 +1,215 @@
+"""Batches that workers carry out: put in, followed, gone on with, and moved to another lock."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.items import ENDED
+from llmdo.journal.naming import first_run
+from llmdo.journal.opening import STORE, batches_of, runs_of, workers_of
+from llmdo.services.batch.commands import (
+    BatchOutcome,
+    lock_of,
+    outcome_of,
+    put_in,
+    rows_of,
+)
+from llmdo.services.batch.queueing import queue_again
+from llmdo.services.batch.scheduling import Draining, reached
+from llmdo.services.fleet.code import lock_digest
+from llmdo.services.fleet.items import bounds_of
+from llmdo.services.fleet.queue import PRIORITY, Queue
+from llmdo.services.run import EntryRequest, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from llmdo.base.values import Json
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import BatchItem, Result
+    from llmdo.services.batch.commands import BatchHost, BatchRequest, ContinuedBatch
+    from llmdo.services.batch.rows import Rows
+    from llmdo.services.batch.scheduling import BatchBounds
+
+LOOK = 0.5  # seconds between two looks at a batch that is followed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handing:
+    """How a batch is handed to workers."""
+
+    approvals: Json = None
+    """What was said about the questions of its runs."""
+    priority: int = PRIORITY
+
+
+def begin(request: BatchRequest, handing: Handing, host: BatchHost) -> BatchOutcome:
+    """How the batch stands after it was put in, all of it or nothing, and followed.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way, or the lock is not current.
+        LlmdoError: It cannot be put in.
+    """
+    working = request.working
+    with closing(Queue(working.environ[STORE])) as queue:
+        bounds = _bounds_kept(working.bounds)
+        settings = {"fleet": True, "approvals": handing.approvals, **bounds}
+        start = replace(request.start, locked=True)
+        prepared, store = put_in(replace(request, start=start, settings=settings), host)
+        with store:
+            lock, entry = lock_digest(prepared.root), prepared.entry
+            for item in store.items("queued"):
+                queue.enqueue(f"{item.first}@1", entry=entry, lock=lock, priority=handing.priority)
+            return _followed(store, working.out, working.environ, host)
+
+
+def _bounds_kept(bounds: BatchBounds) -> dict[str, Json]:
+    """What has nothing more begin, which each worker looks at.
+
+    Raises:
+        LlmdoError: It counts what one process does.
+    """
+    if bounds.items is not None:
+        raise LlmdoError("`--limit` counts the items of one process", hint="leave it out with `--fleet`")
+    budget = bounds.budget_usd
+    return {"max_failures": bounds.failures, "budget_usd": None if budget is None else str(budget)}
+
+
+def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOutcome:
+    """How a batch stands after what is left of it, and what is to be tried again, was put in again and followed.
+
+    What was said about its questions and bounds before does not hold any more.
+
+    Raises:
+        LlmdoError: There is no such batch.
+    """
+    environ = request.working.environ
+    batches = batches_of(request.root, environ)
+    with (
+        closing(Queue(environ[STORE])) as queue,
+        batches.open(batches.find(request.batch)) as store,
+    ):
+        _require_handed(store)
+        store.keep({**store.batch.settings, "approvals": approvals, **_bounds_kept(request.working.bounds)})
+        known = {each.run for each in (*queue.waiting(), *queue.at_work())}
+        runs = runs_of(request.root, environ)
+        left = (item for item in store.items("running") if item.first not in known)
+        store.queue(item for item in left if not runs.is_claimed(item.run))
+        queue_again(store, runs, failed=request.failed, unsure=request.unsure)
+        for item in store.items("queued"):
+            if item.first not in known:
+                queue.enqueue_again(item.first, entry=store.batch.entry, lock=lock_digest(request.root))
+        return _followed(store, request.working.out, environ, host)
+
+
+def follow(
+    root: Path, batch: str, out: str | None, environ: Mapping[str, str], host: BatchHost
+) -> BatchOutcome:
+    """How a batch stands after it was followed to its end, or left."""
+    batches = batches_of(root, environ)
+    with batches.open(batches.find(batch)) as store:
+        return _followed(store, out, environ, host)
+
+
+def cancel(root: Path, batch: str, environ: Mapping[str, str]) -> BatchOutcome:
+    """How a batch stands from which everything was taken that has not begun; what is at work goes on."""
+    batches = batches_of(root, environ)
+    with closing(Queue(environ[STORE])) as queue, batches.open(batches.find(batch)) as store:
+        store.cancel()
+        cancelled = {item.first for item in store.items("cancelled")}
+        queue.cancel([each.name for each in queue.waiting() if each.run in cancelled])
+        return outcome_of(store, Draining())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebindOutcome:
+    """What became of a batch that was moved to another lock."""
+
+    batch: str
+    moved: int
+    started: int
+    """Runs that have started and are not over: those go on with what they began with."""
+
+
+def rebind(root: Path, batch: str, environ: Mapping[str, str], host: BatchHost) -> RebindOutcome:
+    """What became of a batch of which all that has not started runs with what is here now.
+
+    Raises:
+        InvalidTeamError: `check` finds errors that stand in the way, or the lock is not current.
+        LlmdoError: There is no such batch.
+    """
+    batches = batches_of(root, environ)
+    with closing(Queue(environ[STORE])) as queue, batches.open(batches.find(batch)) as store:
+        _require_handed(store)
+        which = store.batch
+        start = EntryRequest(entry=which.entry, project=str(root), locked=True, environ=environ)
+        prepared = prepare(start, host.tell, host.consent)
+        lock = lock_digest(root)
+        runs = runs_of(root, environ)
+        queued = list(store.items("queued"))
+        unstarted = {item.first for item in queued if not runs.has(item.run)}
+        store.rebind(lock_of(prepared.graph, which.entry, which.settings["models"]))
+        waiting = [each for each in queue.waiting() if each.run in unstarted and each.lock != lock]
+        for each in waiting:
+            queue.rebind(each, lock)
+        others = sum(1 for _ in store.items("running", "waiting", "unsure"))
+        return RebindOutcome(
+            batch=which.id, moved=len(waiting), started=len(queued) - len(unstarted) + others
+        )
+
+
+def put_in_answered(store: BatchStore, root: Path, run: str, environ: Mapping[str, str]) -> None:
+    """Puts a run of a batch in again that waited for answers which are there."""
+    store.queue((item for item in store.items("waiting") if item.run == run), "resume")
+    with closing(Queue(environ[STORE])) as queue:
+        queue.enqueue_again(first_run(run), entry=store.batch.entry, lock=lock_digest(root))
+
+
+def _require_handed(store: BatchStore) -> None:
+    if not store.batch.settings.get("fleet"):
+        raise LlmdoError(
+            f"batch `{store.batch.id}` was not put in for workers",
+            hint="`llmdo batch resume` without `--fleet`",
+        )
+
+
+def _followed(
+    store: BatchStore, out: str | None, environ: Mapping[str, str], host: BatchHost
+) -> BatchOutcome:
+    """How the batch stands after nothing of it was queued or at work any more, or a person left it."""
+    draining = Draining()
+    with ExitStack() as stack:
+        workers = stack.enter_context(closing(workers_of(environ[STORE])))
+        if not any(worker.is_alive for worker in workers.all()):
+            host.tell("no worker is there yet: `llmdo worker --fleet URL` starts one")
+        rows = stack.enter_context(rows_of(store, out or store.batch.settings["out"]))
+        tell = stack.enter_context(host.following(store))
+        host.wait_for(_following(store, rows, tell, draining), lambda: None, draining)
+    return outcome_of(store, draining)
+
+
+async def _following(
+    store: BatchStore, rows: Rows | None, tell: Callable[[BatchItem, Result], None], draining: Draining
+) -> None:
+    bounds = bounds_of(store.batch)
+    seen = {item.run: (item.state, item.tries) for item in await asyncio.to_thread(list, store.items())}
+    counts = None
+    while draining.reason is None:
+        before, counts = counts, await asyncio.to_thread(store.counts)
+        if counts != before:
+            for item in await asyncio.to_thread(list, store.items(*ENDED, "waiting")):
+                if seen.get(item.run) != (item.state, item.tries):
+                    seen[item.run] = (item.state, item.tries)
+                    if rows is not None:
+                        rows.add(item, item.result)
+                    tell(item, item.result)
+        if not (counts.get("queued") or counts.get("running")):
+            return
+        if not counts.get("running") and (reason := await asyncio.to_thread(reached, store, bounds)):
+            draining(reason)
+        await asyncio.sleep(LOOK)

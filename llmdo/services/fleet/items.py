@@ -1,0 +1,151 @@
+"""The items of batches as a worker carries them out: taken by their runs, each as on one machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal import JournalError
+from llmdo.journal.items import Result
+from llmdo.journal.opening import batches_of, runs_of
+from llmdo.services.batch.commands import lock_of, require_consent
+from llmdo.services.batch.item_run import basis_of, carry_out
+from llmdo.services.batch.scheduling import BatchBounds, reached
+from llmdo.services.run import EntryRequest, prepare
+from llmdo.services.soundness import tell_nobody
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from llmdo.base.values import Json
+    from llmdo.graph.resolved import Graph
+    from llmdo.journal.batches import BatchStore
+    from llmdo.journal.items import Batch, BatchItem
+    from llmdo.services.batch.item_run import BatchBasis
+    from llmdo.services.host import Approving
+    from llmdo.workspace.trust import Consent
+
+    Answering = Callable[[Graph, Json], Approving]
+    """Who answers the questions of a batch that was put in with these approvals."""
+
+LATER = 10.0  # seconds until a run is looked at again that another process has
+QUOTA = 60.0  # seconds until a run goes on whose provider had enough
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedOut:
+    """What a worker did about an item that it was handed."""
+
+    batch: str = ""
+    item: BatchItem | None = None
+    result: Result | None = None
+    """None: nothing was to be done."""
+    again: float | None = None
+    """Seconds after which it is to be taken once more; None: it is over, or waits for a person."""
+
+
+def bounds_of(batch: Batch) -> BatchBounds:
+    """What has nothing more of a batch begin, as it was put in."""
+    failures, budget = batch.settings.get("max_failures"), batch.settings.get("budget_usd")
+    return BatchBounds(failures=failures, budget_usd=None if budget is None else Decimal(budget))
+
+
+class FleetItems:
+    """What a worker knows of the batches whose items it was handed."""
+
+    def __init__(
+        self, root: Path, answering: Answering, consent: Consent, environ: Mapping[str, str]
+    ) -> None:
+        """`environ` names the store.
+
+        Raises:
+            LlmdoError: The store cannot be used.
+        """
+        self._root, self._answering, self._consent, self._environ = root, answering, consent, environ
+        self._batches, self._runs = batches_of(root, environ), runs_of(root, environ)
+        self._stores: dict[str, BatchStore] = {}
+        self._bases: dict[str, BatchBasis] = {}  # by batch, and what was said about its questions
+        self._opening = asyncio.Lock()
+        self._opened = ExitStack()
+
+    def close(self) -> None:
+        """Closes what was opened for them."""
+        self._opened.close()
+
+    async def carry_out(self, run: str) -> CarriedOut:
+        """What became of the item with that run; what is over, or another process has, is left alone.
+
+        Raises:
+            JournalError: The store cannot be used now.
+        """
+        batch = await asyncio.to_thread(self._batches.of_run, run)
+        if batch is None:
+            return CarriedOut()
+        async with self._opening:
+            store = await asyncio.to_thread(self._store, batch)
+        item, is_others = await asyncio.to_thread(self._taken, store, run)
+        if item is None:
+            return CarriedOut(again=LATER if is_others else None)
+        paused = await asyncio.to_thread(reached, store, bounds_of(store.batch))
+        result = Result(state="queued", error=paused) if paused else await self._result(store, item)
+        if result is None:
+            return CarriedOut(again=LATER)
+        ended = await asyncio.to_thread(store.end, item, result)
+        if ended is None:
+            return CarriedOut()  # somebody has taken it since
+        again = None
+        if result.state == "queued" and not paused:
+            again = QUOTA if result.out_of_quota else 0.0
+        return CarriedOut(batch=batch, item=ended, result=result, again=again)
+
+    async def _result(self, store: BatchStore, item: BatchItem) -> Result | None:
+        try:
+            async with self._opening:
+                basis = await asyncio.to_thread(self._basis, store)
+        except JournalError:
+            raise
+        except LlmdoError as error:  # this machine cannot run it: its policy, its variables
+            return Result(state="refused", error=error.message, hint=error.hint)
+        return await carry_out(basis, item)
+
+    def _store(self, batch: str) -> BatchStore:
+        if batch not in self._stores:
+            self._stores[batch] = self._batches.open(batch)
+        return self._stores[batch]
+
+    def _basis(self, store: BatchStore) -> BatchBasis:
+        batch = store.batch
+        approvals = batch.settings.get("approvals")
+        key = f"{batch.id} {json.dumps(approvals)}"
+        if key not in self._bases:
+            start = EntryRequest(
+                entry=batch.entry, project=str(self._root), locked=True, environ=self._environ
+            )
+            prepared = prepare(start, tell_nobody, self._consent)
+            require_consent(prepared, batch.settings["models"], self._consent)
+            answering = self._answering(prepared.graph, approvals)
+            basis = self._opened.enter_context(
+                basis_of(prepared, store, answering, self._environ, self._consent, is_bound=True)
+            )
+            self._bases[key] = basis
+        basis, lock = self._bases[key], batch.lock  # which may have been moved since
+        return replace(basis, is_bound=lock_of(basis.graph, basis.entry, basis.models) == lock)
+
+    def _taken(self, store: BatchStore, run: str) -> tuple[BatchItem | None, bool]:
+        """The item, which is taken now, or None and whether another process has it.
+
+        One that is at work nowhere was left by a worker that is dead.
+        """
+        if (item := store.take(run)) is not None:
+            return item, False
+        at_work = [item for item in store.items("running") if item.first == run]
+        if not at_work or self._runs.is_claimed(at_work[0].run):
+            return None, bool(at_work)
+        store.queue(at_work, at_work[0].retry)
+        return store.take(run), True

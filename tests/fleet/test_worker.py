@@ -1,0 +1,201 @@
+"""Workers of a fleet: each item once, whoever dies; nothing but reviewed code; and no effect twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+from tests.commands import llmdo
+from tests.fleet.conftest import Rows, until
+from tests.locks import locked
+from tests.services.batch.conftest import effects, inputs
+from tests.services.batch.conftest import rows as written
+
+if lacking := postgres.lacking():
+    pytest.skip(lacking, allow_module_level=True)
+
+from llmdo.journal.opening import workers_of
+from llmdo.workspace.trust import Consent
+from tests.fleet.working import process, working
+
+pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
+
+EXPIRE = (
+    "UPDATE llmdo.run SET until = clock_timestamp() - interval '1 s'; "
+    "UPDATE llmdo.worker SET beat = clock_timestamp() - interval '1 hour'"
+)
+STATES = "SELECT key, state FROM llmdo.item ORDER BY number"
+
+
+def batch(root: Path, fleet: str, *words: str) -> tuple[int, str]:
+    """A batch that is put in and followed: its exit code, and what was told."""
+    ended = llmdo(root, "batch", "main", "--inputs", "in.jsonl", "--fleet", fleet, *words)
+    return ended.returncode, ended.stderr
+
+
+def put_in(root: Path, fleet: str, rows: Rows, *words: str) -> None:
+    """A batch that is put in and left at once."""
+    from llmdo.services.batch.commands import BatchRequest, InputChoice, Working
+    from llmdo.services.fleet import batches
+    from llmdo.services.run import EntryRequest
+
+    class Leaving:
+        consent = Consent()
+
+        def tell(self, line: str) -> None: ...
+
+        def following(self, store: object) -> object:
+            from contextlib import nullcontext
+
+            return nullcontext(lambda item, result: None)
+
+        def wait_for(self, work: object, abandon: object, draining: object) -> None:
+            work.close()  # type: ignore[attr-defined]
+
+    environ = {**os.environ, "LLMDO_STORE": fleet}
+    request = BatchRequest(
+        start=EntryRequest(("main",), project=str(root), of_files=False, environ=environ),
+        inputs=InputChoice(inputs=str(root / "in.jsonl"), key=None, template=None),
+        working=Working(environ=environ),
+    )
+    batches.begin(request, batches.Handing(), Leaving())  # type: ignore[arg-type]
+
+
+def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
+    fleet: str, workspace: Path
+) -> None:
+    inputs(workspace, "effect a", "effect b", "hello", "careful c", "wrong d")
+    with working(workspace, fleet) as worker:
+        code, told = batch(workspace, fleet, "--out", "out.jsonl")
+        assert (code, "1 failed, 3 completed, 1 waiting" in told) == (1, True), told
+        assert [(row["key"], row["state"], row["output"]) for row in written(workspace)] == [
+            ("1", "completed", "did a"),
+            ("2", "completed", "did b"),
+            ("3", "completed", "echo hello"),
+            ("5", "failed", None),
+        ]
+        shown = llmdo(
+            workspace, "batch", "show", "last", "--state", "waiting", "--format", "json", "--store", fleet
+        )
+        run = json.loads(shown.stdout)["rows"][0]["run"]
+        answered = llmdo(workspace, "approve", run, "--yes", "main/careful#1", "--store", fleet)
+        assert "a worker of the fleet goes on" in answered.stderr, answered
+        (workspace / "mended").touch()
+        retried = llmdo(workspace, "batch", "retry", "last", "--fleet", fleet)
+        assert (retried.returncode, "5 completed" in retried.stderr) == (0, True), retried
+    assert effects(workspace) == ["a", "b", "c"]
+    assert worker.outcome is not None
+    assert worker.outcome.interrupted
+    assert workers_of(fleet).all() == ()
+
+
+def test_what_dead_workers_had_goes_on_and_calls_that_did_not_finish_are_unsure(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    inputs(workspace, "effect a", "slow b", "hello")
+    (workspace / "hold").touch()
+    put_in(workspace, fleet, rows)
+    child = process(workspace, fleet, "--jobs", "2")
+    until(lambda: effects(workspace) == ["a"])
+    until(lambda: rows("SELECT count(*) FROM llmdo.item WHERE state = 'running'") == [(2,)])
+    child.kill()
+    child.communicate()
+    (workspace / "hold").unlink()
+    with working(workspace, fleet):
+        until(lambda: dict(rows(STATES))["3"] == "completed")
+        assert rows("SELECT count(*) FROM llmdo.item WHERE state = 'running'") == [(2,)], "they may be alive"
+        rows(EXPIRE.partition(";")[0])
+        rows(f"{EXPIRE.partition('; ')[2]} WHERE pid = {child.pid}")
+        until(lambda: dict(rows(STATES)) == {"1": "unsure", "2": "completed", "3": "completed"})
+        assert effects(workspace) == ["a"]
+        decided = llmdo(workspace, "batch", "retry", "last", "--unsure", "give-up", "--fleet", fleet)
+        assert (decided.returncode, "3 completed" in decided.stderr) == (0, True), decided
+    assert effects(workspace) == ["a"]
+
+
+def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    inputs(workspace, "slow a")
+    (workspace / "hold").touch()
+    put_in(workspace, fleet, rows)
+    child = process(workspace, fleet)
+    asked = "SELECT count(*) FROM llmdo.run WHERE owner IS NOT NULL"
+    until(lambda: rows(asked) == [(1,)] and (workspace / "requests.log").exists())
+    os.kill(child.pid, signal.SIGSTOP)
+    try:
+        rows(EXPIRE.partition(";")[0])
+        rows(f"{EXPIRE.partition('; ')[2]} WHERE pid = {child.pid}")
+        with working(workspace, fleet):
+            (workspace / "hold").unlink()
+            until(lambda: dict(rows(STATES)) == {"1": "completed"})
+            kept = rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")
+            os.kill(child.pid, signal.SIGCONT)
+            child.terminate()
+            child.communicate()
+    finally:
+        child.kill()
+    assert (rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")) == kept
+
+
+def copied(workspace: Path, change: str) -> Path:
+    """Another machine's checkout, with other code."""
+    other = workspace.with_name("other")
+    shutil.copytree(workspace, other, ignore=shutil.ignore_patterns(".llmdo"))
+    (other / "main.worker").write_text((other / "main.worker").read_text() + change)
+    return locked(other)
+
+
+def test_a_worker_takes_what_was_put_in_with_its_own_lock_until_the_batch_is_moved(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    inputs(workspace, "effect a", "slow b")
+    put_in(workspace, fleet, rows)
+    other = copied(workspace, "Please.\n")
+    with working(other, fleet):
+        status = llmdo(workspace, "fleet", "status", fleet).stdout
+        assert "no worker has this lock" in status
+        assert "another lock than what waits" in status
+        assert dict(rows(STATES)) == {"1": "queued", "2": "queued"}
+        moved = llmdo(other, "batch", "rebind", "last", "--fleet", fleet)
+        assert (moved.returncode, "2 items moved" in moved.stderr) == (0, True), moved
+        until(lambda: dict(rows(STATES)) == {"1": "completed", "2": "completed"})
+    assert (effects(workspace), effects(other)) == ([], ["a"])
+
+
+def test_no_worker_begins_with_code_that_nobody_reviewed(fleet: str, workspace: Path) -> None:
+    (workspace / "main.worker").write_text((workspace / "main.worker").read_text() + "More.\n")
+    refused = llmdo(workspace, "worker", "--fleet", fleet)
+    assert (refused.returncode, "run `llmdo lock`" in refused.stderr) == (1, True), refused
+    (workspace / "llmdo.lock").unlink()
+    refused = llmdo(workspace, "worker", "--fleet", fleet)
+    assert (refused.returncode, "`llmdo.lock` cannot be read" in refused.stderr) == (2, True), refused
+    assert workers_of(fleet).all() == ()
+
+
+@pytest.mark.parametrize("change", ["tools.py", "llmdo.lock"])
+def test_a_worker_ends_when_its_code_changes(fleet: str, workspace: Path, rows: Rows, change: str) -> None:
+    (workspace / "hold").touch()
+    inputs(workspace, "slow a", "b")
+    put_in(workspace, fleet, rows)
+    with working(workspace, fleet, jobs=1) as worker:
+        until(lambda: (workspace / "requests.log").exists())
+        (workspace / "written.txt").touch()  # what runs write beside the code changes nothing
+        with (workspace / change).open("a") as file:
+            file.write("# changed\n")
+        assert worker.draining is not None
+        until(lambda: worker.draining and worker.draining.reason)
+        (workspace / "hold").unlink()
+        until(lambda: worker.outcome)
+    assert worker.outcome is not None
+    assert re.search("has changed", worker.outcome.reason)
+    assert not worker.outcome.interrupted
+    assert dict(rows(STATES)) == {"1": "completed", "2": "queued"}
+    assert rows("SELECT count(*) FROM llmdo_queue.workflow_status WHERE status = 'ENQUEUED'") == [(1,)]
