@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench schemas pictures site dist clean
+.PHONY: demo install install-dev lint compiled test test-long test-all test-thorough test-fleet bench bench-fleet schemas pictures site dist clean
 
 demo: install
 	cd examples/pitchdeck && LLMDO_TRUST=1 ../../$(BIN)/llmdo run pitchdeck
@@ -59,6 +59,10 @@ test-fleet: compiled
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench.check
 	$(BIN)/python -m bench.reach
+
+# Kills workers over a PostgreSQL of Debian's package; FULL=--full takes the numbers that are asked for.
+bench-fleet: install-dev
+	$(BIN)/python -m bench.fleet $(FULL)
 
 schemas: install-dev
 	$(BIN)/python -m llmdo.formats.schema --write

@@ -1,0 +1,343 @@
+"""What a fleet promises, counted over real workers and a real PostgreSQL: `python -m bench.fleet`, `make bench-fleet`.
+
+Workers are processes that are killed at random, each followed by another; leases and beats are as long as `--seconds`
+says, so that a take-over is not waited for half a minute. `--full` takes the numbers that are asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from tests import postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MANIFEST = """\
+schema = 1
+
+[workspace]
+name = "w"
+workers = ["*.worker"]
+model = "python:models.py:rules"
+
+[toolsets.effects]
+python = "tools.py:effects"
+capabilities = { effect = ["x.effects.write"] }
+
+[approvals.rules]
+"x.effects.write" = "allowed"
+
+[entries.main]
+worker = "main"
+"""
+TOOLS = """\
+import asyncio
+import os
+from pathlib import Path
+from pydantic_ai.toolsets import FunctionToolset
+
+effects = FunctionToolset(id="effects")
+LOG = Path(__file__).parent / "effects.log"
+
+
+@effects.tool_plain
+async def effect(name: str) -> str:
+    file = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, f"{name}\\n".encode())
+    os.close(file)
+    await asyncio.sleep(0.05)
+    return f"did {name}"
+"""
+MODELS = """\
+import asyncio
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+
+
+async def answer(messages, info):
+    content = messages[0].parts[-1].content
+    text = content if isinstance(content, str) else " ".join(map(str, content))
+    word, _, name = text.partition(" ")
+    returns = [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+    if word == "effect" and not returns:
+        return ModelResponse(parts=[ToolCallPart("effect", {"name": name})])
+    if word == "sleep" or returns:
+        await asyncio.sleep(float(name) if word == "sleep" else 0.05)
+    return ModelResponse(parts=[TextPart(str(returns[-1].content) if returns else text)])
+
+
+rules = FunctionModel(answer)
+"""
+WORKER = """
+import sys
+from llmdo.journal import workers
+from llmdo.journal.postgres.runs import PostgresRuns
+from llmdo.services.fleet import presence, reaping
+
+seconds = workers.ALIVE = float(sys.argv.pop(1))
+reaping.PAUSE = seconds / 3
+for made in (PostgresRuns, presence.Presence):
+    made.__init__.__kwdefaults__["seconds"] = seconds
+from llmdo.__main__ import main
+raise SystemExit(main())
+"""
+ENTRIES = "SELECT * FROM llmdo.entry ORDER BY run, seq"
+ITEMS = "SELECT * FROM llmdo.item ORDER BY run"
+OVER = "SELECT count(*) FROM llmdo.item WHERE state IN ('queued', 'running')"
+
+
+class Fleet:
+    """A workspace, a database and workers."""
+
+    def __init__(self, root: Path, server: postgres.Cluster, seconds: float) -> None:
+        self.root, self.seconds = root, seconds
+        for name, text in {"llmdo.toml": MANIFEST, "tools.py": TOOLS, "models.py": MODELS}.items():
+            (root / name).write_text(text)
+        (root / "main.worker").write_text("---\nname: main\ntoolsets: [effects]\n---\nGo.\n")
+        self.address = server.new_database()
+        self.environ = {**os.environ, "LLMDO_STORE": self.address, "LLMDO_TRUST": "1"}
+        self.llmdo("lock")
+        self.llmdo("store", "migrate")
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def llmdo(self, *words: str) -> str:
+        command = [sys.executable, "-m", "llmdo", *words]
+        ended = subprocess.run(command, cwd=self.root, env=self.environ, capture_output=True, text=True)
+        if ended.returncode not in (0, 1):
+            raise SystemExit(f"{words}: {ended.stderr}")
+        return ended.stdout
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            cursor = connection.execute(query.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def worker(self, jobs: int) -> subprocess.Popen[bytes]:
+        words = ["worker", "--fleet", "-", "--jobs", str(jobs)]
+        command = [sys.executable, "-c", WORKER, str(self.seconds), *words]
+        process = subprocess.Popen(command, cwd=self.root, env=self.environ, stderr=subprocess.DEVNULL)
+        self.workers.append(process)
+        return process
+
+    def put_in(self, inputs: list[str]) -> subprocess.Popen[bytes]:
+        (self.root / "in.jsonl").write_text("".join(f"{json.dumps(text)}\n" for text in inputs))
+        command = [sys.executable, "-m", "llmdo", "batch", "main", "--inputs", "in.jsonl", "--fleet", "-"]
+        before = self.rows("SELECT count(*) FROM llmdo.item")[0][0]
+        process = subprocess.Popen(command, cwd=self.root, env=self.environ, stderr=subprocess.DEVNULL)
+        until(
+            lambda: (
+                self.rows("SELECT count(*) FROM llmdo_queue.workflow_status")[0][0] >= before + len(inputs)
+            )
+        )
+        return process
+
+    def ready(self, number: int) -> None:
+        until(lambda: self.rows("SELECT count(*) FROM llmdo.worker")[0][0] >= number)
+
+    def stop(self) -> None:
+        for process in self.workers:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        self.workers.clear()
+
+
+def until(holds: Callable[[], object], most: float = 600) -> None:
+    end = time.monotonic() + most
+    while not holds():
+        if time.monotonic() > end:
+            raise SystemExit("nothing happens any more")
+        time.sleep(0.05)
+
+
+@contextmanager
+def fleet_of(server: postgres.Cluster, seconds: float) -> Iterator[Fleet]:
+    with tempfile.TemporaryDirectory() as folder:
+        fleet = Fleet(Path(folder), server, seconds)
+        try:
+            yield fleet
+        finally:
+            fleet.stop()
+
+
+def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> None:
+    """Workers that are killed while they carry out runs with effects."""
+    with fleet_of(server, seconds) as fleet:
+        for _ in range(3):
+            fleet.worker(4)
+        fleet.ready(3)
+        followed = fleet.put_in([f"effect {number}" for number in range(items)])
+        held: set[str] = set()
+        killed = 0
+        while killed < times and fleet.rows(OVER)[0][0]:
+            time.sleep(random.uniform(0.2, 1.0))
+            known = {row[1]: row[0] for row in fleet.rows("SELECT id, pid FROM llmdo.worker")}
+            alive = [process for process in fleet.workers if process.poll() is None and process.pid in known]
+            if not alive:
+                continue
+            process = random.choice(alive)
+            process.send_signal(signal.SIGSTOP)  # so that what it has is known
+            held |= {
+                row[0].partition("@")[0]
+                for row in fleet.rows(
+                    "SELECT workflow_uuid FROM llmdo_queue.workflow_status "
+                    f"WHERE status = 'PENDING' AND executor_id = '{known[process.pid]}'"
+                )
+            }
+            process.kill()
+            process.wait()
+            killed += 1
+            fleet.worker(4)
+        until(lambda: not fleet.rows(OVER)[0][0])
+        followed.wait(60)
+        items_now = fleet.rows("SELECT run, input, state, result FROM llmdo.item ORDER BY number")
+        states = Counter(state for _, _, state, _ in items_now)
+        done = [
+            (run, bytes(text).decode(), json.loads(result))
+            for run, text, state, result in items_now
+            if state == "completed"
+        ]
+        logged = Counter((fleet.root / "effects.log").read_text().split())
+        twice = fleet.rows(
+            "SELECT count(*) FROM (SELECT run FROM llmdo.entry WHERE kind = 'end' AND outcome = 'completed' "
+            "GROUP BY run HAVING count(*) > 1) AS a"
+        )
+        print(f"{killed} kills -9 over {items} runs with effects, leases of {seconds:g} s: {dict(states)}")
+        print(f"  lost: {items - states['completed'] - states['unsure']}")
+        print(f"  ended twice: {twice[0][0]}")
+        print(f"  effects twice: {sum(1 for count in logged.values() if count > 1)}")
+        print(
+            f"  effects lacking of completed: {sum(1 for _, text, _ in done if not logged[text.split()[1]])}"
+        )
+        print(f"  swapped: {sum(1 for _, text, row in done if row['output'] != f'did {text.split()[1]}')}")
+        unsure = {run for run, _, state, _ in items_now if state == "unsure"}
+        print(f"  unsure: {len(unsure)}, of which not at work at a kill: {len(unsure - held)}")
+
+
+def fenced(server: postgres.Cluster, seconds: float, tries: int) -> None:
+    """Workers that are stopped, taken over, and woken."""
+    with fleet_of(server, seconds) as fleet:
+        written = changed = 0
+        for _ in range(tries):
+            sleeper = fleet.worker(1)
+            fleet.ready(1)
+            followed = fleet.put_in([f"sleep {seconds / 2}"])
+            until(lambda: fleet.rows("SELECT count(*) FROM llmdo.run WHERE owner IS NOT NULL")[0][0])
+            sleeper.send_signal(signal.SIGSTOP)
+            fleet.worker(1)
+            until(lambda: not fleet.rows(OVER)[0][0])
+            before = fleet.rows(ENTRIES), fleet.rows(ITEMS)
+            sleeper.send_signal(signal.SIGCONT)
+            try:
+                sleeper.wait(seconds)
+            except subprocess.TimeoutExpired:
+                sleeper.send_signal(signal.SIGTERM)
+                sleeper.wait(60)
+            after = fleet.rows(ENTRIES), fleet.rows(ITEMS)
+            written += len(after[0]) - len(before[0])
+            changed += after[1] != before[1]
+            followed.wait(60)
+            fleet.stop()
+            fleet.rows("DELETE FROM llmdo.worker")
+        print(
+            f"{tries} workers stopped, taken over and woken: {written} entries written, {changed} items changed"
+        )
+
+
+def throughput(server: postgres.Cluster, items: int, sleep: float) -> None:
+    """How much more four workers do than one, where runs wait for their models."""
+    took = {}
+    for workers in (1, 4):
+        with fleet_of(server, 30) as fleet:
+            for _ in range(workers):
+                fleet.worker(4)
+            fleet.ready(workers)
+            time.sleep(2)  # the engine looks for queues once a second
+            began = time.monotonic()
+            followed = fleet.put_in([f"sleep {sleep}"] * items)
+            until(lambda fleet=fleet: not fleet.rows(OVER)[0][0])  # type: ignore[misc]
+            took[workers] = time.monotonic() - began
+            followed.wait(60)
+    print(
+        f"4 workers to 1, {items} runs of {sleep:g} s, 4 at a time each: {took[1]:.1f} s to {took[4]:.1f} s, "
+        f"{took[1] / took[4]:.2f} times the throughput"
+    )
+
+
+def latency(server: postgres.Cluster, times: int) -> None:
+    """From put in to started, in polls of an idle fleet."""
+    from llmdo.services.fleet.queue import POLL
+
+    with fleet_of(server, 30) as fleet:
+        fleet.worker(4)
+        fleet.ready(1)
+        for _ in range(times):
+            fleet.put_in(["hello"]).wait(60)
+        waits = sorted(
+            (started - created) / 1000 / POLL
+            for started, created in fleet.rows(
+                "SELECT started_at_epoch_ms, created_at FROM llmdo_queue.workflow_status"
+            )
+        )
+        median = waits[len(waits) // 2]
+        print(f"idle, {times} times, from put in to started, in polls: {median:.2f}, at most {waits[-1]:.2f}")
+
+
+def imports(server: postgres.Cluster) -> None:
+    """What of a fleet `check` and `run` load."""
+    libraries = "{'dbos', 'psycopg', 'sqlalchemy'}"
+    script = f"import sys; from llmdo.__main__ import main; main(); print(*{libraries} & {{*sys.modules}})"
+    with fleet_of(server, 30) as fleet:
+        environ = {name: value for name, value in fleet.environ.items() if name != "LLMDO_STORE"}
+        for words in (["check"], ["run", "main", "hello"]):
+            ended = subprocess.run(
+                [sys.executable, "-c", script, *words],
+                cwd=fleet.root,
+                env=environ,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            print(f"fleet libraries loaded by `llmdo {words[0]}`: {ended.stdout.splitlines()[-1] or 'none'}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--full", action="store_true", help="1,000 runs and 200 kills, 30 tries")
+    parser.add_argument("--seconds", type=float, default=4.0, help="how long leases and beats hold")
+    parser.add_argument("--only", nargs="*", default=["imports", "latency", "kills", "fenced", "throughput"])
+    given = parser.parse_args()
+    if lacking := postgres.lacking():
+        raise SystemExit(lacking)
+    with postgres.cluster() as server:
+        parts: dict[str, Callable[[], None]] = {
+            "imports": lambda: imports(server),
+            "latency": lambda: latency(server, 20 if given.full else 6),
+            "kills": lambda: kills(server, given.seconds, *((1000, 200) if given.full else (80, 8))),
+            "fenced": lambda: fenced(server, given.seconds, 30 if given.full else 2),
+            "throughput": lambda: throughput(server, 64 if given.full else 32, 2.0),
+        }
+        for name in given.only:
+            parts[name]()
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
