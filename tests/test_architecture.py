@@ -58,6 +58,7 @@ PACKAGES = (
 GROUND_FLOOR = {"__init__", "__main__", "version"}
 
 DOORS = {
+    "croniter": {"services/fleet"},
     "dbos": {"services/fleet"},
     "psycopg": {"journal/postgres"},
     "pydantic_evals": {"services/evaluation"},

@@ -101,7 +101,14 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--log-events": (),
         "--debug": None,
     },
-    "worker": {"--fleet": (), "--jobs": (), "--project": (), "--env-file": (), "--trust": None},
+    "worker": {
+        "--fleet": (),
+        "--jobs": (),
+        "--schedules": None,
+        "--project": (),
+        "--env-file": (),
+        "--trust": None,
+    },
     "resume": {
         "--project": (),
         "--allow-drift": (),

@@ -17,6 +17,9 @@ def worker(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, max=1000, help="How many items it works on at a time.")
     ] = 8,
+    schedules: Annotated[
+        bool, typer.Option("--schedules", help="Start entries at the times of [schedules] as well.")
+    ] = False,
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
     trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
@@ -26,7 +29,9 @@ def worker(
     from llmdo.services.fleet import worker as service
     from llmdo.services.fleet.opening import require
 
-    request = service.WorkerRequest(root=root_folder(project), address=require(fleet), jobs=jobs)
+    request = service.WorkerRequest(
+        root=root_folder(project), address=require(fleet), jobs=jobs, schedules=schedules
+    )
     return working.report(service.work(request, working.WorkerTerminal()))
 
 

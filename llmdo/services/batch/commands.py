@@ -45,6 +45,17 @@ if TYPE_CHECKING:
     from llmdo.workspace.trust import Consent
 
 
+class PuttingHost(Protocol):
+    """The program around what puts a batch in."""
+
+    @property
+    def consent(self) -> Consent:
+        """What lets code of the workspace be imported."""
+
+    def tell(self, line: str) -> None:
+        """Takes a line for the person who waits."""
+
+
 class BatchHost(Protocol):
     """The program around a batch."""
 
@@ -126,6 +137,8 @@ class BatchRequest:
     """None: a new one."""
     prepared: PreparedRun | None = None
     """What is run, where it is not what `start` names in the workspace."""
+    run: str | None = None
+    """The id of the run of its only item; None: new ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +182,7 @@ def begin(request: BatchRequest, host: BatchHost) -> BatchOutcome:
         return _work(store, prepared, request.working, host)
 
 
-def put_in(request: BatchRequest, host: BatchHost) -> tuple[PreparedRun, BatchStore]:
+def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, BatchStore]:
     """The batch with all its items, or nothing of it, and what they run.
 
     Raises:
@@ -202,7 +215,8 @@ def put_in(request: BatchRequest, host: BatchHost) -> tuple[PreparedRun, BatchSt
     items = _placed(given, prepared.folders.root, entry.input, working.environ)
     bound = lock_of(graph, prepared.entry, references)
     batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
-    store = batches_of(root, working.environ).create(batch, items, new_run)
+    ids = new_run if request.run is None else lambda: request.run or new_run()
+    store = batches_of(root, working.environ).create(batch, items, ids)
     number = sum(store.counts().values())
     counted = f"{number:,} item{'' if number == 1 else 's'}"
     host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")

@@ -18,6 +18,7 @@ from llmdo.services.fleet.items import FleetItems
 from llmdo.services.fleet.presence import Presence
 from llmdo.services.fleet.queue import Queue, run_of
 from llmdo.services.fleet.reaping import Reaper
+from llmdo.services.fleet.schedules import Timetable
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
@@ -68,6 +69,8 @@ class WorkerRequest:
     root: Path
     address: str
     jobs: int = 8
+    schedules: bool = False
+    """Whether it starts entries at the times of `[schedules]`."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
@@ -106,6 +109,8 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
         stack.enter_context(closing(items))
         serving = _Serving(host, queue, presence, items, code, draining, request.jobs)
         stack.enter_context(Reaper(queue, reaping, serving.told_of, own=serving.strays))
+        if request.schedules:
+            stack.enter_context(Timetable(request, graph, queue, code.lock, host))
         host.tell(f"worker {presence.id} takes up to {request.jobs} items at a time")
         taking = partial(engine.work, request.address, entries=_entries(graph))
         host.wait_for(serving.serve(taking), lambda: None, draining)

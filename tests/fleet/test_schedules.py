@@ -1,0 +1,126 @@
+"""Entries that workers start by themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import pytest
+
+from tests import forking, postgres
+from tests.commands import llmdo
+from tests.fleet.conftest import Rows, until
+from tests.locks import locked
+from tests.services.batch.conftest import effects
+
+if lacking := postgres.lacking():
+    pytest.skip(lacking, allow_module_level=True)
+
+from llmdo.services.fleet import schedules
+
+pytestmark = pytest.mark.fleet
+
+OFTEN = """
+[schedules.often]
+entry = "main"
+cron = "*/2 * * * *"
+input = "effect tick"
+"""
+HURRIED = """
+import sys, time
+from datetime import UTC, datetime, timedelta
+from llmdo.services.fleet import queue, reaping, schedules, worker
+
+queue.POLL = reaping.PAUSE = worker.WATCH = schedules.LONGEST = 0.05
+began = float(sys.argv.pop(1))
+start = datetime(2026, 3, 1, 23, 55, 30, tzinfo=UTC)
+schedules.now = lambda: start + timedelta(minutes=time.time() - began)
+from llmdo.__main__ import main
+raise SystemExit(main())
+"""
+"""A worker for whom a minute takes a second."""
+
+RUNS = "SELECT run FROM llmdo.item ORDER BY run"
+STATES = "SELECT state, count(*) FROM llmdo.item GROUP BY state"
+
+
+def worker(root: Path, fleet: str, began: float, *words: str) -> Any:
+    command = [sys.executable, "-c", HURRIED, str(began), "worker", "--fleet", fleet, *words]
+    return forking.Popen(command, cwd=root, stderr=PIPE, text=True)
+
+
+def stop(*workers: Any) -> list[str]:
+    """What they told, once they ended as they were asked to."""
+    for each in workers:
+        os.kill(each.pid, signal.SIGTERM)
+    told = [each.communicate()[1] for each in workers]
+    assert [each.returncode for each in workers] == [0] * len(workers), told
+    return told
+
+
+@pytest.fixture
+def scheduled(workspace: Path) -> Path:
+    manifest = workspace / "llmdo.toml"
+    manifest.write_text(manifest.read_text() + OFTEN)
+    return locked(workspace)
+
+
+@pytest.mark.long
+def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows: Rows) -> None:
+    began = time.time()
+    both = [worker(scheduled, fleet, began, "--schedules") for _ in range(2)]
+    until(lambda: all("takes up to" in each.stderr.readline() for each in both))
+    until(lambda: len(rows(RUNS)) >= 4)
+    stop(*both)
+    runs = [run for (run,) in rows(RUNS)]
+    first = datetime.strptime(runs[0], "often-%Y%m%dT%H%MZ").replace(tzinfo=UTC)
+    times = [first + timedelta(minutes=2 * number) for number in range(len(runs))]
+    assert runs == [schedules.id_of("often", at) for at in times], "every time is there, and none twice"
+    last = worker(scheduled, fleet, began)
+    until(lambda: rows(STATES) == [("completed", len(runs))])
+    stop(last)
+    assert len(rows(RUNS)) == len(runs), "a worker starts nothing that was not asked to"
+    assert effects(scheduled) == ["tick"] * len(runs)
+    listed = llmdo(scheduled, "batch", "list", "--store", fleet)
+    assert re.search(r"often-\d{8}T\d{4}Z", listed.stdout), listed
+
+
+def test_a_time_is_put_in_by_whoever_comes_first_and_by_nobody_twice(
+    fleet: str, scheduled: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)]
+    monkeypatch.setattr(schedules, "now", lambda: clock[0])
+    monkeypatch.setattr(schedules, "LONGEST", 0.01)
+    from llmdo.services.fleet.code import lock_digest
+    from llmdo.services.fleet.queue import Queue
+    from llmdo.services.fleet.worker import WorkerRequest
+    from llmdo.workspace import project
+    from tests.fleet.working import Worker
+
+    graph, host = project.read(scheduled).graph, Worker()
+    request = WorkerRequest(root=scheduled, address=fleet, environ={**os.environ, "LLMDO_STORE": fleet})
+    with closing(Queue(fleet)) as queue, ExitStack() as stack:
+        made = [schedules.Timetable(request, graph, queue, lock_digest(scheduled), host) for _ in range(3)]
+        for timetable in made:
+            stack.enter_context(timetable)
+        for number in range(3):
+            clock[0] += timedelta(minutes=2)
+            until(lambda: len(rows(RUNS)) == number + 1)  # noqa: B023
+            until(lambda: all(not timetable.is_due for timetable in made))
+        clock[0] += timedelta(hours=5)
+        until(lambda: all(not timetable.is_due for timetable in made))
+    assert [run for (run,) in rows(RUNS)] == [
+        "often-20260302T0000Z",
+        "often-20260302T0002Z",
+        "often-20260302T0004Z",
+    ], "times that passed while nobody looked are not made up for"
+    assert sum("`often` was not started at 2026-03-02 00:06" in line for line in host.lines) == len(made)
+    assert len(rows("SELECT workflow_uuid FROM llmdo_queue.workflow_status")) == 3
