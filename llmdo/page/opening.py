@@ -49,7 +49,11 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
                 # Some browsers only return once they are closed.
                 Thread(target=link.open, args=(address,), daemon=True).start()
 
-        await server.serve(request, ready, link.remove)
+        try:
+            await server.serve(request, ready, link.remove)
+        finally:
+            for run in request.subject.desk.close():
+                tell(f"run {run} goes on by itself: `llmdo runs show {run}`")
 
 
 def _end_with(number: int) -> None:

@@ -109,6 +109,7 @@ async def serve(
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
+        request.subject.desk.is_ending = True
         server.should_exit = True
         await serving
         raise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.page.desk import Desk
 from llmdo.services.reach import ReachRequest
 from llmdo.services.root import root_folder
 
@@ -20,6 +22,8 @@ class Subject:
     """The workspace's folder; None: found from the current one."""
     origin: tuple[str, str] | None = None
     """Format and folder of a foreign project instead."""
+    desk: Desk = field(default_factory=Desk, compare=False)
+    """What is known of its runs between requests."""
 
     @property
     def root(self) -> Path:
@@ -29,6 +33,19 @@ class Subject:
             LlmdoError: There is none.
         """
         return root_folder(self.project)
+
+    @property
+    def with_runs(self) -> Path:
+        """The workspace, whose runs are asked for.
+
+        Raises:
+            LlmdoError: There is none, or it is a project that nothing here runs.
+        """
+        if self.origin is not None:
+            raise LlmdoError(
+                "a project of another tool has no runs here", hint="`llmdo import` makes it one of ours"
+            )
+        return self.root
 
     def asking(self, entry: str | None = None) -> ReachRequest:
         """The request about one entry, or about all."""

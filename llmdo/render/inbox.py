@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
@@ -53,12 +54,19 @@ def _line(pending: Pending) -> dict[str, Json]:
         "asked": asked.entry.at,
         **drawn_names(record, "worker", "toolset", "tool"),
         "callers": [[visible(path), visible(worker)] for path, worker in pending.callers],
-        "excerpt": excerpt(str(record["arguments"]), LONGEST),
+        "excerpt": _excerpt(record["arguments"]),
         "why": drawn_texts(record["reasons"][:1]),
         "terminal_only": asked.terminal_only,
         "by_tool": bool(record["by_tool"]),
         "obstacle": pending.obstacle,
     }
+
+
+def _excerpt(given: object) -> str:
+    """Arguments in short, in one line."""
+    pairs = given.items() if isinstance(given, dict) else ()
+    texts = (f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in pairs)
+    return excerpt(" ".join(", ".join(texts).split()), LONGEST)
 
 
 def _change(change: ProposedChange) -> dict[str, Json]:

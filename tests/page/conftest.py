@@ -176,6 +176,7 @@ def serving(subject: Subject, **options: Any) -> Iterator[Served]:
     finally:
         loop.call_soon_threadsafe(task.cancel)
         thread.join()
+        subject.desk.close()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ class App {
   }
 
   isOffered(view) {
-    return !isFile || !view.needs || heldOf(view.needs).length > 0;
+    return (!isFile || !view.needs || heldOf(view.needs).length > 0) && (view.isOffered?.(this.project) ?? true);
   }
 
   /** Goes to an address, as `href` has it. */
@@ -63,6 +63,12 @@ class App {
     if (!anew && this.shown?.place === place && this.shown.context.onQuery) {
       this.shown.context.query = query;
       this.shown.context.onQuery(query);
+      document.body.dataset.ready = String(this.number);
+      return;
+    }
+    if (!anew && view && this.shown?.view === view && this.shown.context.onParameters?.(parameters)) {
+      Object.assign(this.shown, { place });
+      Object.assign(this.shown.context, { parameters, query });
       document.body.dataset.ready = String(this.number);
       return;
     }

@@ -1,0 +1,124 @@
+// What waits for a person, over all runs: a list, and beside it the question that is chosen.
+
+import { ago } from "./amounts.js";
+import { get } from "./client.js";
+import { counted, fill, h } from "./dom.js";
+import { questionCard } from "./question.js";
+import { href } from "./router.js";
+import { empty, failing } from "./states.js";
+
+const ANEW = 2000; // ms until the list is read anew, while somebody looks at it
+
+function addressOf(item) {
+  return href("inbox", item.run, item.path.split("/"));
+}
+
+function isChosen(item, parameters) {
+  return item.run === parameters.run && item.path === parameters.path?.join("/");
+}
+
+function listItem(item, parameters) {
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { class: "row waiting-row", href: addressOf(item), "aria-current": isChosen(item, parameters) ? "true" : null },
+      h("span", { class: "mono strong" }, item.tool),
+      h("span", { class: "size" }, ago(item.asked)),
+      h("span", { class: "way" }, item.callers.map(([, worker]) => worker).join(" › ")),
+      h("code", { class: "excerpt" }, item.excerpt),
+      item.terminal_only && h("span", { class: "flag" }, "terminal only"),
+    ),
+  );
+}
+
+export const inbox = {
+  name: "inbox",
+  title: "Inbox",
+  key: "i",
+  routes: ["inbox", "inbox/:run/*path"],
+  needs: "/api/inbox",
+  isOffered: (project) => !project?.read_from,
+  load: (context) => get("/api/inbox", {}, context),
+
+  render(data, context) {
+    const { parameters } = context;
+    const isNamed = Boolean(parameters.run);
+    let items = data.waiting;
+    const heading = h("h1", {}, "Inbox");
+    const lead = h("p", { class: "lead", role: "status" });
+    const list = h("ul", { class: "rows" });
+    const place = h("div", { class: "beside" });
+    const columns = h("div", { class: ["columns", "inbox-columns", isNamed && "is-named"] }, h("nav", { "aria-label": "What waits" }, list), place);
+    const nothing = h("div", {});
+    const draw = () => {
+      lead.textContent = items.length ? `${counted(items.length, "question")} waiting.` : "";
+      fill(list, items.map((item) => listItem(item, parameters)));
+      fill(nothing, !items.length && !isNamed && empty("Nothing waits", "When a run asks for leave, its question is shown here, with all of the call."));
+      columns.hidden = !items.length && !isNamed;
+    };
+    const chosen = () => (isNamed ? { run: parameters.run, path: parameters.path.join("/") } : items[0]);
+    const to = (step) => {
+      const at = items.findIndex((item) => item.run === chosen()?.run && item.path === chosen()?.path);
+      const next = items[Math.max(0, Math.min(items.length - 1, at + step))];
+      if (next) location.hash = addressOf(next);
+    };
+    const showQuestion = async () => {
+      const which = chosen();
+      if (!which) return fill(place);
+      try {
+        const question = await get("/api/question", { run: which.run, path: which.path }, context);
+        const card = questionCard(question, context, {
+          onAnswered: () => {
+            items = items.filter((item) => item.run !== which.run || item.path !== which.path);
+            draw();
+          },
+          next: () => {
+            const other = items.find((item) => item.run !== which.run || item.path !== which.path);
+            location.hash = other ? addressOf(other) : href("inbox");
+            if (!isNamed) context.refresh();
+          },
+        });
+        fill(place, isNamed && h("a", { class: "back", href: href("inbox") }, "‹ Inbox"), card);
+      } catch (error) {
+        if (error.name === "AbortError") return undefined;
+        const gone = error.status === 409 ? Object.assign(error, { hint: "somebody answered it, or its run has gone on" }) : error;
+        fill(place, h("a", { class: "back", href: href("inbox") }, "‹ Inbox"), failing(gone, context.refresh));
+      }
+      return undefined;
+    };
+    draw();
+    context.onShown = showQuestion;
+    context.addKeys([
+      { group: "Inbox", keys: "j", words: "next question", run: () => to(1) },
+      { group: "Inbox", keys: "k", words: "question before", run: () => to(-1) },
+    ]);
+    const timer = setInterval(async () => {
+      if (document.hidden) return;
+      try {
+        const now = (await get("/api/inbox", {}, context)).waiting;
+        if (JSON.stringify(now) === JSON.stringify(items)) return;
+        const hadNone = !items.length;
+        items = now;
+        draw();
+        if (hadNone && !isNamed) showQuestion();
+        context.announce(`${counted(items.length, "question")} waiting`);
+      } catch {
+        // the next look may bring an answer; what is shown says itself where it is stale
+      }
+    }, ANEW);
+    context.onLeave(() => clearInterval(timer));
+    return h("div", { class: "page" }, h("header", { class: "heading" }, heading, lead), data.notes.map((note) => h("p", { class: "note" }, note)), nothing, columns);
+  },
+
+  search: async (context) =>
+    context.project.read_from
+      ? []
+      : (await get("/api/inbox", {}, context)).waiting.map((item) => ({
+          kind: "question",
+          text: item.path,
+          more: `${item.tool} ${item.excerpt}`,
+          href: addressOf(item),
+        })),
+};
