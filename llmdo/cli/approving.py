@@ -14,7 +14,7 @@ from llmdo.services.host import Approving
 from llmdo.workspace import personal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import Approver
@@ -29,6 +29,8 @@ class ApprovalOptions:
     approve_all: bool = False
     reject_all: bool = False
     later: bool = False
+    beside: Callable[[Approver | None], Approver] | None = None
+    """Who is asked beside the terminal, given what asks there, where anything does."""
 
 
 def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]) -> Approving:
@@ -72,6 +74,9 @@ def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]
         approver = runtime.approver_at(sys.stdin, sys.stderr, environ)
         unasked = isinstance(approver, runtime.RejectAll)
         mode = "reject-all" if unasked else "prompt"
+        if options.beside is not None:
+            approver = options.beside(None if unasked else approver)
+            mode, unasked = "prompt, in the page as well", False
     if approved:
         approver = runtime.ApproveSome(approved, approver)
         mode = f"approve {' '.join(map(str, approved))}, else {mode}"

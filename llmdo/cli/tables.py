@@ -56,6 +56,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--project": (),
         "--from": (),
         "--store": (),
+        "--beside": (),
     },
     "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
     "why": {"--all": None, "--project": (), "--from": ()},
@@ -84,6 +85,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--trace-dir": (),
         "--trace-content": None,
         "--trace-binary": None,
+        "--page": None,
         "--debug": None,
         "--format": ("text", "json"),
     },
@@ -232,6 +234,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "batch retry": {
         "--project": (),
         "--failed": None,
+        "--item": (),
         "--unsure": ("again", "give-up"),
         "--rebind": None,
         "--jobs": (),

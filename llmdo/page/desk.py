@@ -11,6 +11,8 @@ from llmdo.services.inbox import Inbox
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from llmdo.services.beside import RunBeside
+
 
 @dataclass(slots=True)
 class Desk:
@@ -18,6 +20,8 @@ class Desk:
 
     _inboxes: dict[Path, Inbox] = field(default_factory=dict)
     _going: dict[Path, GoingOn] = field(default_factory=dict)
+    beside: RunBeside | None = None
+    """The run that the page was opened beside."""
     is_ending: bool = False
     """Whether the server ends, so that streams do as well."""
 

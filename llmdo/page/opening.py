@@ -19,8 +19,9 @@ from llmdo.page import server
 from llmdo.page.views import project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
 
+    from llmdo.page.desk import Desk
     from llmdo.page.server import ServerRequest
     from llmdo.services.root import Tell
 
@@ -50,7 +51,7 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
                 Thread(target=link.open, args=(address,), daemon=True).start()
 
         try:
-            await server.serve(request, ready, link.remove)
+            await _while_wanted(server.serve(request, ready, link.remove), request.subject.desk)
         finally:
             for run in request.subject.desk.close():
                 tell(f"run {run} goes on by itself: `llmdo runs show {run}`")
@@ -62,6 +63,20 @@ def _end_with(number: int) -> None:
     with suppress(NotImplementedError, RuntimeError, ValueError):  # in another thread, and on other systems
         if task is not None:
             loop.add_signal_handler(number, task.cancel)
+
+
+async def _while_wanted(serving: Coroutine[object, object, None], desk: Desk) -> None:
+    """Serves until it is cancelled, or the run is over that the page was opened beside."""
+    if desk.beside is None:
+        await serving
+        return
+    task = asyncio.ensure_future(serving)
+    over = asyncio.ensure_future(asyncio.to_thread(desk.beside.wait))
+    await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+    if over.done():
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 def can_open(environ: Mapping[str, str]) -> bool:

@@ -60,7 +60,11 @@ class ServerRequest:
 
     def address(self, port: int) -> str:
         """Where the page is, once the server listens at `port`; the token is in the part that no request holds."""
-        return f"http://{'127.0.0.1' if self.name in EVERYWHERE else self.name}:{port}/#token={self.token}"
+        beside = self.subject.desk.beside
+        at = f"&at=/run/{beside.run}" if beside else ""
+        return (
+            f"http://{'127.0.0.1' if self.name in EVERYWHERE else self.name}:{port}/#token={self.token}{at}"
+        )
 
 
 class _Server(uvicorn.Server):

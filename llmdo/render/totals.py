@@ -12,6 +12,7 @@ from llmdo.render.amounts import counted, money
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmdo.base.values import Json
     from llmdo.journal.totals import By, Total
 
 _HEADS = ("runs", "requests", "tokens", "cost", "seconds", "failures", "questions", "answers")
@@ -30,11 +31,12 @@ def as_text(totals: Sequence[Total], by: By) -> str:
 
 def as_json(totals: Sequence[Total], by: By) -> str:
     """The document `llmdo.runs.stats/1`; null is what nobody measured, priced or asks."""
-    document = {"schema": "llmdo.runs.stats/1", "by": by, "totals": list(map(_record, totals))}
+    document = {"schema": "llmdo.runs.stats/1", "by": by, "totals": list(map(record, totals))}
     return json.dumps(document, indent=2) + "\n"
 
 
-def _record(total: Total) -> dict[str, object]:
+def record(total: Total) -> dict[str, Json]:
+    """One of them as plain data."""
     is_measured, is_priced = _is_known(total, total.unmeasured), _is_known(total, total.unpriced)
     return {
         **{each.name: getattr(total, each.name) for each in fields(total)},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.journal.ports import JournalStore
+    from llmdo.services.beside import RunBeside
 
 Verb = Literal["allow", "always", "edit", "refuse", "stop"]
 """`always`: this very call, until the run ends; `edit`: another call instead, which is decided on anew."""
@@ -56,6 +57,22 @@ class GivenAnswer:
                 return {**common, "allowed": True, "lasts": True}
         return {**common, "allowed": self.verb == "allow"}
 
+    @property
+    def name(self) -> str:
+        """Who answers."""
+        return str(Answers(by=self.by).as_kept({"allowed": False})["by"])
+
+    @property
+    def as_sent(self) -> dict[str, object]:
+        """The answer as a run takes it that goes on."""
+        return {
+            "digest": self.digest,
+            "verb": self.verb,
+            "reason": self.reason,
+            "instead": self.instead,
+            "by": self.name,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
@@ -66,8 +83,10 @@ class AnswerRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def answer(request: AnswerRequest) -> str:
+def answer(request: AnswerRequest, beside: RunBeside | None = None) -> str:
     """Keeps the answer for whoever goes on with the run, or ends the run; the id of that run.
+
+    The run `beside` takes an answer as it goes on.
 
     Raises:
         StaleError: The question is not the one any more that was shown, or waits no more.
@@ -80,21 +99,36 @@ def answer(request: AnswerRequest) -> str:
         raise LlmdoError("an edited call needs its arguments")
     runs = runs_of(request.root, request.environ)
     run = runs.find(given.run)
+    if beside is not None and beside.run == run and not beside.is_over:
+        with runs.read(run) as journal:
+            _require_shown(journal, given)
+        beside.answer(given.path, given.as_sent)
+        return run
     if runs.is_claimed(run):
         raise GoesOnError(f"run `{run}` goes on, and can be answered once it has stopped")
     with runs.claim(run), runs.open(run) as journal:
         journal.know(Known.of(request.environ))
-        require_open(journal)
-        question = waiting(journal).get(given.path)
-        if question is None or question.key != given.digest:
-            raise StaleError(f"{given.path}: the answer is for another question than the one that waits")
+        _require_shown(journal, given)
         if given.verb == "stop":
             _end(journal, given, request)
         else:
-            if given.verb in ("allow", "always") and not question.is_whole:
-                raise NotWholeError(f"{given.path}: {NOT_WHOLE}", hint=f"`llmdo approve {run}` at a terminal")
             give(journal, Answers(records=[given.record]))
     return run
+
+
+def _require_shown(journal: JournalStore, given: GivenAnswer) -> None:
+    """Nothing, where the question that waits is the one that was shown, all of it where the answer allows it.
+
+    Raises:
+        StaleError: It is another one, or none waits.
+        NotWholeError: Not all of it can be shown.
+    """
+    require_open(journal)
+    question = waiting(journal).get(given.path)
+    if question is None or question.key != given.digest:
+        raise StaleError(f"{given.path}: the answer is for another question than the one that waits")
+    if given.verb in ("allow", "always") and not question.is_whole:
+        raise NotWholeError(f"{given.path}: {NOT_WHOLE}", hint=f"`llmdo approve {journal.run}` at a terminal")
 
 
 def _end(journal: JournalStore, given: GivenAnswer, request: AnswerRequest) -> None:
@@ -102,7 +136,7 @@ def _end(journal: JournalStore, given: GivenAnswer, request: AnswerRequest) -> N
     from llmdo.runtime.recording.recorder import Recorder  # which takes a second
     from llmdo.runtime.telemetry.redaction import Redaction
 
-    by = str(Answers(by=given.by).as_kept({"allowed": False})["by"])
+    by = given.name
     recorder = Recorder(journal, Redaction.of(request.environ))
     binding = binding_of(journal)
 

@@ -1,4 +1,4 @@
-"""Processes that go on with runs whose questions were answered: in them runs code of the workspace, not in the caller.
+"""Processes that go on with runs and batches: in them runs code of the workspace, not in the caller.
 
 Each is `llmdo resume RUN --approvals later`, so it stops when nothing but questions is left, and what came of it is in
 the journal. It outlives whoever started it.
@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Self
 from llmdo.base.diagnostic import unsteering
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 LAST = 2_000  # bytes of what a process says that are told of one which could not go on
@@ -72,23 +72,35 @@ class GoingOn:
 
     def start(self, run: str) -> None:
         """Goes on with the run of that id, unless a process of ours does already."""
-        if self.is_at_work(run):
+        self._start(run, ["resume", run, "--approvals", "later"])
+
+    def batch(self, batch: str) -> str:
+        """The name by which a batch is asked about here."""
+        return f"batch {batch}"
+
+    def retry(self, batch: str, items: Sequence[str]) -> None:
+        """Has items of a batch that failed be taken once more, of these keys or all, unless that is under way."""
+        chosen = [f"--item={key}" for key in items]
+        self._start(self.batch(batch), ["batch", "retry", batch, "--failed", *chosen])
+
+    def _start(self, name: str, words: Sequence[str]) -> None:
+        if self.is_at_work(name):
             return
-        if before := self._started.pop(run, None):
+        if before := self._started.pop(name, None):
             before.words.close()
         # `-P`: nothing in the workspace is taken for llmdo itself.
-        command = [sys.executable, "-P", "-m", "llmdo", "resume", run, "--project", str(self.root)]
-        words = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it for as long as it runs
+        command = [sys.executable, "-P", "-m", "llmdo", *words, "--project", str(self.root)]
+        words_of = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it for as long as it runs
         process = subprocess.Popen(
-            [*command, "--approvals", "later"],
+            command,
             cwd=self.root,
             env=dict(self.environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=words,
+            stderr=words_of,
             start_new_session=True,  # Ctrl-C ends whoever started it, not this
         )
-        self._started[run] = _Started(process=process, words=words)
+        self._started[name] = _Started(process=process, words=words_of)
 
     def is_at_work(self, run: str) -> bool:
         """Whether a process of ours goes on with the run."""

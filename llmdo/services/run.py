@@ -78,6 +78,8 @@ class RunRequest:
     """The run that it goes on from."""
     later: bool = False
     """Whether questions wait in the journal."""
+    paged: bool = False
+    """Whether a page shows the run by its journal."""
     journal: bool = True
     debug: bool = False
     """Whether a failure in code tells all its frames."""
@@ -139,6 +141,8 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         host.tell("no journal is kept: this run cannot be resumed, replayed or audited")
     if request.later and not keeps:
         raise LlmdoError("`--approvals later` needs a journal, in which the questions wait")
+    if request.paged and not keeps:
+        raise LlmdoError("`--page` needs a journal, which the page reads")
     kept = keeping(root, options.run or "", request.start.environ) if keeps else nullcontext()
     with kept as recorder:
         basis = Basis(graph=graph, prompts=prepared.prompts)

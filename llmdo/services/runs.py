@@ -145,12 +145,16 @@ def stats(request: StatsRequest, tell: Tell) -> list[Total]:
     Raises:
         LlmdoError: Nobody knows when the runs are to have begun.
     """
-    since = float("-inf") if request.since is None else _moment(request.since)
+    since = float("-inf") if request.since is None else moment(request.since)
     return totals(runs_of(request.root), request.by, since, _telling(tell))
 
 
-def _moment(text: str) -> float:
-    """The moment that `text` says, in seconds since 1970."""
+def moment(text: str) -> float:
+    """The moment that `text` says, a day or how long ago, in seconds since 1970.
+
+    Raises:
+        LlmdoError: It says neither.
+    """
     if match := re.fullmatch(r"([0-9]{1,6})([hd])", text):
         return time.time() - int(match[1]) * (DAY if match[2] == "d" else DAY / 24)
     try:

@@ -98,6 +98,7 @@ def test_a_question_is_shown_whole_and_allowed_only_once_it_was_unfolded(
 
 @pytest.mark.browser
 @pytest.mark.long
+@pytest.mark.timeout(240)
 def test_three_questions_are_answered_over_a_restart_of_the_server(
     page: Page, tmp_path: Path, problems: list[str]
 ) -> None:
@@ -209,6 +210,7 @@ def test_a_protected_call_cannot_be_allowed_by_any_request(serve: Serve, tmp_pat
         ({"run": "../../x", "path": "main", "digest": "", "verb": "allow"}, 403),
         ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "allow"}, 409),
         ({"run": "last", "path": "main", "digest": "sha256:0", "verb": "stop"}, 409),
+        ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "stop"}, 409),
         ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "edit", "instead": []}, 400),
     ],
 )
@@ -233,6 +235,7 @@ def test_an_answer_to_a_run_that_goes_on_is_423_and_not_kept(serve: Serve, tmp_p
 
 @pytest.mark.browser
 @pytest.mark.long
+@pytest.mark.timeout(240)
 def test_a_live_run_of_200_calls_is_seen_without_a_lost_event(
     page: Page, serve: Serve, tmp_path: Path
 ) -> None:

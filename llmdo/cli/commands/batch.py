@@ -217,6 +217,10 @@ def retry(
         bool,
         typer.Option("--failed", help="Those that failed or were refused. Default where nothing is named."),
     ] = False,
+    item: Annotated[
+        options.Texts,
+        typer.Option("--item", metavar="KEY", help="Of those that failed, this one; may be repeated."),
+    ] = None,
     unsure: Annotated[
         Optional[UnsureCalls],  # noqa: UP045
         typer.Option(
@@ -246,7 +250,8 @@ def retry(
     request = service.ContinuedBatch(
         root=root_folder(project),
         batch=name,
-        failed=failed or unsure is None,
+        failed=failed or bool(item) or unsure is None,
+        items=tuple(item or ()),
         unsure=None if unsure is None else unsure.value,
         rebind=rebind,
         working=service.Working(bounds=service.bounds(jobs), out=out, debug=debug),

@@ -39,6 +39,7 @@ def page(
     project: options.Project = None,
     origin: options.Origin = None,
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
+    beside: Annotated[Optional[int], typer.Option("--beside", hidden=True)] = None,  # noqa: UP045  # `run --page`
 ) -> int:
     """Show in a browser what entries can reach, by which paths and behind which gates; on this machine alone."""
     from llmdo.page.subject import Subject
@@ -50,11 +51,22 @@ def page(
             "`--rev` is for `--export`", hint="the page that is served compares any two: #/diff/A..B"
         )
     subject = Subject(project=project, origin=origin)
+    if beside is not None:
+        _attach(subject, beside)
     if export is None:
         _serve(subject, host, port, opens=not no_open)
     else:
         _export(subject, export, revisions)
     return FINE
+
+
+def _attach(subject: Subject, descriptor: int) -> None:
+    """Has the page be that of a run which goes on at the other end of a connection."""
+    import socket
+
+    from llmdo.services.beside import RunBeside
+
+    subject.desk.beside = RunBeside(socket.socket(fileno=descriptor))
 
 
 def _export(subject: Subject, path: str, revisions: str | None) -> None:

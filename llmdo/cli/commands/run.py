@@ -12,7 +12,8 @@ from llmdo.cli import options  # typer reads the annotations
 from llmdo.cli.console import FINE, put, say
 
 if TYPE_CHECKING:
-    from llmdo.services.run import EntryRequest
+    from llmdo.cli.terminal import Terminal
+    from llmdo.services.run import EntryRequest, RunRequest
 
 PLACE = 110
 
@@ -53,6 +54,10 @@ NoJournal = Annotated[
 AllTools = Annotated[
     bool, typer.Option("--all-tools", help="List every tool that the run could call, and run nothing.")
 ]
+Page = Annotated[
+    bool,
+    typer.Option("--page", help="Show the run in a browser as it goes on, and take answers there as well."),
+]
 TraceContent = Annotated[
     bool, typer.Option("--trace-content", help="Put prompts, answers and results into the trace.")
 ]
@@ -86,11 +91,12 @@ def run(
     trace_dir: options.TraceDir = None,
     trace_content: TraceContent = False,
     trace_binary: TraceBinary = False,
+    page: Page = False,
     debug: options.Debug = False,
     format: options.OutcomeFormat = options.PlainFormat.text,  # noqa: A002
 ) -> int:
     """Run an entry: exactly what was checked."""
-    from llmdo.cli import outcome, quick
+    from llmdo.cli import quick
     from llmdo.services import run as service
 
     is_locked = quick.is_locked(flag=locked, environ=os.environ)
@@ -103,8 +109,28 @@ def run(
     answers = options.answered(approvals, approve, approve_all=approve_all, reject_all=reject_all)
     kept = {"content": trace_content, "binary": trace_binary}
     watch = options.watched(verbose, log_events, trace_dir, as_text=format == "text", **kept)
-    ended = service.run(request, options.terminal(answers, watch))
-    return outcome.report(ended, as_json=format == "json")
+    terminal = options.terminal(answers, watch)
+    ended = _paged if page else _plain
+    return ended(request, terminal, as_json=format == "json")
+
+
+def _plain(request: RunRequest, terminal: Terminal, *, as_json: bool) -> int:
+    """Runs it at the terminal alone."""
+    from llmdo.cli import outcome
+    from llmdo.services import run as service
+
+    return outcome.report(service.run(request, terminal), as_json=as_json)
+
+
+def _paged(request: RunRequest, terminal: Terminal, *, as_json: bool) -> int:
+    """Runs it with a page beside the terminal."""
+    from llmdo.cli import outcome
+    from llmdo.cli.paged import paged
+    from llmdo.services import run as service
+    from llmdo.services.root import root_folder
+
+    with paged(terminal, root_folder(request.start.project)) as host:
+        return outcome.report(service.run(replace(request, paged=True), host), as_json=as_json)
 
 
 def _list_tools(start: EntryRequest) -> int:

@@ -56,10 +56,10 @@ function kept() {
 }
 
 export function takeToken() {
-  const match = /^#token=([\w-]+)$/.exec(location.hash);
+  const match = /^#token=([\w-]+)(?:&at=(.*))?$/.exec(location.hash);
   if (match) {
     sessionStorage.setItem(TOKEN, match[1]);
-    history.replaceState(null, "", location.pathname + "#/");
+    history.replaceState(null, "", location.pathname + (match[2] ? `#${match[2]}` : "#/"));
   }
   channel?.addEventListener("message", ({ data }) => {
     if (data === "who knows the token?" && kept()) channel.postMessage({ token: kept() });

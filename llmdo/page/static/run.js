@@ -86,7 +86,7 @@ class RunView {
   async follow() {
     for (;;) {
       try {
-        for await (const growth of events("/api/run/watch", { run: this.id, after: this.timeline.events.at(-1)?.n ?? 0 }, this.context)) {
+        for await (const growth of events("/api/run/watch", { run: this.id, after: this.timeline.last }, this.context)) {
           this.grow(growth);
         }
       } catch (error) {
@@ -102,7 +102,7 @@ class RunView {
 
   grow(growth) {
     const had = this.timeline.events.length;
-    this.timeline.add(growth.events);
+    this.timeline.add(growth.events, growth.position);
     const wasRunning = this.isRunning;
     this.isRunning = growth.is_running;
     if (growth.has_more) return; // drawn once, when all is there

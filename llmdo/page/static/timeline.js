@@ -4,6 +4,7 @@
 export class Timeline {
   constructor() {
     this.events = [];
+    this.last = 0; // the place in the journal after which nothing is known yet
     this.reset();
   }
 
@@ -16,9 +17,10 @@ export class Timeline {
   }
 
   /** Takes in events that are new; those that are there already are passed over. */
-  add(events) {
+  add(events, position) {
     const last = this.events.at(-1)?.n ?? 0;
     for (const event of events) if (event.n > last) this.events.push(event);
+    this.last = Math.max(this.last, position);
   }
 
   /** Goes to the state after so many events. */

@@ -1,10 +1,13 @@
 // The views, in the order of the navigation. How one is written: docs/page.md.
 
+import { batch, batches } from "./batches.js";
+import { compare } from "./compare.js";
 import { diff } from "./diff.js";
 import { inbox } from "./inbox.js";
 import { overview } from "./overview.js";
 import { reach } from "./reach.js";
 import { run } from "./run.js";
 import { runs } from "./runs.js";
+import { totals } from "./totals.js";
 
-export const VIEWS = [overview, reach, diff, inbox, runs, run];
+export const VIEWS = [overview, reach, diff, inbox, runs, run, compare, batches, batch, totals];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.page.views import diff, inbox, project, reach, runs
+from llmdo.page.views import batches, diff, inbox, project, reach, runs, totals
 
 if TYPE_CHECKING:
     from llmdo.page.endpoints import Endpoint, Stream
@@ -15,6 +15,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *diff.ENDPOINTS,
     *inbox.ENDPOINTS,
     *runs.ENDPOINTS,
+    *batches.ENDPOINTS,
+    *totals.ENDPOINTS,
 )
 
 STREAMS: tuple[Stream, ...] = (*runs.STREAMS,)

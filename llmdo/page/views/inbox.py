@@ -49,14 +49,15 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
     if given.verb == "stop" and going.stop(given.run):
         return {"run": given.run, "goes_on": False}
     try:
-        run = answer(AnswerRequest(root=root, answer=given))
+        run = answer(AnswerRequest(root=root, answer=given), subject.desk.beside)
     except StaleError as error:
         raise RequestError(409, error.message, hint="look at what waits now") from error
     except (GoesOnError, ClaimedError) as error:
         raise RequestError(423, error.message, hint="the answer is given once it has stopped") from error
     except LlmdoError as error:
         raise RequestError(403, error.message, hint=error.hint) from error
-    if given.verb != "stop":
+    is_beside = subject.desk.beside is not None and subject.desk.beside.run == run
+    if given.verb != "stop" and not is_beside:
         going.start(run)
     return {"run": run, "goes_on": given.verb != "stop"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from llmdo.base.diagnostic import LlmdoError, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from llmdo.policy.authority import Capability, Reason
 
@@ -46,6 +46,8 @@ class Question:
     """The same for this very call alone, for as long as the run lasts; None for one that has no such key."""
     fault_of: Callable[[Mapping[str, object]], str | None] | None = None
     """What is wrong with other arguments for the same tool; None where the arguments cannot be changed."""
+    keep: Callable[[Question], Awaitable[None]] | None = None
+    """Puts it into the journal before it is answered, so that others see that it waits; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -177,6 +177,8 @@ async def _decision(
         except Unidentified as unknown:
             return blocked(decided, f"nobody can be asked about it: {unknown}")
         question = _question(decided, call, verdict, key_of(config, call, identity), origin)
+        if config.recorder:
+            question = replace(question, keep=config.recorder.asks)
         answer = await _answer(config, call, question)
         decided = answered(decided, answer)
         if answer.stops:

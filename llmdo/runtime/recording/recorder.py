@@ -387,12 +387,14 @@ class Recorder:
             if not answer.is_standing:
                 await self._commits.commit()
 
+    async def asks(self, question: Question) -> None:
+        """Keeps a question that waits from now on."""
+        if asked := self._postponed.asked(question):
+            await self._record(asked)
+
     async def wait_for(self, question: Question) -> NoReturn:
         """Keeps a question that is answered later. Never returns: the run stops when it has nothing else to do."""
-        async with self.certain:
-            if asked := self._postponed.asked(question):
-                self._add(asked)
-            await self._commits.commit()
+        await self.asks(question)
         await self._postponed.wait(question.path)
 
     def found_fault(self, path: str, error: Exception) -> None:

@@ -149,6 +149,8 @@ class ContinuedBatch:
     batch: str
     failed: bool = False
     """Whether items that failed or were refused are taken once more."""
+    items: tuple[str, ...] = ()
+    """The keys of those that are; all, where none are named."""
     unsure: Unsure | None = None
     """What becomes of calls that did not finish, so that items go on that are unsure of them; None: they stay so."""
     rebind: bool = False
@@ -241,7 +243,7 @@ def go_on(request: ContinuedBatch, host: BatchHost) -> BatchOutcome:
         elif now != batch.lock and store.counts().get("queued"):
             raise LlmdoError(UNBOUND, hint=REBIND)
         runs = runs_of(request.root, request.working.environ)
-        queue_again(store, runs, failed=request.failed, unsure=request.unsure)
+        queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
         is_bound = request.rebind or now == batch.lock
         return _work(store, prepared, request.working, host, is_bound=is_bound)
 

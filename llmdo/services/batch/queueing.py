@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
 from llmdo.journal import JournalError
 from llmdo.journal.questions import waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem
     from llmdo.journal.ports import RunIndex
@@ -21,10 +24,21 @@ def take_back(store: BatchStore, runs: RunIndex) -> None:
     store.queue(item for item in store.items("running") if not runs.is_claimed(item.run))
 
 
-def queue_again(store: BatchStore, runs: RunIndex, *, failed: bool, unsure: Unsure | None) -> None:
-    """Queues what waited for answers that are there, and with `failed` or `unsure` what a person has tried again."""
+def queue_again(
+    store: BatchStore, runs: RunIndex, *, failed: bool, unsure: Unsure | None, items: Sequence[str] = ()
+) -> None:
+    """Queues what waited for answers that are there, and with `failed` or `unsure` what a person has tried again.
+
+    Of those that failed only `items`, by their keys, where some are named.
+
+    Raises:
+        LlmdoError: One of these has not failed, or is not there.
+    """
+    if items:
+        require_failed(store.items(), items)
     if failed:
-        store.queue(store.items("failed", "refused"), "resume")
+        again = (item for item in store.items("failed", "refused") if not items or item.key in items)
+        store.queue(again, "resume")
     if unsure is not None:
         store.queue(store.items("unsure"), unsure)
     store.queue(item for item in store.items("waiting") if _is_answered(runs, item))
@@ -36,3 +50,19 @@ def _is_answered(runs: RunIndex, item: BatchItem) -> bool:
             return not waiting(journal)
     except JournalError:  # which whoever takes the item hears of
         return True
+
+
+def require_failed(items: Iterable[BatchItem], keys: Sequence[str]) -> None:
+    """Nothing, where those of these keys may be taken once more.
+
+    Raises:
+        LlmdoError: One has not failed, or is not there.
+    """
+    states = {item.key: item.state for item in items}
+    for key in keys:
+        if key not in states:
+            raise LlmdoError(f"there is no item `{excerpt(key)}`", hint=did_you_mean(key, states))
+        if states[key] not in ("failed", "refused"):
+            raise LlmdoError(
+                f"item `{excerpt(key)}` is {states[key]}, and only one that failed is taken again"
+            )
