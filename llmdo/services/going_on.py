@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Self
 
 from llmdo.base.diagnostic import unsteering
+from llmdo.workspace.trust.consent import REQUIRED, VARIABLE, is_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,13 +95,18 @@ class GoingOn:
         process = subprocess.Popen(
             command,
             cwd=self.root,
-            env=dict(self.environ),
+            env=self._environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=words_of,
             start_new_session=True,  # Ctrl-C ends whoever started it, not this
         )
         self._started[name] = _Started(process=process, words=words_of)
+
+    def _environment(self) -> dict[str, str]:
+        """What the process is given: nobody sees its terminal, so what was not answered for is refused there."""
+        trust = {} if is_given(self.environ) else {VARIABLE: REQUIRED}
+        return {**self.environ, **trust}
 
     def is_at_work(self, run: str) -> bool:
         """Whether a process of ours goes on with the run."""

@@ -56,6 +56,18 @@ def go_on(root: Path, run: str) -> str:
         return going.fault(run) or ""
 
 
+def test_nothing_that_nobody_answered_for_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = workspace(tmp_path, number=1)
+    asked(root)
+    monkeypatch.delenv("LLMDO_TRUST")
+    run = give(root, path_of(1), "allow")
+    assert "nobody has answered for" in go_on(root, run)
+    assert files(root) == {}
+    monkeypatch.setenv("LLMDO_TRUST", "1")
+    assert go_on(root, run) == ""
+    assert len(files(root)) == 1
+
+
 def test_what_waits_is_listed_over_all_runs_with_whom_it_comes_through(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=2)
     asked(root)

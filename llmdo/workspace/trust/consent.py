@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 TrustAnswer = Literal["content", "folder", "no"]
 
 VARIABLE = "LLMDO_TRUST"
-_GIVEN = {"": False, "0": False, "false": False, "1": True, "true": True}
+REQUIRED = "required"
+"""Of `LLMDO_TRUST`: nobody answers here, and nothing goes on without an answer."""
+_GIVEN = {"": False, "0": False, "false": False, REQUIRED: False, "1": True, "true": True}
 
 
 class UntrustedError(LlmdoError):
@@ -51,7 +53,7 @@ class Consent:
     """Whether what a workspace would have executed was answered for. One for each command: it asks once.
 
     At a terminal it asks. Without one it tells that nobody was asked and lets through, unless the person's
-    `policy.toml` says that trust is required, or it is `strict`: then it refuses.
+    `policy.toml` or the environment says that trust is required, or it is `strict`: then it refuses.
     """
 
     def __init__(
@@ -92,8 +94,9 @@ class Consent:
         policy = personal.read(self._environ)
         requiring = [shared.name for shared in graph.policies if shared.requires_trust]
         requiring += [str(policy.path)] if policy.requires_trust else []
-        if self._strict or requiring:
-            why = "" if self._strict else f", and `{requiring[0]}` requires that"
+        is_strict = self._strict or self._environ.get(VARIABLE) == REQUIRED
+        if is_strict or requiring:
+            why = "" if is_strict else f", and `{requiring[0]}` requires that"
             raise refusal(items, why)
         if self._tell is not None:
             self._tell(f"runs {counted(items)} that nobody has answered for yet: `llmdo trust` shows them")
@@ -174,7 +177,9 @@ def is_given(environ: Mapping[str, str]) -> bool:
     """
     text = environ.get(VARIABLE, "")
     if text.lower() not in _GIVEN:
-        raise LlmdoError(f"`{VARIABLE}={text}` is neither yes nor no", hint=f"`{VARIABLE}=1` is yes")
+        raise LlmdoError(
+            f"`{VARIABLE}={text}` is neither yes nor no", hint=f"`{VARIABLE}=1` is yes, `{REQUIRED}` refuses"
+        )
     return _GIVEN[text.lower()]
 
 
