@@ -240,7 +240,7 @@ class RunView {
   choose(path) {
     if (path === this.chosen) return this.showChosen();
     location.hash = path === null ? href("run", this.id) : href("run", this.id, "call", path.split("/"));
-    return undefined;
+    return this.named(path); // at once: the next key may come before the address is heard of
   }
 
   /** Shows another call without loading the run anew. */
@@ -383,7 +383,8 @@ export const run = {
     });
     context.onParameters = (parameters) => {
       if (parameters.run !== view.id && parameters.run !== context.parameters.run) return false;
-      view.named(parameters.path?.join("/") ?? null);
+      const path = parameters.path?.join("/") ?? null;
+      if (path !== view.chosen) view.named(path);
       return true;
     };
     context.onShown = () => {
