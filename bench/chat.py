@@ -25,6 +25,7 @@ from llmdo.runtime.approvals.approver import RejectAll
 from llmdo.services.chat import Chat, ChatRequest, open_chat
 from llmdo.services.host import Approving, Watch
 from llmdo.services.run import EntryRequest
+from llmdo.workspace.trust import Consent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -64,6 +65,7 @@ class Silent:
     """A program around runs that nobody watches."""
 
     is_brief = True
+    consent = Consent({"LLMDO_TRUST": "1"})
 
     def tell(self, line: str) -> None:
         """Takes a line."""

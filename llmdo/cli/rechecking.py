@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import check
-from llmdo.cli.console import FINE, say, say_error
+from llmdo.cli.console import FINE, put, say, say_error
 from llmdo.services.root import root_folder
 from llmdo.workspace.memory import Memory
 
@@ -44,7 +44,7 @@ def watch(options: CheckOptions) -> int:
 def _show(options: CheckOptions, memory: Memory) -> None:
     """Prints the findings on a screen of their own, where there is one."""
     if sys.stdout.isatty():
-        sys.stdout.write(_CLEAR)
+        put(_CLEAR, end="", is_drawn=True)
     try:
         check.run(options, memory)
     except LlmdoError as error:

@@ -126,8 +126,8 @@ def test_text_of_any_language_is_shown_as_it_is(text: str) -> None:
     assert unsteering(text.replace("\n", "\r\n")) == text
 
 
-PAINTERS = {"__main__.py", "cli/check.py", "cli/console.py", "cli/foreign.py"}
-"""What prints findings, whose renderer spells out their text before it puts colours between, and the entry point."""
+PAINTERS = {"__main__.py", "cli/check.py", "cli/console.py", "cli/foreign.py", "cli/trusting.py"}
+"""What prints findings, or code to answer for, whose renderers spell out their text; and the entry point."""
 
 
 def test_results_are_printed_in_one_place() -> None:

@@ -295,7 +295,9 @@ READING = {
     "runs prune": ["runs", "prune", "--dry-run"],
     "runs export": ["runs", "export", "last", "out.run"],
     "runs import": ["runs", "import", "out.run"],
+    "batch rebind": ["batch", "rebind", "last"],
     "eval list": ["eval", "list"],
+    "eval new": ["eval", "new", "cases", "--from-runs", "main"],
     "eval show": ["eval", "show", "last"],
     "store migrate": ["store", "migrate"],
     "fleet status": ["fleet", "status"],
@@ -306,10 +308,13 @@ WRITING = {"init", *(name for name in COMMANDS if name.startswith(("add ", "remo
 AFTER_A_RUN = {"resume", "replay", "batch resume", "batch retry"}
 BY_BATCH = {"eval start", "eval resume"}
 """What has its runs begun by `batch`."""
+ON_A_FLEET = {"worker"}  # `tests/fleet/test_worker.py`
 
 
 def test_every_command_is_known_to_execute_or_not_to() -> None:
-    assert {*EXECUTING, *READING, *WRITING, *AFTER_A_RUN, *BY_BATCH, "chat", "lsp"} == {*COMMANDS}
+    assert {*EXECUTING, *READING, *WRITING, *AFTER_A_RUN, *BY_BATCH, *ON_A_FLEET, "chat", "lsp"} == {
+        *COMMANDS
+    }
 
 
 @pytest.mark.parametrize("name", EXECUTING)

@@ -28,6 +28,7 @@ FIRST = {
     "file_organizer": "organize",
     "stabilized": "prompted",
     "confused_deputy": "triage",
+    "pitchdeck": "pitchdeck",
 }
 """The entry that is run, of examples with several."""
 

@@ -22,8 +22,9 @@ if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
 from llmdo.journal.opening import workers_of
-from llmdo.workspace.trust import Consent
-from tests.fleet.working import process, working
+from llmdo.services.fleet.worker import WorkerRequest, work
+from llmdo.workspace.trust import Consent, UntrustedError
+from tests.fleet.working import Worker, process, working
 
 pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
 
@@ -66,6 +67,15 @@ def put_in(root: Path, fleet: str, rows: Rows, *words: str) -> None:
         working=Working(environ=environ),
     )
     batches.begin(request, batches.Handing(), Leaving())  # type: ignore[arg-type]
+
+
+def test_a_worker_begins_with_nothing_that_nobody_answered_for(fleet: str, workspace: Path) -> None:
+    host = Worker()
+    host.consent = Consent({}, strict=True)
+    environ = {**os.environ, "LLMDO_STORE": fleet}
+    with pytest.raises(UntrustedError, match="nobody has answered for"):
+        work(WorkerRequest(root=workspace, address=fleet, environ=environ), host)
+    assert host.lines == []
 
 
 def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
