@@ -130,6 +130,37 @@ def test_what_dead_workers_had_goes_on_and_calls_that_did_not_finish_are_unsure(
     assert effects(workspace) == ["a"]
 
 
+@pytest.mark.long
+def test_a_restart_of_the_database_loses_and_doubles_nothing(fleet: str, workspace: Path) -> None:
+    del fleet  # where there is none, it is skipped
+    import psycopg
+
+    from llmdo.services.fleet.commands import migrate
+
+    inputs(workspace, "effect a", "slow b", "effect c")
+    (workspace / "hold").touch()
+    with postgres.cluster() as own:
+        address = own.new_database()
+        migrate(address)
+
+        def states() -> dict[str, str]:
+            with psycopg.connect(address) as connection:
+                return dict(connection.execute(STATES).fetchall())
+
+        put_in(workspace, address, lambda _: [])
+        child = process(workspace, address)
+        try:
+            until(lambda: sorted(effects(workspace)) == ["a", "c"] and states()["2"] == "running")
+            own.stop()
+            own.start()
+            (workspace / "hold").unlink()
+            until(lambda: {*states().values()} == {"completed"})
+        finally:
+            child.terminate()
+            child.communicate()
+    assert sorted(effects(workspace)) == ["a", "c"]
+
+
 def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
     fleet: str, workspace: Path, rows: Rows
 ) -> None:
