@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
 
-from croniter import croniter  # type: ignore[import-untyped]  # a library of dbos
+from croniter import croniter  # type: ignore[import-untyped]
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.items import NewItem
