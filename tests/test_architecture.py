@@ -504,3 +504,13 @@ def test_only_who_asks_where_runs_are_kept_opens_their_folder() -> None:
         if re.search(r"\bRuns\(", path.read_text(encoding="utf-8")) and "journal/sqlite" not in shown(path)
     }
     assert naming == {"journal/opening.py"}
+
+
+def test_there_is_one_context_variable() -> None:
+    """Concurrent runs are separate values: nothing but the code that runs now is known without being handed over."""
+    made = [shown(path) for path in FILES for node in ast.walk(parsed(path)) if is_context_variable(node)]
+    assert made == ["toolsets/call_key.py"]
+
+
+def is_context_variable(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("ContextVar")

@@ -11,16 +11,18 @@ import asyncio
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.recording.replay_mode import DivergenceError
+from llmdo.toolsets.call_key import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Iterator
+    from contextvars import ContextVar
 
     from llmdo.runtime.frame import CallFrame
 
@@ -40,6 +42,8 @@ class Scope:
     """The call path of that code."""
     toolset: str | None = None
     """The toolset whose code it is; None of the function of an entry."""
+    key: str | None = None
+    """What services know the call by whose tool it is; None of the function of an entry."""
     prefix: str = ""
     """What numbers its calls: the tasks between the code's own one and this one."""
     task: asyncio.Task[object] | None = None
@@ -76,7 +80,14 @@ class Scope:
         """The scope of the next task that this one creates from `function`."""
         self._tasks[function] += 1
         prefix = f"{self.prefix}{function}-{self._tasks[function]}."
-        return Scope(frame=self.frame, path=self.path, toolset=self.toolset, prefix=prefix, _keys=self._keys)
+        return Scope(
+            frame=self.frame,
+            path=self.path,
+            toolset=self.toolset,
+            key=self.key,
+            prefix=prefix,
+            _keys=self._keys,
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -106,7 +117,7 @@ class UnorderedCalls:
         return f"{equal}.{number}"
 
 
-_SCOPE: ContextVar[Scope | None] = ContextVar("llmdo_scope", default=None)
+_SCOPE = cast("ContextVar[Scope | None]", SCOPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +150,17 @@ def place_of(frame: CallFrame, above: str | None, worker: str, key: str | None =
 
 @contextmanager
 def calling(
-    frame: CallFrame, path: str, toolset: str | None = None, *, again: bool = False
+    frame: CallFrame, path: str, toolset: str | None = None, *, key: str | None = None, again: bool = False
 ) -> Iterator[None]:
     """Around code of `frame` that may call workers and tools; `again` where it is run once more at the same `path`.
 
-    It is code of `toolset`, or the function of an entry.
+    It is code of `toolset` for the call that services know by `key`, or the function of an entry.
     """
     scope = Scope(
         frame=frame,
         path=path,
         toolset=toolset,
+        key=key,
         prefix="again." if again else "",
         task=asyncio.current_task(),
     )

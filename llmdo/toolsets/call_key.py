@@ -5,13 +5,19 @@ It is the same whenever that call of that run is carried out again, also in a ru
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+
+class KeyedCode(Protocol):
+    """What the runtime knows of the code that runs; here nothing but its key matters."""
+
+    @property
+    def key(self) -> str | None:
+        """The key of the call whose tool it is; None of the function of an entry."""
+        ...
+
 
 VARIABLE = "LLMDO_CALL_KEY"
 """Where commands find it."""
@@ -19,7 +25,8 @@ VARIABLE = "LLMDO_CALL_KEY"
 META = "llmdo/call-key"
 """Where MCP servers find it, in `_meta` of the call."""
 
-_KEY: ContextVar[str | None] = ContextVar("llmdo_call_key", default=None)
+SCOPE: ContextVar[KeyedCode | None] = ContextVar("llmdo_scope", default=None)
+"""The code that runs, or that began what runs. `llmdo.runtime.place` alone sets it; there is no other such variable."""
 
 
 def key_of(run: str, path: str, step: int) -> str:
@@ -29,15 +36,5 @@ def key_of(run: str, path: str, step: int) -> str:
 
 def current() -> str | None:
     """The key of the call that runs now, or that began what runs now; None where none does."""
-    return _KEY.get()
-
-
-@contextmanager
-def keyed(key: str) -> Iterator[None]:
-    """Around the tool of a call."""
-    token = _KEY.set(key)
-    try:
-        yield
-    finally:
-        with suppress(ValueError):  # a coroutine that its loop gave up is closed in another context
-            _KEY.reset(token)
+    scope = SCOPE.get()
+    return None if scope is None else scope.key

@@ -238,10 +238,7 @@ class Gate(WrapperToolset[object]):
             try:
                 step = recorder.playback.step_of(call.path) if recorder else 1
                 key = call_key.key_of(first_run(self.config.run), call.path, step)
-                with (
-                    calling(self.frame, call.path, self.use.name, again=again),
-                    call_key.keyed(key),
-                ):
+                with calling(self.frame, call.path, self.use.name, key=key, again=again):
                     return await self.wrapped.call_tool(name, {**arguments}, ctx, tool)
             except Drifted as drifted:
                 raise refused_by_lock(self.config, self.frame, call, drifted) from drifted
