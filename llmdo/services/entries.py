@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import near_or_all
 from llmdo.base.source import Source
 from llmdo.services.invalid import InvalidTeamError
+from llmdo.syntax.tree import parse
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _start_of(project: Project, name: str) -> str | None:
     starts = [f'worker = "{name}"\n'] if name in graph.workers else []
     for path, module in project.workspace.modules.items():
         if path in project.workspace.toolset_modules:
-            tree = ast.parse(module.source.text)
+            tree = parse(module.source.text)
             if any(_is_function(node, name) for node in tree.body):
                 starts.append(f'function = "{path}:{name}"\n')
     tools = [toolset.name for toolset in graph.toolsets.values() if name in toolset.tools]

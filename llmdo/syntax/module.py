@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.base.diagnostic import Diagnostic, excerpt, finding
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, field
 from llmdo.syntax.functions import functions
-from llmdo.syntax.tree import Function, Notes, last_name
+from llmdo.syntax.tree import Function, Notes, last_name, parse
 from llmdo.syntax.workers import workers
 
 if TYPE_CHECKING:
@@ -93,10 +92,7 @@ def outline(source: Source) -> Outline:
     if problem := _unfit(source):
         return Outline(problems=(problem,))
     try:
-        # Python warns about the module's own odd escapes and comparisons; those are not ours to repeat.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source.text)
+        tree = parse(source.text)
     except SyntaxError as error:
         return Outline(problems=(_syntax_problem(source, error),))
     except (RecursionError, MemoryError):

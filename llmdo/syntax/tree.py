@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from llmdo.base.source import Span
@@ -17,6 +19,25 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _OPENING_CALLS = frozenset({"exec", "setattr"})
 """Called in the module's own scope, these may bind any name."""
 _DEFINITION = re.compile(r"(?:async[ \t\f]+)?(?:def|class)[ \t\f]+(\w+)")
+
+
+_PARSING = Lock()
+
+
+def parse(text: str) -> ast.Module:
+    """The tree of a module.
+
+    Before 3.11.9, Python counts the depth of all trees that threads make at once in one number, and raises SystemError
+    where they mix. Which warnings are shown is one setting of all threads as well: Python warns about odd escapes and
+    comparisons of the module, which are not ours to repeat.
+
+    Raises:
+        SyntaxError, ValueError: The text is not Python.
+        RecursionError, MemoryError: It is nested too deeply.
+    """
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 def last_name(node: ast.expr | None) -> str:

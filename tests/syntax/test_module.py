@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from textwrap import dedent
 
 import pytest
@@ -381,6 +384,37 @@ def test_a_module_whose_tree_would_take_all_memory_is_a_finding(text: str) -> No
 
 def test_code_in_long_lines_and_long_texts_is_not_taken_for_too_much() -> None:
     assert outline(f"x = '{'a' * 900_000}'\nx = a{'.f()' * 60}\n").names == {"x"}
+
+
+class Cyclic:
+    """What only the collector of cycles frees; with code that runs then, in which another thread may go on."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+    def __del__(self) -> None:
+        for _ in range(100):
+            pass
+
+
+def test_threads_outline_modules_at_the_same_time() -> None:
+    source = Source("m.py", "def f(a):\n" + "    x = [a, (a, [1, [a]])]\n" * 100)
+    often, interval = gc.get_threshold(), sys.getswitchinterval()
+
+    def parsed(_number: int) -> int:
+        for _ in range(20):
+            [Cyclic() for _ in range(100)]
+            module.outline(source)
+        return 20
+
+    try:
+        gc.set_threshold(50)
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(parsed, range(4))) == [20] * 4
+    finally:
+        gc.set_threshold(*often)
+        sys.setswitchinterval(interval)
 
 
 def test_an_empty_module_is_empty() -> None:

@@ -13,6 +13,7 @@ from llmdo.base.values import dataclass
 from llmdo.foreign.commands import commands
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Document, Place
+from llmdo.syntax.tree import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def allowed(files: Files, source: Source) -> Iterator[AllowedCommands]:
 def _calls(source: Source) -> list[ast.Call] | None:
     """The rules of a file, which is Starlark, whose calls are those of Python; None where it is not."""
     try:
-        tree = ast.parse(source.text)
+        tree = parse(source.text)
     except (MemoryError, RecursionError, SyntaxError, ValueError):
         return None if re.search(rf"\b{_RULE}\b", source.text) else []
     return [

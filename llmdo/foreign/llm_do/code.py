@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-import warnings
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field
 from llmdo.syntax.module import outline
-from llmdo.syntax.tree import last_name
+from llmdo.syntax.tree import last_name, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,9 +42,7 @@ def shown(source: Source) -> Shown:
     outlined = outline(source)
     if outlined.problems:
         return Shown(calls=None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(source.text)
+    tree = parse(source.text)
     values = dict(_assignments(tree))
     functions = [
         statement for statement in tree.body if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
