@@ -4,6 +4,8 @@ import { money, moment, seconds, tokens, toneOf, wordOf } from "./amounts.js";
 import { get } from "./client.js";
 import { counted, h } from "./dom.js";
 import { href } from "./router.js";
+import { happened } from "./run/growth.js";
+import { indent } from "./run/row.js";
 import { Timeline } from "./timeline.js";
 import { VirtualList } from "./virtual.js";
 
@@ -11,11 +13,8 @@ const ROW = 30; // px
 
 async function whole(run, context) {
   const timeline = new Timeline();
-  for (;;) {
-    const growth = await get("/api/run/events", { run, after: timeline.last }, context);
-    timeline.add(growth.events, growth.position);
-    if (!growth.has_more) return timeline.toEnd();
-  }
+  for await (const growth of happened(run, context)) timeline.add(growth.events, growth.position);
+  return timeline.toEnd();
 }
 
 /** The calls of both, in the order of the first; what only the second has stands where it has it. */
@@ -91,12 +90,10 @@ export const compare = {
     let at = -1;
     const draw = (number) => {
       const row = rows[number];
-      const indent = h("span", { class: "indent" });
-      indent.style.width = `${Math.min(row.depth, 12) * 16}px`;
       return h(
         "div",
         { class: ["pair", differs(row) && "differs", number === at && "is-at"], role: "listitem" },
-        h("span", { class: "call-name" }, indent, row.name, differs(row) && h("span", { class: "unseen" }, " differs")),
+        h("span", { class: "call-name" }, indent(row.depth), row.name, differs(row) && h("span", { class: "unseen" }, " differs")),
         cell(row.a, runs[0].run),
         cell(row.b, runs[1].run),
       );
