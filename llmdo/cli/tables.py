@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--no-open": None,
         "--export": (),
         "--rev": (),
+        "--run": (),
         "--project": (),
         "--from": (),
         "--store": (),

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.page import shell
-from llmdo.page.views import diff, project, reach
+from llmdo.page.views import diff, project, reach, runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.page.endpoints import KeptAnswer
     from llmdo.page.subject import Subject
@@ -25,7 +25,7 @@ class PageExport:
     subject: Subject
     path: str
     run: str | None = None
-    """A run to show as well."""
+    """A run to show as well, by its id, the start or the end of that, or `last`."""
     revisions: str | None = None
     """`A..B` to compare as well."""
 
@@ -36,9 +36,8 @@ def export(request: PageExport) -> int:
     Raises:
         LlmdoError: Something cannot be read, or the file cannot be written.
     """
-    first = f"#/diff/{quote('..'.join(sides_of(request.revisions)), safe='')}" if request.revisions else "#/"
     kept = tuple(_kept(request))
-    content = shell.document(kept, first=first).html.encode("utf-8")
+    content = shell.document(kept, first=_first(request, kept)).html.encode("utf-8")
     try:
         Path(request.path).write_bytes(content)
     except OSError as error:
@@ -51,6 +50,17 @@ def _kept(request: PageExport) -> Iterator[KeptAnswer]:
     yield from reach.kept(request.subject)
     if request.revisions is not None:
         yield from diff.kept(request.subject, *sides_of(request.revisions))
+    if request.run is not None:
+        yield from runs.kept(request.subject, request.run)
+
+
+def _first(request: PageExport, kept: Iterable[KeptAnswer]) -> str:
+    """The address of what the file was written for."""
+    if request.run is not None:  # by its whole id, of which a part may have been given
+        return next(f"#/run/{each.parameters['run']}" for each in kept if each.path == runs.ONE)
+    if request.revisions is not None:
+        return f"#/diff/{quote('..'.join(sides_of(request.revisions)), safe='')}"
+    return "#/"
 
 
 def sides_of(revisions: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from llmdo.journal import Runs
 from llmdo.services.over_time import over_time
 from tests import commands
 from tests.page.conftest import Served, go
-from tests.page.test_runs import SLOW, allowing, api, llmdo
+from tests.page.test_runs import SLOW, allowing, api, llmdo_elsewhere
 
 Serve = Callable[..., Served]
 
@@ -31,7 +31,7 @@ def batched(root: Path) -> None:
     lines = [json.dumps({"key": key, "text": key}) for key in ("one", "two", "three")]
     (root / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
     words = ("batch", "write", "--inputs", "in.jsonl", "--key", "key", "--input", "{text}")
-    done = llmdo(root, *words)
+    done = llmdo_elsewhere(root, *words)
     assert "2 completed" in done.stderr, done.stderr
 
 
@@ -90,10 +90,10 @@ def test_decisions_are_counted_by_rule_and_calls_by_time(tmp_path: Path) -> None
 @pytest.mark.browser
 def test_runs_are_added_up_and_two_are_compared(page: Page, serve: Serve, tmp_path: Path) -> None:
     root = allowing(tmp_path, 2)
-    assert llmdo(root, "run", "main").returncode == 0
+    assert llmdo_elsewhere(root, "run", "main").returncode == 0
     text = (root / "models.py").read_text(encoding="utf-8")
     (root / "models.py").write_text(text.replace("= 2, ", "= 3, "), encoding="utf-8")
-    assert llmdo(root, "run", "main").returncode == 0
+    assert llmdo_elsewhere(root, "run", "main").returncode == 0
     serve(root).open(page, "#/totals?by=worker")
     expect(page.locator("tbody").first).to_contain_text("writer")
     expect(page.get_by_role("region", name="Decisions by rule")).to_contain_text("agent.delegate")

@@ -33,7 +33,7 @@ def asked(root: Path) -> None:
         elsewhere.submit(asking.asked, root).result()
 
 
-def llmdo(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def llmdo_elsewhere(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     with ThreadPoolExecutor(1) as elsewhere:
         return elsewhere.submit(commands.llmdo, root, *words).result()
 
@@ -151,7 +151,7 @@ def test_an_answer_to_what_waits_no_more_is_409_and_said_so(
     serve(root).open(page, "#/inbox")
     card = page.locator(".question")
     expect(card).to_contain_text("write_file")
-    assert llmdo(root, "approve", "last", "--no", path_of(1)).returncode == 0
+    assert llmdo_elsewhere(root, "approve", "last", "--no", path_of(1)).returncode == 0
     card.get_by_role("button", name="Allow", exact=True).click()
     expect(card.get_by_role("alert")).to_contain_text("another question than the one that waits")
     expect(card.get_by_role("button", name="Refuse")).to_be_disabled()
@@ -267,7 +267,7 @@ def test_a_live_run_of_200_calls_is_seen_without_a_lost_event(
 @pytest.mark.browser
 def test_a_run_is_gone_through_by_keyboard_and_replayed(page: Page, serve: Serve, tmp_path: Path) -> None:
     root = allowing(tmp_path, 3)
-    assert llmdo(root, "run", "main").returncode == 0
+    assert llmdo_elsewhere(root, "run", "main").returncode == 0
     run = Runs(root).names()[-1]
     serve(root).open(page, f"#/run/{run}")
     rows = page.locator(".call")

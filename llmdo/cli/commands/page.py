@@ -36,6 +36,10 @@ def page(
         Optional[str],  # noqa: UP045
         typer.Option("--rev", metavar="A..B", help="Two revisions that the file compares."),
     ] = None,
+    run: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--run", metavar="RUN|last", help="A run that the file shows as well, all of it."),
+    ] = None,
     project: options.Project = None,
     origin: options.Origin = None,
     store: options.Store = None,  # noqa: ARG001  # its callback reads it
@@ -46,17 +50,14 @@ def page(
 
     if project and origin:
         raise LlmdoError("`--project` applies to llmdo workspaces and cannot be combined with `--from`")
-    if revisions is not None and export is None:
-        raise LlmdoError(
-            "`--rev` is for `--export`", hint="the page that is served compares any two: #/diff/A..B"
-        )
     subject = Subject(project=project, origin=origin)
     if beside is not None:
         _attach(subject, beside)
     if export is None:
+        _require_file(revisions, run)
         _serve(subject, host, port, opens=not no_open)
     else:
-        _export(subject, export, revisions)
+        _export(subject, export, revisions, run)
     return FINE
 
 
@@ -69,11 +70,25 @@ def _attach(subject: Subject, descriptor: int) -> None:
     subject.desk.beside = RunBeside(socket.socket(fileno=descriptor))
 
 
-def _export(subject: Subject, path: str, revisions: str | None) -> None:
+def _require_file(revisions: str | None, run: str | None) -> None:
+    """Nothing, where nothing is asked for that only a file has.
+
+    Raises:
+        LlmdoError: Something is.
+    """
+    if revisions is not None:
+        raise LlmdoError(
+            "`--rev` is for `--export`", hint="the page that is served compares any two: #/diff/A..B"
+        )
+    if run is not None:
+        raise LlmdoError("`--run` is for `--export`", hint="the page that is served shows every run: #/runs")
+
+
+def _export(subject: Subject, path: str, revisions: str | None, run: str | None) -> None:
     from llmdo.page.export import PageExport
     from llmdo.page.export import export as write
 
-    size = write(PageExport(subject=subject, path=path, revisions=revisions))
+    size = write(PageExport(subject=subject, path=path, revisions=revisions, run=run))
     say(f"wrote {path}, {size / 1000:,.0f} kB")
 
 

@@ -1,7 +1,7 @@
 // One call of a run in full: what it was given, what was decided and by whom, what came of it; what its model was shown.
 
 import { money, moment, seconds, tokens, wordOf } from "./amounts.js";
-import { get } from "./client.js";
+import { get, isFile } from "./client.js";
 import { fill, h, lines } from "./dom.js";
 import { href } from "./router.js";
 import { failing, withCode } from "./states.js";
@@ -66,7 +66,7 @@ function undecided(run, call, folds) {
     const only = call.question.terminal_only ? ", which only a person at a terminal may give" : "";
     return [
       fact("Call", values(call.question.arguments, folds)),
-      fact("Waits", h("p", {}, `It waits for an answer${only}: `, h("a", { href: href("inbox", run, call.path.split("/")) }, "look at the question")), h("ul", { class: "sentences" }, call.question.reasons.map((each) => h("li", {}, withCode(each))))),
+      fact("Waits", h("p", {}, `It waits for an answer${only}`, isFile ? "." : [": ", h("a", { href: href("inbox", run, call.path.split("/")) }, "look at the question")]), h("ul", { class: "sentences" }, call.question.reasons.map((each) => h("li", {}, withCode(each))))),
     ];
   }
   return call.written ? fact("Call", h("p", { class: "dim" }, "Nothing was decided about it."), values(call.written, folds)) : null;

@@ -32,14 +32,23 @@ async function unpacked(text) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-function heldAnswer(path, parameters) {
+/** Whether there is an answer of `path`: of a server always, of a file where it holds it. */
+export function holds(path, parameters) {
+  return !isFile || answerOf(path, given(parameters)) !== undefined;
+}
+
+function answerOf(path, parameters) {
   const wanted = Object.entries(parameters);
-  const answer = held.find(
+  return held.find(
     (each) =>
       each.path === path &&
       Object.keys(each.parameters).length === wanted.length &&
       wanted.every(([name, value]) => each.parameters[name] === value),
   );
+}
+
+function heldAnswer(path, parameters) {
+  const answer = answerOf(path, parameters);
   if (!answer) throw new Failure(404, "this file does not hold that", "`llmdo page` shows everything");
   return answer.data;
 }
@@ -136,7 +145,6 @@ export async function post(path, body, parameters = {}, { signal } = {}) {
 
 /** Each event of the stream at `path`, as it comes, until it ends or `signal` is aborted. */
 export async function* events(path, parameters = {}, { signal } = {}) {
-  if (isFile) return;
   const response = await fetched(path, given(parameters), { signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

@@ -1,7 +1,7 @@
 // All runs of the workspace, the last one first; two of them side by side.
 
 import { moment, money, seconds, tokens, toneOf, wordOf } from "./amounts.js";
-import { get } from "./client.js";
+import { get, isFile } from "./client.js";
 import { counted, h } from "./dom.js";
 import { href } from "./router.js";
 import { empty } from "./states.js";
@@ -12,7 +12,7 @@ function row(run, chosen, onchoose) {
   return h(
     "tr",
     {},
-    h("td", {}, h("input", { type: "checkbox", checked: isChosen, "aria-label": `compare ${run.run}`, onchange: (event) => onchoose(run.run, event.target.checked) })),
+    !isFile && h("td", {}, h("input", { type: "checkbox", checked: isChosen, "aria-label": `compare ${run.run}`, onchange: (event) => onchoose(run.run, event.target.checked) })),
     h("th", { scope: "row" }, h("a", { href: href("run", run.run) }, moment(run.began)), h("span", { class: "below" }, run.run)),
     h("td", {}, run.entry, run.turn > 1 && h("span", { class: "below" }, `turn ${run.turn}`)),
     h("td", { class: ["status", toneOf(run.status)] }, wordOf(run.status)),
@@ -20,8 +20,13 @@ function row(run, chosen, onchoose) {
     h("td", { class: "number" }, run.requests.toLocaleString("en")),
     h("td", { class: "number" }, tokens(run.input_tokens, run.output_tokens) || "not measured"),
     h("td", { class: "number" }, money(run.cost_usd) || "no price"),
-    h("td", {}, run.questions > 0 && h("a", { href: href("inbox") }, counted(run.questions, "question")), run.error && h("span", { class: "excerpt" }, run.error)),
+    h("td", {}, run.questions > 0 && questions(run), run.error && h("span", { class: "excerpt" }, run.error)),
   );
+}
+
+function questions(run) {
+  const words = counted(run.questions, "question");
+  return isFile ? words : h("a", { href: href("inbox") }, words);
 }
 
 function filters(data, context) {
@@ -59,13 +64,13 @@ export const runs = {
       chosen = isIn ? [...chosen, run] : chosen.filter((each) => each !== run);
       compare.disabled = chosen.length !== 2;
     };
-    const heads = ["", "Began", "Entry", "State", "Took", "Requests", "Tokens", "Cost", ""];
+    const heads = [...(isFile ? [] : [""]), "Began", "Entry", "State", "Took", "Requests", "Tokens", "Cost", ""];
     const isNumber = new Set(["Took", "Requests", "Tokens", "Cost"]);
     const isFiltered = context.query.entry || context.query.status;
     return h(
       "div",
       { class: "page" },
-      h("header", { class: "heading" }, h("h1", {}, "Runs"), filters(data, context), compare),
+      h("header", { class: "heading" }, h("h1", {}, "Runs"), !isFile && [filters(data, context), compare]),
       data.notes.map((note) => h("p", { class: "note" }, note)),
       data.most && h("p", { class: "lead" }, `The last ${data.most.toLocaleString("en")}; \`llmdo runs list --limit 0\` lists all.`),
       data.runs.length

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from llmdo.page.endpoints import Endpoint, Inquiry, RequestError, Stream
+from llmdo.journal.tree import walk
+from llmdo.page.endpoints import Endpoint, Inquiry, KeptAnswer, RequestError, Stream
 from llmdo.render import watched as render
 from llmdo.render.runs import summary_record
 from llmdo.services import runs as service
 from llmdo.services.watching import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from llmdo.base.values import Json
+    from llmdo.journal.summary import Summary
     from llmdo.page.subject import Subject
+
+LIST = "/api/runs"
+ONE = "/api/run"
+EVENTS = "/api/run/events"
+CALL = "/api/run/call"
+REQUESTS = "/api/run/requests"
 
 AT_WORK = 0.15  # seconds until a run is looked at again while a process works on it
 AT_REST = 1.0  # the same where none does
@@ -33,11 +41,14 @@ def listed(subject: Subject, inquiry: Inquiry) -> Json:
         limit=MOST,
         turns=True,
     )
-    runs = service.list_runs(request, notes.append)
+    return _list(service.list_runs(request, notes.append), notes)
+
+
+def _list(runs: list[Summary], notes: list[str]) -> dict[str, Json]:
     return {
         "runs": [render.as_json(summary_record(run)) for run in runs],
         "most": MOST if len(runs) == MOST else None,
-        "notes": notes,
+        "notes": [*notes],
     }
 
 
@@ -49,11 +60,11 @@ def about(subject: Subject, inquiry: Inquiry) -> Json:
         if summary is None:
             raise RequestError(404, "this run never began")
     going = subject.desk.going_on(root)
-    return {
-        "run": render.as_json(summary_record(summary)),
-        "goes_on": going.is_at_work(summary.run),
-        "fault": going.fault(summary.run),
-    }
+    return _about(summary, goes_on=going.is_at_work(summary.run), fault=going.fault(summary.run))
+
+
+def _about(run: Summary, *, goes_on: bool, fault: str | None) -> dict[str, Json]:
+    return {"run": render.as_json(summary_record(run)), "goes_on": goes_on, "fault": fault}
 
 
 def grown(subject: Subject, inquiry: Inquiry) -> Json:
@@ -92,6 +103,33 @@ def requests(subject: Subject, inquiry: Inquiry) -> Json:
         return {"requests": [render.request(each) for each in watched.requests(inquiry.text("path"))]}
 
 
+def kept(subject: Subject, run: str) -> Iterator[KeptAnswer]:
+    """What a file holds of it: one run, what happened in it, and all its calls and requests in full."""
+    whole = service.show(subject.with_runs, run, service.Detail(calls=True, messages=True))
+    of_run = {"run": whole.summary.run}
+    yield KeptAnswer(path=LIST, data=_list([whole.summary], []))
+    yield KeptAnswer(path=ONE, parameters=of_run, data=_about(whole.summary, goes_on=False, fault=None))
+    yield from _kept_events(subject, of_run)
+    for node in walk(whole.tree):
+        yield KeptAnswer(path=CALL, parameters={**of_run, "path": node.path}, data=render.call(node))
+    asked: dict[str, list[Json]] = {}
+    for request in whole.requests:
+        asked.setdefault(request.path, []).append(render.request(request))
+    for path, every in asked.items():
+        yield KeptAnswer(path=REQUESTS, parameters={**of_run, "path": path}, data={"requests": every})
+
+
+def _kept_events(subject: Subject, of_run: Mapping[str, str]) -> Iterator[KeptAnswer]:
+    with Watched.open(subject.with_runs, of_run["run"]) as watched:
+        after, has_more = 0, True
+        while has_more:
+            growth = watched.growth(after)
+            yield KeptAnswer(
+                path=EVENTS, parameters={**of_run, "after": str(after)}, data=render.growth(growth)
+            )
+            after, has_more = growth.position, growth.has_more
+
+
 def _after(inquiry: Inquiry) -> int:
     text = inquiry.parameters.get("after", "0")
     if not (text.isascii() and text.isdigit() and len(text) < 16):  # digits of any journal
@@ -100,11 +138,11 @@ def _after(inquiry: Inquiry) -> int:
 
 
 ENDPOINTS = (
-    Endpoint(path="/api/runs", answer=listed, parameters=("entry", "status")),
-    Endpoint(path="/api/run", answer=about, parameters=("run",)),
-    Endpoint(path="/api/run/events", answer=grown, parameters=("run", "after")),
-    Endpoint(path="/api/run/call", answer=call, parameters=("run", "path")),
-    Endpoint(path="/api/run/requests", answer=requests, parameters=("run", "path")),
+    Endpoint(path=LIST, answer=listed, parameters=("entry", "status")),
+    Endpoint(path=ONE, answer=about, parameters=("run",)),
+    Endpoint(path=EVENTS, answer=grown, parameters=("run", "after")),
+    Endpoint(path=CALL, answer=call, parameters=("run", "path")),
+    Endpoint(path=REQUESTS, answer=requests, parameters=("run", "path")),
 )
 
 STREAMS = (Stream(path="/api/run/watch", events=watch, parameters=("run", "after")),)
