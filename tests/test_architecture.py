@@ -378,6 +378,7 @@ def test_reading_a_name_and_a_key_of_json_give_none() -> None:
     assert list(empty_names(ast.parse("print(a.told, {'told': 1}, found)"))) == []
 
 
+@pytest.mark.long
 def test_a_class_name_is_used_once() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
@@ -506,6 +507,7 @@ def test_only_who_asks_where_runs_are_kept_opens_their_folder() -> None:
     assert naming == {"journal/opening.py"}
 
 
+@pytest.mark.long
 def test_there_is_one_context_variable() -> None:
     """Concurrent runs are separate values: nothing but the code that runs now is known without being handed over."""
     made = [shown(path) for path in FILES for node in ast.walk(parsed(path)) if is_context_variable(node)]

@@ -92,6 +92,7 @@ def memory(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_a_clean_check_is_remembered_as_long_as_nothing_changes(root: Path) -> None:
     time.sleep(AGE)
     assert remembered(root, "--locked") is None
@@ -122,6 +123,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["text", "concise", "json"])
 def test_findings_are_remembered_as_a_clean_answer_is(root: Path, form: str) -> None:
     worker = root / "workers" / "main.worker"
@@ -452,6 +454,7 @@ def hold_against_checks(root: Path, seed: int, count: int) -> int:
     return answered
 
 
+@pytest.mark.long
 def test_after_random_edits_the_memory_says_what_a_check_says(root: Path) -> None:
     assert hold_against_checks(root, 1, 12) > 0
 

@@ -119,6 +119,7 @@ def runner(team: Path, tmp_path: Path) -> Runner:
     return Runner(team, folder)
 
 
+@pytest.mark.long
 def test_the_steps_pass_where_nothing_changed(runner: Runner) -> None:
     for done in (
         runner.run("Derive the lock anew"),
@@ -143,6 +144,7 @@ def test_a_widening_fails_and_is_in_the_summary(runner: Runner, llmdo: Llmdo) ->
     assert runner.run("Compare", BASE="HEAD~1", FAIL_ON="never").returncode == 0
 
 
+@pytest.mark.long
 def test_a_base_that_is_not_in_the_clone_is_fetched(runner: Runner, llmdo: Llmdo, tmp_path: Path) -> None:
     base = git(runner.workspace, "rev-parse", "HEAD")
     let_triage_publish(runner.workspace, llmdo)
@@ -177,6 +179,7 @@ def test_a_stale_lock_fails_and_is_annotated(runner: Runner) -> None:
     assert runner.run("Write SARIF").returncode == 0
 
 
+@pytest.mark.long
 def test_the_lock_is_derived_without_the_secrets_of_the_job(runner: Runner) -> None:
     (runner.workspace / "tools.py").write_text(
         "import os\n\nraise RuntimeError(' '.join(sorted(os.environ)) + ' were seen')\n", encoding="utf-8"

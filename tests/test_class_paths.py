@@ -67,6 +67,7 @@ def test_every_spelling_means_the_same_toolset(tmp_path: Path, form: str, header
     assert graph.toolsets == listed.graph.toolsets
 
 
+@pytest.mark.long
 def test_its_calls_ask_as_those_of_any_toolset_of_python(tmp_path: Path) -> None:
     root = workspace(tmp_path, f"toolsets: [{FORMS[0]}]", main=[DIVIDES, "{results}"])
     locked(root)

@@ -144,6 +144,7 @@ def test_what_is_no_message_is_no_history(team: Path) -> None:
     assert llmdo.run(team, "code", "one").messages == ()
 
 
+@pytest.mark.long
 def test_a_run_goes_on_from_another_and_is_repeated(team: Path) -> None:
     first = command(team, "run", "main", "one")
     second = command(team, "run", "--continue", "last", "two")
@@ -163,6 +164,7 @@ def test_a_run_goes_on_from_another_and_is_repeated(team: Path) -> None:
     assert (end.run, end.first, end.turn) == (names[1], names[0], 3)
 
 
+@pytest.mark.long
 def test_a_later_run_stores_what_is_new_and_not_the_history(team: Path) -> None:
     text = "x" * 10_000
     outcome = llmdo.run(team, "main", text, journal=True)
@@ -173,6 +175,7 @@ def test_a_later_run_stores_what_is_new_and_not_the_history(team: Path) -> None:
     assert max(sizes) - min(sizes) < 1_000
 
 
+@pytest.mark.long
 def test_who_goes_on_says_what_comes_next_and_keeps_a_journal(team: Path) -> None:
     first = llmdo.run(team, "main", journal=True)
     for words, problem in (
@@ -212,6 +215,7 @@ def test_a_failed_run_is_gone_on_from_with_what_was_said_in_it(team: Path) -> No
     assert llmdo.run(team, "main", "next", continue_from="last").output == '[["fail", "next"], []]'
 
 
+@pytest.mark.long
 def test_a_journal_that_was_changed_or_removed_is_not_gone_on_from(team: Path) -> None:
     first = llmdo.run(team, "main", "one", journal=True)
     second = llmdo.run(team, "main", "two", continue_from="last")
@@ -237,6 +241,7 @@ def test_a_journal_that_was_changed_or_removed_is_not_gone_on_from(team: Path) -
     assert llmdo.resume(team, second.run).output == second.output
 
 
+@pytest.mark.long
 def test_a_secret_of_an_earlier_run_is_needed_again(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DESK_TOKEN", "opensesame-1")
     paid = llmdo.run(team, "main", "pay", approver=ApproveAll(), journal=True)
@@ -249,6 +254,7 @@ def test_a_secret_of_an_earlier_run_is_needed_again(team: Path, monkeypatch: pyt
         llmdo.run(team, "main", "next", continue_from=paid.run)
 
 
+@pytest.mark.long
 def test_a_conversation_is_one_line_of_the_list_of_runs(team: Path) -> None:
     first = llmdo.run(team, "main", "one", journal=True)
     second = llmdo.run(team, "main", "two", continue_from=first.run)
@@ -264,6 +270,7 @@ def test_a_conversation_is_one_line_of_the_list_of_runs(team: Path) -> None:
     assert waits.run in command(team, "runs").stdout, "what could go on is listed by itself"
 
 
+@pytest.mark.long
 def test_nothing_goes_on_from_a_run_that_was_killed_in_a_call(team: Path) -> None:
     assert process(team, "run", "main", "crash", "--approve-all").returncode == 9
     with pytest.raises(

@@ -30,6 +30,7 @@ def test_a_name_is_suggested_where_it_is_near_and_certain_where_no_other_is(
     assert (nearest(name, known), only_match(name, known)) == (near, only)
 
 
+@pytest.mark.long
 def test_a_near_name_is_found_among_very_many_and_in_time() -> None:
     known = {f"worker_{number}_{'x' * (number % 40)}" for number in range(20_000)} | {"pitch_evaluator"}
     assert only_match("pitch_evalutor", known) == "pitch_evaluator"

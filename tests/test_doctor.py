@@ -49,6 +49,7 @@ def named(root: Path | None, environ: dict[str, str]) -> dict[str, Item]:
     return {f"{item.section}/{item.name}": item for item in examine(root, environ)}
 
 
+@pytest.mark.long
 def test_a_key_is_named_and_never_shown(root: Path, environ: dict[str, str]) -> None:
     found = named(root, environ | {"OPENAI_API_KEY": "sk-very-secret"})
     assert found["extras/openai"].state == "installed, OPENAI_API_KEY is set"
@@ -65,6 +66,7 @@ def test_what_a_workspace_needs_and_lacks_is_a_problem(root: Path, environ: dict
     assert named(None, environ).keys() & {"workspace/folder", "models/openai:gpt-5"} == set()
 
 
+@pytest.mark.long
 def test_a_workspace_that_has_all_lacks_nothing(
     root: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def echoing(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[TextPart(f"given: {results}")])
 
 
+@pytest.mark.long
 def test_a_run_is_that_of_the_command_line(team: Path) -> None:
     outcome = llmdo.run(team)
     assert (outcome.status, outcome.output) == ("completed", "rules say: Greet somebody.")
@@ -383,6 +384,7 @@ PAGE = (Path(__file__).parent.parent / "docs/api.md").read_text(encoding="utf-8"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_a_block_of_the_page_runs(number: int, team: Path, tmp_path: Path) -> None:
     block = BLOCKS[number]

@@ -30,6 +30,7 @@ def test_an_example_checks_clean_and_its_lock_is_current(name: str, tmp_path: Pa
     assert llmdo(root, "lock", "--check").returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_an_example_runs_as_locked(name: str, tmp_path: Path) -> None:
     done = process(copied(name, tmp_path), "run", *WORDS.get(name, []), "--locked")

@@ -49,6 +49,7 @@ def both(words: list[str], **options: Any) -> list[subprocess.CompletedProcess[s
     return [run([sys.executable, *words], capture_output=True, text=True, **options) for run in runs]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "environ"),
     [

@@ -89,6 +89,7 @@ def fuzz_manifests(chance: random.Random, count: int, root: Path) -> None:
         rendered(Report(findings=found), "text")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(3))
 def test_a_few_hundred_mutations_end_in_findings(number: int, tmp_path: Path) -> None:
     chance = random.Random(number)

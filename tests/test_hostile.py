@@ -416,6 +416,7 @@ def test_a_file_that_changes_between_listing_and_opening_is_a_finding(
     assert "root:" not in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["llmdo.toml", "main.worker", "llmdo.lock"])
 def test_a_workspace_that_is_removed_meanwhile_ends_in_findings_or_a_clean_error(
     name: str, root: Path

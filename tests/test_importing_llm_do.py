@@ -384,6 +384,7 @@ class Calculator(FunctionToolset):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("taking", "precision"),
     [("precision: int = 0", "precision"), ("config: dict", "config.get('precision', 0)")],

@@ -100,6 +100,7 @@ def write_files(root: Path, files: dict[str, str], *, newline: str = "\n") -> No
         target.write_text(text, encoding="utf-8", newline=newline)
 
 
+@pytest.mark.long
 def test_a_lock_is_current_right_after_it_was_written(locked: Path) -> None:
     assert project.read(locked).is_current
 

@@ -47,6 +47,7 @@ def test_an_installed_llmdo_starts_a_workspace_that_checks_locks_and_runs(
     assert llmdo(unpacked, "schema", "manifest", cwd=tmp_path).stdout.startswith("{")
 
 
+@pytest.mark.long
 def test_the_wheel_has_its_licence_its_two_commands_and_no_tests(unpacked: Path) -> None:
     (info,) = unpacked.glob("llmdo_workspace-*.dist-info")
     assert (info / "licenses/LICENSE").is_file()

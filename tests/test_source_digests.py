@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def test_a_relative_import_runs_the_packages_around_it_so_they_count() -> None:
     assert above["a/b/c"] != changed["a/b/c"]
 
 
+@pytest.mark.long
 def test_each_module_of_a_long_chain_is_looked_at_once() -> None:
     def chain(length: int) -> dict[str, str]:
         return {f"m{number:04}": f"import m{number + 1:04}\n" for number in range(length)}

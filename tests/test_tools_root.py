@@ -229,6 +229,7 @@ def test_the_workspace_is_protected_in_a_root_that_holds_it(team: Path, path: st
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["outer/team/new.txt", "outer/team", "outer", "."])
 def test_a_command_that_may_write_the_workspace_asks(team: Path, path: str) -> None:
     manifest = written(team, root="../..", paths="") / "llmdo.toml"

@@ -36,6 +36,7 @@ SILENT = ("a prompt", "a comment", "a blank line")
 """What changes nothing that a check without a lock says."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locked", [True, False], ids=["locked", "without a lock"])
 def test_an_answer_stands_after_an_edit_only_if_a_check_would_give_it(root: Path, *, locked: bool) -> None:
     if not locked:

@@ -120,6 +120,7 @@ UNREAD = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", UNREAD)
 def test_lock_imports_before_it_judges_what_the_text_cannot_say(root: Path, made: str) -> None:
     (root / "shared.py").write_text("from pydantic_ai import FunctionToolset\ntoolset = FunctionToolset()\n")

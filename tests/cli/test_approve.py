@@ -59,6 +59,7 @@ def files(root: Path) -> list[str]:
     return sorted(path.name for path in root.glob("out/*.txt"))
 
 
+@pytest.mark.long
 def test_a_run_stops_at_all_its_questions_and_goes_on_with_the_answers(llmdo: Llmdo, asking: Path) -> None:
     stopped = llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
     assert (stopped.code, stopped.out) == (3, "")

@@ -134,6 +134,7 @@ def test_a_run_goes_on_with_its_own_sources_where_the_branch_has_moved_on(
     assert lines(tmp_path) == (2, ["hello"])
 
 
+@pytest.mark.long
 def test_a_code_entry_is_repeated_without_its_workspace(llmdo: Llmdo, asking: Path, tmp_path: Path) -> None:
     manifest = asking / "llmdo.toml"
     manifest.write_text(

@@ -203,6 +203,7 @@ def test_each_turn_is_a_run_bound_to_the_one_before(team: Path) -> None:
     assert said(again, "four") == "heard one+two+three+four"
 
 
+@pytest.mark.long
 @pytest.mark.fleet
 def test_a_chat_in_a_store_goes_on_and_so_does_a_run_from_it(
     team: Path, store: str, monkeypatch: pytest.MonkeyPatch

@@ -93,6 +93,7 @@ verdict: widened
 """
 
 
+@pytest.mark.long
 def test_a_new_delegate_shows_what_it_lets_the_entry_do_and_where(team: Path, llmdo: Llmdo) -> None:
     assert llmdo("diff", cwd=team).out == "publish: same\ntriage: same\nverdict: same\n"
     let_triage_publish(team, llmdo)

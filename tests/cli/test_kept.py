@@ -62,6 +62,7 @@ def kept(root: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in store(root).iterdir()}
 
 
+@pytest.mark.long
 def test_a_run_goes_on_and_is_carried_although_the_checkout_moved(
     llmdo: Llmdo, noting: Path, tmp_path: Path
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_run_goes_on_and_is_carried_although_the_checkout_moved(
     assert llmdo("resume", "last", "--sources", "run", cwd=clone).out == "noted hello\n"
 
 
+@pytest.mark.long
 def test_code_is_kept_once_for_all_runs_and_for_its_owner_alone(llmdo: Llmdo, noting: Path) -> None:
     waiting(llmdo, noting)
     before = kept(noting)
@@ -95,6 +97,7 @@ def test_code_is_kept_once_for_all_runs_and_for_its_owner_alone(llmdo: Llmdo, no
     assert after.items() >= before.items()
 
 
+@pytest.mark.long
 def test_code_is_removed_with_the_last_run_that_began_with_it(llmdo: Llmdo, noting: Path) -> None:
     first = waiting(llmdo, noting)
     old = kept(noting)
@@ -120,6 +123,7 @@ def test_nothing_is_removed_where_a_journal_cannot_be_read(llmdo: Llmdo, noting:
     assert kept(noting) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["changed", "missing", "link"])
 def test_damaged_code_is_refused(llmdo: Llmdo, noting: Path, tmp_path: Path, damage: str) -> None:
     run = waiting(llmdo, noting)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.examples.running import copied
 
 from .conftest import Llmdo
 from .test_suggest import findings, pasted
 
 
+@pytest.mark.long
 def test_runs_say_what_workers_used_and_what_nothing_used(llmdo: Llmdo, tmp_path: Path) -> None:
     root = copied("pitchdeck", tmp_path)
     manifest = root / "llmdo.toml"

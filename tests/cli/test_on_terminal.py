@@ -83,6 +83,7 @@ def team(workspace: Path) -> Path:
 NAME = HOSTILE.replace(";", "")  # which parts the calls of this model
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", [HOSTILE, f"{NAME}:k:v"], ids=["an answer", "a call of no tool"])
 def test_no_model_steers_the_terminal(team: Path, asked: str) -> None:
     drawn = seen(printed(team, "run", "main", asked, "-vv"))

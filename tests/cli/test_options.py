@@ -42,6 +42,7 @@ def test_help_prints_what_the_library_would(
     assert quick.stdout == capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_help_is_the_librarys_on_a_narrow_terminal_and_of_what_is_no_command(tmp_path: Path) -> None:
     narrow = llmdo(tmp_path, "--help", environ={"COLUMNS": "60"}).stdout
     assert max(map(len, narrow.split("\n"))) < 60

@@ -164,6 +164,7 @@ def test_what_the_run_does_not_use_may_change(llmdo: Llmdo, noting: Path) -> Non
     assert done.code == 0
 
 
+@pytest.mark.long
 def test_a_replay_needs_neither_the_models_nor_the_tools_nor_the_files(
     llmdo: Llmdo, noting: Path, tmp_path: Path
 ) -> None:
@@ -220,6 +221,7 @@ def test_tools_that_only_read_can_run_again_in_a_replay(llmdo: Llmdo, workspace:
     assert changed.out == "old\n"
 
 
+@pytest.mark.long
 def test_runs_are_listed_shown_and_removed(llmdo: Llmdo, workspace: Path) -> None:
     for text in ("one", "read_file:path:none.txt"):
         llmdo("run", "main", text, cwd=workspace)
@@ -295,6 +297,7 @@ def test_a_run_that_could_go_on_is_not_pruned_unless_that_is_said(llmdo: Llmdo, 
     assert llmdo("runs", "prune", run, cwd=noting).code == 2
 
 
+@pytest.mark.long
 def test_a_journal_that_holds_no_run_is_pruned_and_is_not_the_last_run(llmdo: Llmdo, workspace: Path) -> None:
     llmdo("run", "main", "hi", cwd=workspace)
     runs = Runs(workspace)
@@ -322,6 +325,7 @@ def test_where_no_journal_can_be_written_a_run_does_not_begin(llmdo: Llmdo, work
     assert llmdo("run", "main", "hi", "--no-journal", cwd=workspace).out == "echo hi\n"
 
 
+@pytest.mark.long
 def test_a_run_that_never_began_leaves_no_journal(llmdo: Llmdo, workspace: Path) -> None:
     refused = llmdo("run", "main", "hi", "--model", "main=openai:gpt-5-mini", cwd=workspace)
     assert refused.code != 0
@@ -336,6 +340,7 @@ def test_a_journal_that_is_damaged_does_not_hide_the_others(llmdo: Llmdo, worksp
     assert "zz.sqlite" in listed.err
 
 
+@pytest.mark.long
 def test_looking_at_runs_does_not_load_the_agent_loop(workspace: Path, llmdo: Llmdo) -> None:
     llmdo("run", "main", "hi", cwd=workspace)
     for words in (["runs"], ["runs", "show", "last", "--calls", "--messages"], ["runs", "stats"]):
@@ -346,6 +351,7 @@ def test_looking_at_runs_does_not_load_the_agent_loop(workspace: Path, llmdo: Ll
         subprocess.run([sys.executable, "-c", script], cwd=workspace, check=True, capture_output=True)
 
 
+@pytest.mark.long
 def test_a_run_that_goes_on_obeys_the_policy_of_today_and_is_audited(
     llmdo: Llmdo, noting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,6 +376,7 @@ def test_a_run_that_goes_on_obeys_the_policy_of_today_and_is_audited(
     assert llmdo("audit", run, "--verify", cwd=noting).code == 0
 
 
+@pytest.mark.long
 def test_an_interrupted_run_goes_on(llmdo: Llmdo, noting: Path) -> None:
     text = (noting / "tools.py").read_text()
     waiting = text.replace("import os\n", "import os, time, asyncio\n").replace("def note", "async def note")

@@ -90,6 +90,7 @@ def test_nothing_is_overwritten_and_nothing_else_is_taken_in(llmdo: Llmdo, recor
     assert len(Runs(recorded).names()) == 1
 
 
+@pytest.mark.long
 def test_no_secret_of_the_environment_is_in_a_journal(
     llmdo: Llmdo, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

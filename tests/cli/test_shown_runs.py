@@ -139,6 +139,7 @@ def test_a_call_that_waits_shows_what_would_run_and_why_it_asks(llmdo: Llmdo, wo
     assert "waits" not in answered
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_no_secret_is_shown_here_or_of_a_run_that_was_exported(
     llmdo: Llmdo, noting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str

@@ -348,6 +348,7 @@ def test_a_function_that_judges_an_eval_is_code_as_well(team: Path, canary: Path
     assert "nobody has answered for 2 Python files" in done.stderr
 
 
+@pytest.mark.long
 def test_nothing_but_these_imports_or_starts_what_a_workspace_brings() -> None:
     """Each of these stands behind `Consent.require`: who needs another one gives it the same door."""
     doors = {

@@ -153,6 +153,7 @@ def test_what_a_library_warns_of_is_one_line(llmdo: Llmdo, workspace: Path) -> N
     assert "warning: this model knows no timeout\n" in llmdo("run", cwd=workspace).err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "environment", [{"TERM": "xterm"}, {"TERM": "xterm", "COLUMNS": "24", "NO_COLOR": "1"}]
 )
@@ -189,6 +190,7 @@ def test_on_a_terminal_the_tree_lives_and_the_cursor_comes_back(
     assert ("\x1b[36m" in text) == ("NO_COLOR" not in environment)
 
 
+@pytest.mark.long
 def test_a_question_stands_alone_on_the_terminal_and_the_tree_comes_back(workspace: Path) -> None:
     person, program = pty.openpty()
     process = forking.Popen(

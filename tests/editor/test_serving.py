@@ -26,6 +26,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_findings_come_and_go_while_somebody_types(root: Path) -> None:
     async def work() -> None:
         async with editor(root) as shown:
@@ -49,6 +50,7 @@ def test_findings_come_and_go_while_somebody_types(root: Path) -> None:
     run(work())
 
 
+@pytest.mark.long
 def test_the_disk_holds_for_what_is_not_open(root: Path) -> None:
     async def work() -> None:
         async with editor(root) as shown:

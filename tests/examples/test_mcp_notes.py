@@ -44,6 +44,7 @@ def test_one_character_more_is_refused_at_a_run_and_shown(root: Path) -> None:
     assert (check.returncode, changed in check.stdout) == (1, True)
 
 
+@pytest.mark.long
 def test_a_run_is_replayed_without_its_server(root: Path) -> None:
     llmdo(root, "run")
     run = llmdo(root, "runs").stdout.split()[0]

@@ -64,6 +64,7 @@ def test_both_write_the_same_reports_and_the_readme_counts_the_requests(root: Pa
     assert "answer yes" not in written[0]["vantablox.md"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entry", ["prompted", "stabilized"])
 def test_a_strangers_decks_get_a_report_each(root: Path, mine: Path, entry: str) -> None:
     (mine / "acme.md").write_text("# Acme\n\nFarms lose 8% of | their <b>milk</b>.\n", encoding="utf-8")

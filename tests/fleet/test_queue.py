@@ -54,6 +54,7 @@ def put(queue: Queue, *names: str, lock: str = LOCK, priority: int = engine.PRIO
         queue.enqueue(name, entry="main", lock=lock, priority=priority)
 
 
+@pytest.mark.long
 def test_what_is_put_in_is_taken_once_by_priority_then_in_order(fleet: str, queue: Queue) -> None:
     put(queue, "a@1", "b@1", "a@1")
     put(queue, "urgent@1", priority=1)
@@ -70,6 +71,7 @@ def test_what_is_put_in_is_taken_once_by_priority_then_in_order(fleet: str, queu
     assert [each.name for each in queue.waiting()] == ["c@1"]
 
 
+@pytest.mark.long
 def test_a_worker_with_another_lock_takes_nothing(fleet: str, queue: Queue) -> None:
     put(queue, "old@1", lock="sha256:old")
     put(queue, "new@1")
@@ -82,6 +84,7 @@ def test_a_worker_with_another_lock_takes_nothing(fleet: str, queue: Queue) -> N
     assert [(each.run, each.lock, each.worker) for each in queue.waiting()] == [("old", "sha256:old", None)]
 
 
+@pytest.mark.long
 def test_what_was_taken_out_is_not_taken(fleet: str, queue: Queue) -> None:
     put(queue, "a@1", "b@1")
     queue.cancel(["a@1"])
@@ -91,6 +94,7 @@ def test_what_was_taken_out_is_not_taken(fleet: str, queue: Queue) -> None:
     assert taken == ["b@1"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("jobs", "most"), [(2, None), (8, 2)], ids=["jobs", "entry"])
 def test_no_more_are_at_work_than_may_be(fleet: str, queue: Queue, jobs: int, most: int | None) -> None:
     put(queue, *(f"r{number}@1" for number in range(6)))
@@ -138,6 +142,7 @@ def test_a_pickled_row_is_refused_by_whoever_sees_it(
     assert not mark.exists()
 
 
+@pytest.mark.long
 def test_a_row_that_names_another_run_than_its_own_is_refused(fleet: str, queue: Queue, rows: Rows) -> None:
     put(queue, "a@1", "b@1")
     rows("UPDATE llmdo_queue.workflow_input SET inputs = replace(inputs, 'a@1', 'b@1')")
@@ -156,6 +161,7 @@ def taken_by(rows: Rows, name: str, worker: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_what_dead_workers_had_is_reaped_and_nothing_else(fleet: str, queue: Queue, rows: Rows) -> None:
     put(queue, "a@1", "b@1", "c@1", "d@1", "e@1")
     with (
@@ -174,6 +180,7 @@ def test_what_dead_workers_had_is_reaped_and_nothing_else(fleet: str, queue: Que
     assert {each.id for each in workers.all()} == set()
 
 
+@pytest.mark.long
 def test_of_two_reapers_one_reaps(fleet: str, queue: Queue, rows: Rows) -> None:
     put(queue, "a@1")
     taken_by(rows, "a@1", "gone:1:x")
@@ -185,6 +192,7 @@ def test_of_two_reapers_one_reaps(fleet: str, queue: Queue, rows: Rows) -> None:
     assert [each.run for each in reap(queue, second)] == ["a"]
 
 
+@pytest.mark.long
 def test_a_worker_is_known_while_it_is_there_and_beats(fleet: str, rows: Rows) -> None:
     workers = workers_of(fleet)
     with Presence(workers_of(fleet), lock=LOCK, jobs=3, seconds=0.6) as presence:
@@ -195,6 +203,7 @@ def test_a_worker_is_known_while_it_is_there_and_beats(fleet: str, rows: Rows) -
     assert workers.all() == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["forgotten", "silent"])
 def test_a_worker_ends_itself_once_others_may_take_it_for_dead(fleet: str, rows: Rows, how: str) -> None:
     why: list[str] = []

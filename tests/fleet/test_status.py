@@ -34,6 +34,7 @@ def queue(fleet: str) -> Iterator[Queue]:
     queue.close()
 
 
+@pytest.mark.long
 def test_an_empty_fleet_is_shown_as_that(fleet: str, root: Path) -> None:
     shown = llmdo(root, "fleet", "status", fleet)
     assert (shown.returncode, shown.stdout) == (0, "0 workers, 0 items at work, 0 waiting, 0.0 a minute\n"), (
@@ -41,6 +42,7 @@ def test_an_empty_fleet_is_shown_as_that(fleet: str, root: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_who_has_what_and_what_nobody_can_take_is_shown(
     fleet: str, queue: Queue, rows: Rows, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +101,7 @@ def test_what_is_no_fleet_is_refused_without_repeating_it(
     assert "hunter2" not in shown.stderr
 
 
+@pytest.mark.long
 def test_the_tables_are_made_by_store_migrate(cluster: postgres.Cluster, root: Path) -> None:
     address = cluster.new_database()
     lacking = llmdo(root, "fleet", "status", address)
@@ -108,6 +111,7 @@ def test_the_tables_are_made_by_store_migrate(cluster: postgres.Cluster, root: P
     assert "up to date" in llmdo(root, "store", "migrate", "--store", address).stderr
 
 
+@pytest.mark.long
 def test_check_and_run_load_nothing_of_a_fleet(workspace: Path) -> None:
     script = (
         "import sys; from llmdo.__main__ import main; code = main(); "

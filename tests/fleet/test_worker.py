@@ -69,6 +69,7 @@ def put_in(root: Path, fleet: str, rows: Rows, *words: str) -> None:
     batches.begin(request, batches.Handing(), Leaving())  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_worker_begins_with_nothing_that_nobody_answered_for(fleet: str, workspace: Path) -> None:
     host = Worker()
     host.consent = Consent({}, strict=True)
@@ -78,6 +79,7 @@ def test_a_worker_begins_with_nothing_that_nobody_answered_for(fleet: str, works
     assert host.lines == []
 
 
+@pytest.mark.long
 def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
     fleet: str, workspace: Path
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_restart_of_the_database_loses_and_doubles_nothing(fleet: str, workspa
     assert sorted(effects(workspace)) == ["a", "c"]
 
 
+@pytest.mark.long
 def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
     fleet: str, workspace: Path, rows: Rows
 ) -> None:
@@ -194,6 +197,7 @@ def copied(workspace: Path, change: str) -> Path:
     return locked(other)
 
 
+@pytest.mark.long
 def test_a_worker_takes_what_was_put_in_with_its_own_lock_until_the_batch_is_moved(
     fleet: str, workspace: Path, rows: Rows
 ) -> None:
@@ -211,6 +215,7 @@ def test_a_worker_takes_what_was_put_in_with_its_own_lock_until_the_batch_is_mov
     assert (effects(workspace), effects(other)) == ([], ["a"])
 
 
+@pytest.mark.long
 def test_no_worker_begins_with_code_that_nobody_reviewed(fleet: str, workspace: Path) -> None:
     (workspace / "main.worker").write_text((workspace / "main.worker").read_text() + "More.\n")
     refused = llmdo(workspace, "worker", "--fleet", fleet)
@@ -221,6 +226,7 @@ def test_no_worker_begins_with_code_that_nobody_reviewed(fleet: str, workspace: 
     assert workers_of(fleet).all() == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", ["tools.py", "llmdo.lock"])
 def test_a_worker_ends_when_its_code_changes(fleet: str, workspace: Path, rows: Rows, change: str) -> None:
     (workspace / "hold").touch()

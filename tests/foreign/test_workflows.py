@@ -117,6 +117,7 @@ def test_arguments_of_claude_are_read_as_its_action_reads_them(
     assert (("proc.exec.unlisted" in raised), ("x.claude.any" in raised)) == (free, unknown)
 
 
+@pytest.mark.long
 def test_actions_that_use_themselves_come_to_an_end(tmp_path: Path) -> None:
     steps = "      - uses: ./.github/actions/a\n" * 20
     (tmp_path / ".github/workflows").mkdir(parents=True)

@@ -101,6 +101,7 @@ def machines(root: Path) -> tuple[Path, Path]:
     return locked(machine(root / "here")), locked(machine(root / "there"))
 
 
+@pytest.mark.long
 def test_a_run_that_wrote_files_goes_on_where_they_are(
     store: str, machines: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_run_that_wrote_no_files_goes_on_anywhere(
     assert (resumed.returncode, "done" in resumed.stdout) == (0, True), resumed
 
 
+@pytest.mark.long
 def test_an_item_of_a_batch_is_unsure_where_its_files_are_not(
     store: str, machines: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_completion_offers_no_runs_that_are_not_there(
     assert [*_arguments("resume", 0, root)] == ["r1"]
 
 
+@pytest.mark.long
 @pytest.mark.fleet
 def test_commands_keep_to_the_store_that_the_manifest_names(
     tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch

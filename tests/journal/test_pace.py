@@ -108,6 +108,7 @@ def test_four_processes_together_ask_no_more_often_than_their_entry_allows(store
         assert connection.execute("SELECT key FROM llmdo.pace").fetchall() == [("requests of many",)]
 
 
+@pytest.mark.long
 def test_runs_of_one_after_the_other_share_the_limit_too(store: str, root: Path) -> None:
     workspace(root, 1, seconds=2)
     (root / "go").touch()
@@ -118,6 +119,7 @@ def test_runs_of_one_after_the_other_share_the_limit_too(store: str, root: Path)
     assert llmdo(root, "run", "many", "1").returncode == 0, "without a store each run has its own limit"
 
 
+@pytest.mark.long
 def test_turns_outlive_a_restart_of_the_server(own_cluster: postgres.Cluster) -> None:
     store = own_cluster.new_database()
     migrate(store)
@@ -133,6 +135,7 @@ def test_turns_outlive_a_restart_of_the_server(own_cluster: postgres.Cluster) ->
     assert pace.turn("b", 1000.0) == 0.0, "each key has its own turns"
 
 
+@pytest.mark.long
 def test_a_run_whose_store_is_gone_stops_before_it_asks(
     own_cluster: postgres.Cluster, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

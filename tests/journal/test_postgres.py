@@ -152,6 +152,7 @@ def test_a_process_that_sleeps_through_a_takeover_wakes_to_nothing(
         child.communicate()
 
 
+@pytest.mark.long
 def test_a_killed_process_is_followed_by_another(store: str, root: Path) -> None:
     child = forking.Popen([sys.executable, "-c", ENDLESS, store, "watched"], cwd=root, stderr=-1, text=True)
     until(lambda: rows(store, COUNTED)[0][0] > 5)
@@ -178,6 +179,7 @@ def test_a_lease_is_renewed_for_as_long_as_it_is_held(store: str, root: Path) ->
     assert not other.is_claimed("r")
 
 
+@pytest.mark.long
 def test_a_process_ends_itself_before_its_lease_does(own_cluster: postgres.Cluster, root: Path) -> None:
     store = own_cluster.new_database()
     migrate(store)
@@ -406,6 +408,7 @@ def workspace(root: Path) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_the_commands_work_on_a_run_in_a_store(
     store: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -435,6 +438,7 @@ def test_the_commands_work_on_a_run_in_a_store(
     assert rows(store, COUNTED) == [(0, 0)]
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_goes_on_and_pays_once(
     store: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -454,6 +458,7 @@ def test_a_run_that_was_killed_goes_on_and_pays_once(
     ]
 
 
+@pytest.mark.long
 def test_a_statement_that_fails_says_so_without_a_traceback(store: str, root: Path) -> None:
     runs = PostgresRuns(root, store)
     with runs.create("r") as journal:

@@ -48,6 +48,7 @@ def test_the_lock_says_what_the_server_says(tmp_path: Path) -> None:
     assert toolset.identity.instructions is not None
 
 
+@pytest.mark.long
 def test_one_character_more_in_a_description_is_shown_where_it_is(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     locked(root)

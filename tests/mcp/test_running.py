@@ -282,6 +282,7 @@ def test_what_a_server_is_given_of_the_environment_is_what_was_declared(
     assert f"'cwd': '{root.resolve()}'" in seen
 
 
+@pytest.mark.long
 @pytest.mark.needs_bwrap
 def test_an_isolated_server_writes_only_where_its_tools_declare_it(tmp_path: Path) -> None:
     table = 'isolation = "require"\ncapabilities = { write = ["fs.write:notes/**"] }'

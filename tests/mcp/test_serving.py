@@ -342,6 +342,7 @@ def test_no_other_run_of_the_workspace_is_gone_on_with(root: Path) -> None:
     assert "there is no run" in continued(root, served, "typed").content[0].text, "its entry is not offered"
 
 
+@pytest.mark.long
 @pytest.mark.fleet
 def test_a_run_that_is_served_goes_on_from_a_store(
     root: Path, store: str, monkeypatch: pytest.MonkeyPatch

@@ -35,6 +35,7 @@ def widened(example: Callable[[str], Path]) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_what_widened_is_red_with_the_line_that_did_it(page: Page, serve: Serve, widened: Path) -> None:
     serve(widened).open(page, "#/diff")
     expect(page.locator("h1")).to_have_text("Widened")

@@ -106,6 +106,7 @@ def test_a_browser_in_the_terminal_is_not_started() -> None:
     assert can_open({"BROWSER": "w3m"})
 
 
+@pytest.mark.long
 def test_another_address_is_said_to_be_one(tmp_path: Path) -> None:
     with started(EXAMPLES / "greeter", "--no-open", "--host", "0.0.0.0") as process:
         assert process.stdout

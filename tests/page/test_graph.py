@@ -27,6 +27,7 @@ def names(page: Page) -> set[str]:
     return {str(box.get_attribute("data-id")) for box in boxes(page).all()}
 
 
+@pytest.mark.long
 def test_two_levels_are_drawn_and_the_way_to_what_is_chosen_whole(
     page: Page, serve: Serve, tmp_path: Path
 ) -> None:
@@ -40,6 +41,7 @@ def test_two_levels_are_drawn_and_the_way_to_what_is_chosen_whole(
     expect(page.locator(".path .place")).to_contain_text(["w/worker_0.worker:5", "w/worker_5.worker:5"])
 
 
+@pytest.mark.long
 def test_a_gate_on_the_way_is_drawn_where_it_stands(page: Page, serve: Serve, tmp_path: Path) -> None:
     serve(chain(tmp_path, 3, GATED)).open(page, "#/reach/worker_0?to=fs.write%3Aout%2F**")
     expect(page.locator(".graph .label text")).to_have_text(["asks", "asks"])
@@ -96,6 +98,7 @@ def test_a_selector_shows_the_ways_to_what_it_means(
     problems.clear()
 
 
+@pytest.mark.long
 def test_the_keyboard_alone_walks_through_list_and_graph(page: Page, serve: Serve, tmp_path: Path) -> None:
     served = serve(chain(tmp_path, 5, FREE))
     served.open(page, "#/reach/worker_0?at=worker_0")
@@ -128,6 +131,7 @@ def test_the_keyboard_alone_walks_through_list_and_graph(page: Page, serve: Serv
     expect(page.locator("h1")).to_have_text("What can be reached")
 
 
+@pytest.mark.long
 @pytest.mark.window(viewport={"width": 390, "height": 844})
 def test_a_narrow_window_has_the_graph_grow_downwards_and_nothing_beside_it(
     page: Page, serve: Serve, tmp_path: Path

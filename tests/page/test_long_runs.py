@@ -100,6 +100,7 @@ def test_ten_thousand_calls_scroll_within_a_frame_and_a_bound_of_memory(
     assert metrics(session)["JSHeapUsedSize"] / 1e6 < MEMORY
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_long_value_is_in_the_page_whole_once_it_is_unfolded(
     page: Page, serve: Serve, tmp_path: Path

@@ -87,6 +87,7 @@ def test_decisions_are_counted_by_rule_and_calls_by_time(tmp_path: Path) -> None
     assert over_time(root, 4e12, pytest.fail).runs == 0
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_runs_are_added_up_and_two_are_compared(page: Page, serve: Serve, tmp_path: Path) -> None:
     root = allowing(tmp_path, 2)

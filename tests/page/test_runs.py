@@ -142,6 +142,7 @@ def test_three_questions_are_answered_over_a_restart_of_the_server(
     assert "not now" in calls[path_of(3)].answer
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_an_answer_to_what_waits_no_more_is_409_and_said_so(
     page: Page, serve: Serve, tmp_path: Path, problems: list[str]
@@ -264,6 +265,7 @@ def test_a_live_run_of_200_calls_is_seen_without_a_lost_event(
     expect(page.locator(".run-facts")).to_contain_text("201")
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_a_run_is_gone_through_by_keyboard_and_replayed(page: Page, serve: Serve, tmp_path: Path) -> None:
     root = allowing(tmp_path, 3)

@@ -45,6 +45,7 @@ def test_what_takes_long_says_so_and_what_fails_can_be_tried_again(
     problems.clear()
 
 
+@pytest.mark.long
 def test_an_error_of_the_server_is_a_sentence_with_its_hint(
     page: Page, serve: Serve, problems: list[str]
 ) -> None:

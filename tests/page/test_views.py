@@ -23,6 +23,7 @@ def test_an_entry_is_shown_with_what_it_reaches_and_how(page: Page, serve: Calla
     assert "net.connect" in page.url
 
 
+@pytest.mark.long
 def test_the_token_leaves_the_address_and_stays_in_the_tab(page: Page, serve: Callable[..., Served]) -> None:
     served = serve(EXAMPLES / "confused_deputy")
     served.open(page)
@@ -32,6 +33,7 @@ def test_the_token_leaves_the_address_and_stays_in_the_tab(page: Page, serve: Ca
     expect(page.get_by_role("link", name="triage")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_new_tab_of_the_page_is_handed_the_token(page: Page, serve: Callable[..., Served]) -> None:
     served = serve(EXAMPLES / "confused_deputy")
     served.open(page)
@@ -40,11 +42,13 @@ def test_a_new_tab_of_the_page_is_handed_the_token(page: Page, serve: Callable[.
     expect(other.locator(".capabilities")).to_contain_text("data.untrusted")
 
 
+@pytest.mark.long
 def test_a_tab_without_the_token_is_told_how_to_get_in(page: Page, serve: Callable[..., Served]) -> None:
     page.goto(serve(EXAMPLES / "confused_deputy").at())
     expect(page.get_by_role("alert")).to_contain_text("open the link that llmdo page prints")
 
 
+@pytest.mark.long
 def test_names_are_text_whatever_they_hold(page: Page, serve: Callable[..., Served], tmp_path: Path) -> None:
     (tmp_path / "llmdo.toml").write_text(
         'schema = 1\n[workspace]\nname = "w"\nworkers = ["*/*.worker"]\n', encoding="utf-8"

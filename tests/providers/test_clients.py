@@ -58,6 +58,7 @@ def watchers(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"instruments": (streaming(),)} if request.param else {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 def test_tools_are_called_in_parallel_and_their_results_go_back(
     model: str, serve: Serve, watchers: dict[str, Any], tmp_path: Path

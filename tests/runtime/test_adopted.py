@@ -107,6 +107,7 @@ def plain(value: object) -> object:
 FINAL = "final_result"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("output", "step", "text", "value"),
     [

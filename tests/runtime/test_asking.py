@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from llmdo.journal import Runs
 from llmdo.journal.questions import waiting
 from llmdo.runtime import ApproveAll, RejectAll, RunOptions, RunOutcome
@@ -100,6 +102,7 @@ async def listen(ctx, event):
 """
 
 
+@pytest.mark.long
 def test_a_request_that_an_adopted_agent_streams_is_recorded_as_well(tmp_path: Path) -> None:
     adopting(tmp_path, "unused")
     agents = AGENTS.replace("agent = Agent(own,", f"{STREAMING}\nagent = Agent(own,")

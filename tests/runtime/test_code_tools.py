@@ -273,6 +273,7 @@ def test_code_that_goes_on_or_is_repeated_is_handed_what_it_had(root: Path) -> N
     assert done(root) == ["add 1 1"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("live", [True, False])
 def test_another_call_at_the_same_place_stops_the_run(live: bool, root: Path) -> None:
     kept(root, entry="code")

@@ -114,6 +114,7 @@ def test_always_lasts_for_one_run_and_one_worker(tmp_path: Path) -> None:
     assert len(person.prompts) == 4
 
 
+@pytest.mark.long
 def test_always_at_a_terminal_holds_in_the_process_that_goes_on(tmp_path: Path) -> None:
     made = graph(worker("main", "calc"), CALC)
     for number, answers in enumerate((["always\n"], [])):
@@ -385,6 +386,7 @@ def test_the_program_asks_and_names_the_rule_and_its_place(tmp_path: Path) -> No
     assert "[success: a]" in person.text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("typed", "code"), [("\x03", 130), ("\x04", 0), ("stop\n", 130), ("\n", 0)])
 def test_ctrl_c_ends_the_run_and_the_end_of_input_is_a_no(tmp_path: Path, typed: str, code: int) -> None:
     got, person = play(tmp_path, typed)
@@ -445,6 +447,7 @@ def run_headless(root: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_without_a_terminal_the_flag_that_would_allow_it_is_named(tmp_path: Path) -> None:
     refused = run_headless(tmp_path)
     assert refused.returncode == 1

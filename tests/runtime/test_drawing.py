@@ -246,6 +246,7 @@ def test_an_argument_name_cannot_imitate_another_argument() -> None:
     assert drawn({'path: "safe.txt"': "x"}) == ['"path: \\"safe.txt\\"": "x"']
 
 
+@pytest.mark.long
 def test_a_long_value_is_folded_with_its_size_and_digest_and_shown_on_request() -> None:
     content = "".join(f"line {number}\n" for number in range(500))
     rows = drawn({"content": content})

@@ -171,6 +171,7 @@ open("seen.txt", "a").write(repr(found))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locked", [False, True])
 def test_a_server_starts_when_its_decision_is_on_disk(tmp_path: Path, *, locked: bool) -> None:
     root = workspace(tmp_path, table='isolation = "off"')

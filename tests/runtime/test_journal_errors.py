@@ -133,6 +133,7 @@ def test_it_ends_the_run_from_a_worker_that_a_thread_of_a_tool_called(tmp_path: 
     assert "was removed or replaced while the run went on" in (outcome.error or "")
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_errors_that_nobody_looked_at(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -354,6 +354,7 @@ def test_nothing_that_is_shown_of_a_run_holds_a_secret_or_a_token(root: Path) ->
     ]
 
 
+@pytest.mark.long
 def test_no_digest_of_a_run_depends_on_a_secret(root: Path) -> None:
     """Who has a digest, and all else that it is of, could try out what the secret may have been."""
     digests = []

@@ -463,6 +463,7 @@ def test_a_call_may_be_changed_there_and_back_and_each_change_counts_once(root: 
     assert go_on(made, root) == first
 
 
+@pytest.mark.long
 def test_a_change_that_is_given_later_is_judged_anew_and_asked_about_again(root: Path) -> None:
     script(root, main=[[("effect", {"name": "a"})], "{results}"])
     made = graph(worker("main", "tools"), tools())
@@ -527,6 +528,7 @@ class Once:
         return Answer(allowed=len(self.asked) == 1, by="ada", at_terminal=True, lasts=len(self.asked) == 1)
 
 
+@pytest.mark.long
 def test_always_answers_the_same_call_in_the_process_that_goes_on_and_in_no_other_run(root: Path) -> None:
     steps: list[Any] = [[("effect", {"name": name})] for name in ("a", "a", "b")]
     script(root, main=steps[:1])
@@ -568,6 +570,7 @@ def test_who_goes_on_with_a_run_that_a_person_ended_is_asked_about_the_call_agai
     assert go_on(made, root, approver=ApproveAll()).output == "[success: did a]"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("today", "said"), [("blocked", "is blocked"), ("needs_approval", "needs approval")])
 def test_what_was_allowed_and_did_not_run_obeys_the_rules_of_today(root: Path, today: str, said: str) -> None:
     script(root, main=[[("write_file", {"path": "a.txt", "content": "x"})], "{results}"])

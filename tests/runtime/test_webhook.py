@@ -298,6 +298,7 @@ def test_a_secret_of_the_standard_form_signs_as_its_libraries_verify(receiver: R
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
+@pytest.mark.long
 def test_a_process_ends_once_its_message_has_arrived(root: Path, receiver: Receiver) -> None:
     receiver.may_answer.clear()
     words = [sys.executable, "-m", "llmdo", "run", "main", "life"]

@@ -110,6 +110,7 @@ def test_a_question_shows_what_becomes_of_the_file(tmp_path: Path) -> None:
     assert (fresh["note"], fresh["lines"][-3:]) == ("the file is new, or empty", ["+one", "+TWO", "+three"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["allow", "always"])
 def test_an_answer_is_kept_and_a_process_goes_on_with_it(tmp_path: Path, verb: str) -> None:
     root = workspace(tmp_path, number=1)
@@ -144,6 +145,7 @@ def test_three_questions_are_answered_one_allowed_one_edited_and_one_refused(tmp
     assert "not now" in calls[path_of(3)].answer
 
 
+@pytest.mark.long
 def test_an_edited_call_is_judged_anew_and_may_be_blocked(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1)
     asked(root)
@@ -169,6 +171,7 @@ def test_an_answer_to_another_question_than_the_one_that_waits_is_stale(tmp_path
         Inbox(root=root).call(kept.run, path_of(1))
 
 
+@pytest.mark.long
 def test_what_only_a_person_at_a_terminal_may_allow_is_shown_and_can_be_refused(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1, path="llmdo.toml", scope="**")
     asked(root)
@@ -195,6 +198,7 @@ def test_a_call_that_cannot_be_shown_whole_cannot_be_allowed(tmp_path: Path) -> 
     give(root, path_of(1), "refuse")
 
 
+@pytest.mark.long
 def test_what_a_variable_holds_is_named_and_the_rest_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +239,7 @@ def test_a_person_may_end_a_run_which_waits_no_more_and_can_still_go_on(tmp_path
     assert files(root) == {"0.txt": "0"}
 
 
+@pytest.mark.long
 def test_a_run_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1)
     asked(root)
@@ -255,6 +260,7 @@ def test_a_journal_that_is_damaged_is_told_of_and_hides_no_other(tmp_path: Path)
     assert len(told) == 1
 
 
+@pytest.mark.long
 def test_a_forged_question_cannot_pass_for_one_that_a_page_may_allow(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1, path="llmdo.toml", scope="**")
     asked(root)

@@ -110,6 +110,7 @@ def a_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "damage",
     [
@@ -222,6 +223,7 @@ def test_an_answer_that_cannot_be_kept_holds_for_the_command(tmp_path: Path, roo
     assert told[0].startswith("warning: the answer cannot be kept in ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["content", "folder"])
 def test_processes_that_answer_at_once_leave_a_whole_answer(
     record: TrustRecord, root: Path, tmp_path: Path, kind: str

@@ -48,6 +48,7 @@ def has_begun(runs: Runs) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_a_run_that_another_process_works_on_is_seen_without_a_lost_event(tmp_path: Path) -> None:
     root = allowing(tmp_path, number=20)
     with forking.Popen(

@@ -251,6 +251,7 @@ def test_nothing_to_inspect_starts_nothing(tmp_path, monkeypatch):
     assert inspect_toolsets(tmp_path, [], {}, code={}).facts == {}
 
 
+@pytest.mark.long
 def test_the_child_gets_no_secret_no_shadow_and_no_way_to_our_output(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("OPENAI_API_KEY", "canary")
     monkeypatch.setenv("LD_PRELOAD_OF_MINE", "canary")

@@ -298,6 +298,7 @@ def test_what_is_unsure_runs_again_where_a_person_says_so(llmdo: Llmdo, root: Pa
     assert effects(root) == ["a", "a"]
 
 
+@pytest.mark.long
 def test_the_first_ctrl_c_begins_nothing_more_and_finishes_what_has_begun(llmdo: Llmdo, root: Path) -> None:
     inputs(root, "effect a", "effect b")
     process = begun(root, *START[1:], "--jobs", "2", more=["effect c"])

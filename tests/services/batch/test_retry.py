@@ -137,6 +137,7 @@ def test_a_run_that_does_something_else_than_before_is_begun_anew(llmdo: Llmdo, 
     assert (only(llmdo, root)["run"], only(llmdo, root)["output"]) == (f"{first}.1", "done")
 
 
+@pytest.mark.long
 def test_a_tool_that_ended_its_run_is_run_again_where_that_is_safe(llmdo: Llmdo, root: Path) -> None:
     tools = TOOLS.replace(
         '    return f"did {name}"',

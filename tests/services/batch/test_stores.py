@@ -105,6 +105,7 @@ def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, r
     assert effects(root) == ["a", "b"]
 
 
+@pytest.mark.long
 def test_machines_share_a_batch(llmdo: Llmdo, root: Path, kept: str) -> None:
     inputs(root, *(f"effect {number}" for number in range(16)))
     llmdo(*START, "--limit", "1", cwd=root)

@@ -63,6 +63,7 @@ def test_a_comparison_says_in_a_sentence_what_is_shown() -> None:
     assert compare(before, variant("B", [])) is None
 
 
+@pytest.mark.long
 def test_a_change_of_the_rules_that_fails_three_decks_misses_the_baseline(
     llmdo: Llmdo, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_change_of_the_rules_that_fails_three_decks_misses_the_baseline(
     assert [case["case"] for case in data["held"]["missed"]] == ["brightwell", "lumengrid", "harborloop"]
 
 
+@pytest.mark.long
 def test_a_baseline_is_missed_only_where_most_trials_fail(llmdo: Llmdo, root: Path) -> None:
     (root / "evals").mkdir()
     (root / "evals/own.py").write_text(
@@ -105,6 +107,7 @@ def test_a_baseline_is_missed_only_where_most_trials_fail(llmdo: Llmdo, root: Pa
     assert "is missed by workspace: c4\n" in missed.out
 
 
+@pytest.mark.long
 def test_fail_under_asks_for_a_part_that_passes(llmdo: Llmdo, root: Path) -> None:
     cases = [{"name": n, "input": f"say {n}"} for n in "abcd"]
     write(root, cases, evaluators={"regex": "[abc]"})
@@ -115,6 +118,7 @@ def test_fail_under_asks_for_a_part_that_passes(llmdo: Llmdo, root: Path) -> Non
         assert llmdo("eval", "--fail-under", wrong, cwd=root).code == 2
 
 
+@pytest.mark.long
 def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_runs(
     llmdo: Llmdo, root: Path, tmp_path: Path
 ) -> None:
@@ -138,6 +142,7 @@ def test_a_baseline_that_cannot_be_compared_is_refused_before_anything_runs(
     assert len(list((root / ".llmdo/batches").iterdir())) == made
 
 
+@pytest.mark.long
 def test_a_team_that_can_be_talked_into_a_command_fails_before_its_ceiling(
     llmdo: Llmdo, tmp_path: Path
 ) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Llmdo
 from tests.commands import llmdo as command
 
 SECRET = "correct-horse-battery-staple-17"
 
 
+@pytest.mark.long
 def test_past_runs_become_cases_that_can_be_evaluated(llmdo: Llmdo, root: Path) -> None:
     for text in ("say first", "say second: \x1b[31m \u202e 'x' # y", "say first", "call refund\nsay never"):
         llmdo("run", "main", text, cwd=root)

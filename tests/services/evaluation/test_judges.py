@@ -57,6 +57,7 @@ def judging(root: Path) -> Path:
     return locked(root)
 
 
+@pytest.mark.long
 def test_a_judge_with_its_own_model_gives_a_verdict_a_score_or_none(llmdo: Llmdo, judging: Path) -> None:
     outputs = ["right", "wrong", "odd", "scored", "both"]
     cases = [{"name": each, "input": f"say {each}", "expected": "right"} for each in outputs]
@@ -78,6 +79,7 @@ def test_a_judge_with_its_own_model_gives_a_verdict_a_score_or_none(llmdo: Llmdo
     assert "entry grader" in llmdo("runs", "show", run, cwd=judging).out
 
 
+@pytest.mark.long
 def test_a_judge_is_asked_about_each_repeat_and_variant_and_never_again(llmdo: Llmdo, judging: Path) -> None:
     case = {
         "name": "a",

@@ -47,6 +47,7 @@ def status(root: Path) -> str:
     ).stdout
 
 
+@pytest.mark.long
 def test_a_revision_runs_with_its_workers_and_manifest(llmdo: Llmdo, repository: Path) -> None:
     write(repository, CASES, evaluators={"contains": "done"})
     before = status(repository)
@@ -72,6 +73,7 @@ def test_every_revision_runs_with_every_model(llmdo: Llmdo, repository: Path) ->
     assert [variant["label"] for variant in json.loads(done.out)["variants"]] == labels
 
 
+@pytest.mark.long
 def test_a_revision_with_other_python_is_refused_unless_that_is_asked_for(
     llmdo: Llmdo, repository: Path
 ) -> None:
@@ -89,6 +91,7 @@ def test_a_revision_with_other_python_is_refused_unless_that_is_asked_for(
     assert json.loads(done.out)["cases"][0]["passed"] == {"first": 0.0, "worktree": 1.0}
 
 
+@pytest.mark.long
 def test_a_run_of_a_revision_that_stopped_goes_on_with_what_that_had(llmdo: Llmdo, repository: Path) -> None:
     write(repository, CASES[:1], evaluators={"contains": "done"})
     waiting = llmdo("eval", "--rev", "first..worktree", "--format", "json", cwd=repository)

@@ -44,6 +44,7 @@ def test_the_twelve_decks_of_the_example_pass_and_do_so_again(llmdo: Llmdo, tmp_
     assert "pitch_evaluator" in llmdo("runs", "show", run, cwd=root).out
 
 
+@pytest.mark.long
 def test_every_model_runs_every_case_so_often(llmdo: Llmdo, root: Path) -> None:
     write(root, [{"name": n, "input": f"say {n}"} for n in ("a", "b")], evaluators={"regex": "^[ab]$"})
     models = ["--model", "python:models.py:rules", "--model", "main=python:models.py:loud"]
@@ -133,6 +134,7 @@ def test_a_function_that_cannot_be_loaded_is_named_before_any_case_is_run(llmdo:
     assert not (root / ".llmdo/batches").exists()
 
 
+@pytest.mark.long
 def test_attachments_of_a_case_reach_the_entry(llmdo: Llmdo, tmp_path: Path) -> None:
     root = copied("pitchdeck", tmp_path)
     done = llmdo("eval", "--format", "json", cwd=root)
