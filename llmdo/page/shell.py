@@ -1,7 +1,8 @@
 """The one document that browsers show: its modules and styles in it, so that a hash of each is all that may run.
 
 The modules are plain ES modules, each with a scope of its own. A document without a server can import none, so each
-becomes a function here that returns what it exports. No name is changed, and nothing but comments is left out.
+becomes a function here that returns what it exports. No name is changed, and nothing is left out but comments and, of a
+file, the views that it has nothing for.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from llmdo.page.endpoints import KeptAnswer
 
 STATIC = Path(__file__).with_name("static")
 FIRST = "app.js"
+VIEWS = "views.js"
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w-]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 _EXPORTS = re.compile(r"\bexport\s*\{([^}]*)\};?\s*$")  # how bundlers end a library
 _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_NEEDS = re.compile(r'^  needs: "([^"]+)",$', re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/)\s*?\n", re.MULTILINE)
 _SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
 
@@ -42,11 +45,20 @@ class PageDocument:
 
 
 @cache
-def script() -> str:
-    """All modules that the first one needs, those before it first, as one script."""
-    parts: dict[str, str] = {}
+def script(without: frozenset[str] = frozenset()) -> str:
+    """All modules that the first one needs, those before it first, as one script; those in `without` export nothing."""
+    parts = {name: f"modules[{json.dumps(name)}] = {{}};\n" for name in sorted(without)}
     _add(STATIC / FIRST, parts, ())
     return '"use strict";\nconst modules = {};\n' + "".join(parts.values())
+
+
+def unshown(kept: Iterable[KeptAnswer]) -> frozenset[str]:
+    """The modules of views that have nothing to show where there are no answers but these: their `needs` say so."""
+    paths = {each.path for each in kept}
+    views = STATIC / VIEWS
+    names = [target for _, target in _IMPORT.findall(views.read_text(encoding="utf-8"))]
+    needs = {name: _NEEDS.findall((STATIC / name).read_text(encoding="utf-8")) for name in names}
+    return frozenset(Path(name).as_posix() for name, some in needs.items() if some and paths.isdisjoint(some))
 
 
 @cache
@@ -101,9 +113,9 @@ def _renamed(item: str, by: str) -> str:
     return f"{outer}{by}{inner}" if inner else outer
 
 
-def document(kept: Iterable[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
+def document(kept: Collection[KeptAnswer] | None = None, first: str = "#/") -> PageDocument:
     """The document; with what is `kept` in it, it asks no server, and shows the view at `first`."""
-    code, style = script(), styles()
+    code, style = script(frozenset() if kept is None else unshown(kept)), styles()
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a module holds what ends a script")
     connect = "'self'" if kept is None else "'none'"

@@ -54,11 +54,11 @@ def test_a_file_offers_nothing_that_it_does_not_hold(
     opened(page, file)
     expect(page.get_by_role("navigation")).to_have_text("Entries")
     go(page, "#/diff/a..b")
-    expect(page.get_by_role("alert")).to_contain_text("this file does not hold that")
+    expect(page.get_by_role("alert")).to_contain_text("this file has no page diff/a..b")
     go(page, "#/reach/nobody")
     expect(page.get_by_role("alert")).to_contain_text("this file does not hold that")
     go(page, "#/no/such/page")
-    expect(page.get_by_role("alert")).to_contain_text("there is no page no/such/page")
+    expect(page.get_by_role("alert")).to_contain_text("this file has no page no/such/page")
 
 
 @pytest.mark.long
@@ -69,7 +69,7 @@ def test_a_file_of_sixty_workers_is_small(tmp_path: Path) -> None:
     assert (
         len(json.dumps(llmdo(tmp_path, "reach", "--format", "json").stdout)) > 30_000
     )  # there is something in it
-    assert file.stat().st_size < 250_000
+    assert file.stat().st_size < 160_000, "asked for are 250 kB; it has 146"
 
 
 @pytest.mark.browser

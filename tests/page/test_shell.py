@@ -48,6 +48,41 @@ def test_the_first_module_leads_to_all_others() -> None:
     assert every == {*re.findall(r'^modules\["([^"]+)"\] =', shell.script(), re.MULTILINE)}
 
 
+def test_a_view_that_a_file_can_lack_says_what_it_needs_where_that_is_read() -> None:
+    """A view that a file is offered with, and has nothing for, would be a link to an error."""
+    names = re.findall(r'from "\./([\w-]+\.js)"', (shell.STATIC / "views.js").read_text(encoding="utf-8"))
+    views = {name: (shell.STATIC / name).read_text(encoding="utf-8") for name in names}
+    always = {name for name, text in views.items() if "needs:" not in text}
+    assert always == {"overview.js", "reach.js"}
+    assert shell.unshown(()) == {*names} - always
+    for name, text in views.items():
+        assert text.count("\n  routes: ") == text.count("\n  needs: ") + (name in always), name
+
+
+def modules_in(text: str) -> set[str]:
+    return {*re.findall(r'^modules\["([^"]+)"\] = \(', text, re.MULTILINE)}
+
+
+def test_a_file_has_no_code_but_that_of_what_it_shows(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    assert llmdo(EXAMPLES / "confused_deputy", "page", "--export", str(file)).returncode == 0
+    small = modules_in(file.read_text(encoding="utf-8"))
+    assert {"reach.js", "overview.js", "graph/draw.js", "search.js"} < small
+    assert not small & {
+        "diff.js",
+        "run.js",
+        "run/row.js",
+        "inbox.js",
+        "question.js",
+        "batches.js",
+        "totals.js",
+    }
+    run = shell.unshown([KeptAnswer(path="/api/run"), KeptAnswer(path="/api/runs")])
+    with_run = modules_in(shell.script(run))
+    assert {"run.js", "runs.js", "run/row.js", "call.js", "values.js"} < with_run
+    assert not with_run & {"diff.js", "inbox.js", "question.js", "batches.js", "totals.js", "fleet.js"}
+
+
 def test_no_module_has_a_way_from_text_to_markup_or_code() -> None:
     for path in MODULES:
         ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc|createContextualFragment"
