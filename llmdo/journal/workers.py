@@ -39,6 +39,11 @@ class FleetWorker:
         """Whether it may still do something."""
         return self.silent < ALIVE
 
+    @property
+    def per_minute(self) -> float:
+        """How many items a minute it is through with, since it began."""
+        return 60 * self.ended / self.age if self.age > 0 else 0.0
+
 
 class FleetWorkers(Protocol):
     """The workers of one fleet. The clock of the store alone counts."""

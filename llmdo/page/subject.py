@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.opening import address_of
 from llmdo.page.desk import Desk
 from llmdo.services.reach import ReachRequest
 from llmdo.services.root import root_folder
@@ -46,6 +48,15 @@ class Subject:
                 "a project of another tool has no runs here", hint="`llmdo import` makes it one of ours"
             )
         return self.root
+
+    @property
+    def store(self) -> str | None:
+        """The address of the database that its runs are kept in; None where they are files.
+
+        Raises:
+            LlmdoError: There is no workspace, or it names a variable that is not set.
+        """
+        return address_of(self.with_runs, os.environ) or None
 
     def asking(self, entry: str | None = None) -> ReachRequest:
         """The request about one entry, or about all."""

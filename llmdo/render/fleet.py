@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.base.colour import Screen
+    from llmdo.base.values import Json
     from llmdo.journal.items import BatchItem, Result
     from llmdo.journal.workers import FleetWorker
     from llmdo.services.fleet.status import FleetStatus
@@ -69,8 +70,13 @@ def short(lock: str) -> str:
 
 def as_json(status: FleetStatus) -> str:
     """The document `llmdo.fleet/1`."""
+    return json.dumps(record(status), indent=2, ensure_ascii=False) + "\n"
+
+
+def record(status: FleetStatus) -> dict[str, Json]:
+    """The same as plain data."""
     nobodys, orphans = status.nobodys, status.orphans
-    document = {
+    return {
         "schema": "llmdo.fleet/1",
         "per_minute": round(status.per_minute, 3),
         "workers": [
@@ -85,7 +91,15 @@ def as_json(status: FleetStatus) -> str:
                 "age_s": round(worker.age, 3),
                 "silent_s": round(worker.silent, 3),
                 "ended": worker.ended,
-                "at_work": [each.run for each in status.has(worker)],
+                "per_minute": round(worker.per_minute, 3),
+                "at_work": [
+                    {
+                        "run": each.run,
+                        "entry": each.entry,
+                        "for_s": round(max(status.now - each.since, 0.0), 3),
+                    }
+                    for each in status.has(worker)
+                ],
             }
             for worker in status.workers
         ],
@@ -101,7 +115,6 @@ def as_json(status: FleetStatus) -> str:
         ],
         "left_over": [{"run": each.run, "worker": each.worker} for each in orphans],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _span(seconds: float) -> str:

@@ -13,6 +13,7 @@ from llmdo.journal.binding import binding_of
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
 from llmdo.journal.secrets import Known
+from llmdo.services.handing import hand_over, is_of_workers
 from llmdo.services.inbox import NOT_WHOLE
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from llmdo.journal.ports import JournalStore
     from llmdo.services.beside import RunBeside
+
+GoesOn = Literal["no", "here", "itself", "workers"]
+"""Who goes on with a run after an answer: nobody, a process that is to be started, its own, or workers of a fleet."""
 
 Verb = Literal["allow", "always", "edit", "refuse", "stop"]
 """`always`: this very call, until the run ends; `edit`: another call instead, which is decided on anew."""
@@ -75,6 +79,15 @@ class GivenAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOutcome:
+    """What came of an answer."""
+
+    run: str
+    """The id of the run."""
+    goes_on: GoesOn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
     """An answer, and the workspace whose runs it is for."""
 
@@ -83,10 +96,10 @@ class AnswerRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def answer(request: AnswerRequest, beside: RunBeside | None = None) -> str:
-    """Keeps the answer for whoever goes on with the run, or ends the run; the id of that run.
+def answer(request: AnswerRequest, beside: RunBeside | None = None) -> AnswerOutcome:
+    """Keeps the answer for whoever goes on with the run, or ends the run.
 
-    The run `beside` takes an answer as it goes on.
+    The run `beside` takes an answer as it goes on. Workers of a fleet go on once nothing waits any more.
 
     Raises:
         StaleError: The question is not the one any more that was shown, or waits no more.
@@ -103,7 +116,7 @@ def answer(request: AnswerRequest, beside: RunBeside | None = None) -> str:
         with runs.read(run) as journal:
             _require_shown(journal, given)
         beside.answer(given.path, given.as_sent)
-        return run
+        return AnswerOutcome(run=run, goes_on="itself")
     if runs.is_claimed(run):
         raise GoesOnError(f"run `{run}` goes on, and can be answered once it has stopped")
     with runs.claim(run), runs.open(run) as journal:
@@ -111,9 +124,14 @@ def answer(request: AnswerRequest, beside: RunBeside | None = None) -> str:
         _require_shown(journal, given)
         if given.verb == "stop":
             _end(journal, given, request)
-        else:
-            give(journal, Answers(records=[given.record]))
-    return run
+            return AnswerOutcome(run=run, goes_on="no")
+        give(journal, Answers(records=[given.record]))
+        has_more = bool(waiting(journal))
+    if not is_of_workers(request.root, run, request.environ):
+        return AnswerOutcome(run=run, goes_on="here")
+    if not has_more:
+        hand_over(request.root, run, request.environ)
+    return AnswerOutcome(run=run, goes_on="no" if has_more else "workers")
 
 
 def _require_shown(journal: JournalStore, given: GivenAnswer) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.answers import Answers, give, require_hours, waiting_so_far
-from llmdo.journal.opening import STORE, batches_of, runs_of
+from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import add_answer, waiting
 from llmdo.journal.secrets import Known
+from llmdo.services.handing import hand_over, is_of_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -94,25 +95,10 @@ def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome
         if ask and not given:
             _ask(journal, answers, ask)
         questions = waiting(journal)
-    is_handed = not questions and _handed(request, run)
+    is_handed = not questions and is_of_workers(request.root, run, request.environ)
+    if is_handed:
+        hand_over(request.root, run, request.environ)
     return ApproveOutcome(run=run, questions=questions, given=given, is_handed=is_handed)
-
-
-def _handed(request: ApproveRequest, run: str) -> bool:
-    """Whether workers of a fleet go on with a run that has its answers, to whom it is handed."""
-    if not request.environ.get(STORE):
-        return False
-    batches = batches_of(request.root, request.environ)
-    batch = batches.of_run(run)
-    if batch is None:
-        return False
-    with batches.open(batch) as store:
-        if not store.batch.settings.get("fleet"):
-            return False
-        from llmdo.services.fleet.batches import put_in_answered  # which few need, and takes its time
-
-        put_in_answered(store, request.root, run, request.environ)
-    return True
 
 
 def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:

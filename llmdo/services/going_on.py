@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Self
 
 from llmdo.base.diagnostic import unsteering
+from llmdo.journal.opening import STORE, address_of
 from llmdo.workspace.trust.consent import REQUIRED, VARIABLE, is_given
 
 if TYPE_CHECKING:
@@ -79,10 +80,14 @@ class GoingOn:
         """The name by which a batch is asked about here."""
         return f"batch {batch}"
 
-    def retry(self, batch: str, items: Sequence[str]) -> None:
-        """Has items of a batch that failed be taken once more, of these keys or all, unless that is under way."""
+    def retry(self, batch: str, items: Sequence[str], *, by_workers: bool = False) -> None:
+        """Has items of a batch that failed be taken once more, of these keys or all, unless that is under way.
+
+        What was put in `by_workers` is put in for them again; the process of ours follows that.
+        """
         chosen = [f"--item={key}" for key in items]
-        self._start(self.batch(batch), ["batch", "retry", batch, "--failed", *chosen])
+        words = ["batch", "retry", batch, "--failed", *chosen]
+        self._start(self.batch(batch), [*words, "--fleet", "-"] if by_workers else words)
 
     def _start(self, name: str, words: Sequence[str]) -> None:
         if self.is_at_work(name):
@@ -104,9 +109,13 @@ class GoingOn:
         self._started[name] = _Started(process=process, words=words_of)
 
     def _environment(self) -> dict[str, str]:
-        """What the process is given: nobody sees its terminal, so what was not answered for is refused there."""
+        """What the process is given: nobody sees its terminal, so what was not answered for is refused there.
+
+        The store is named by its variable, as others can read arguments.
+        """
         trust = {} if is_given(self.environ) else {VARIABLE: REQUIRED}
-        return {**self.environ, **trust}
+        store = {STORE: address} if (address := address_of(self.root, self.environ)) else {}
+        return {**self.environ, **trust, **store}
 
     def is_at_work(self, run: str) -> bool:
         """Whether a process of ours goes on with the run."""

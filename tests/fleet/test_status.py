@@ -71,7 +71,8 @@ def test_who_has_what_and_what_nobody_can_take_is_shown(
     assert f"left over: b, which `{dead.id}` had" in text
     assert document["schema"] == "llmdo.fleet/1"
     states = {
-        each["id"]: (each["state"], each["takes_nothing"], each["at_work"]) for each in document["workers"]
+        each["id"]: (each["state"], each["takes_nothing"], [taken["run"] for taken in each["at_work"]])
+        for each in document["workers"]
     }
     assert states == {
         worker.id: ("working", False, ["a"]),

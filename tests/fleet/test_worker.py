@@ -108,6 +108,15 @@ def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
     assert workers_of(fleet).all() == ()
 
 
+def test_of_what_failed_only_items_that_are_named_are_put_in_again(fleet: str, workspace: Path) -> None:
+    inputs(workspace, "wrong a", "wrong b", "wrong c")
+    with working(workspace, fleet):
+        assert "3 failed" in batch(workspace, fleet)[1]
+        (workspace / "mended").touch()
+        retried = llmdo(workspace, "batch", "retry", "last", "--item", "2", "--fleet", fleet)
+        assert "2 failed, 1 completed" in retried.stderr, retried
+
+
 def test_what_dead_workers_had_goes_on_and_calls_that_did_not_finish_are_unsure(
     fleet: str, workspace: Path, rows: Rows
 ) -> None:

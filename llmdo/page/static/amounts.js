@@ -37,6 +37,12 @@ export function seconds(number) {
   return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** A time as a person speaks of it: `12 s`, `3 min` or `5 h`. */
+export function span(number) {
+  if (number < 120) return `${Math.round(number)} s`;
+  return number < 7200 ? `${Math.round(number / 60)} min` : `${Math.round(number / 3600)} h`;
+}
+
 export function money(amount) {
   if (amount === null || amount === undefined) return "";
   const number = Number(amount);

@@ -26,24 +26,33 @@ class App {
     fill(document.getElementById("app"), skipLink(), this.top, this.main, this.news);
     this.search = new Search(this);
     this.keyboard.add(this.keys());
+    this.forget = () => {};
     addEventListener("hashchange", () => this.show());
     if (isFile && !location.hash) history.replaceState(null, "", document.body.dataset.first);
     await this.show();
   }
 
   keys() {
-    const views = VIEWS.filter((view) => view.key && this.isOffered(view));
     return [
       { group: "Everywhere", keys: "?", words: "list all keys", run: () => this.keyboard.list() },
       { group: "Everywhere", keys: "/", words: "search", run: () => this.search.open() },
       { group: "Everywhere", keys: "r", words: "read everything anew", run: () => this.show({ anew: true }) },
-      ...views.map((view) => ({
+    ];
+  }
+
+  /** Reads the project, which says what views there are. */
+  async read() {
+    this.project = await get("/api/project");
+    this.forget();
+    const views = VIEWS.filter((view) => view.key && this.isOffered(view));
+    this.forget = this.keyboard.add(
+      views.map((view) => ({
         group: "Go to",
         keys: `g ${view.key}`,
         words: view.title.toLowerCase(),
         run: () => this.go(view.home ?? view.name),
       })),
-    ];
+    );
   }
 
   isOffered(view) {
@@ -79,7 +88,7 @@ class App {
     document.body.dataset.view = view?.name ?? "";
     const slow = setTimeout(() => fill(this.main, loading(view?.title.toLowerCase() ?? "")), SOON);
     try {
-      if (!this.project || anew) this.project = await get("/api/project");
+      if (!this.project || anew) await this.read();
       context.project = this.project;
       this.draw(view);
       if (!view) throw notThere(parts);
@@ -184,7 +193,8 @@ function meant(parts) {
 }
 
 function notThere(parts) {
-  return Object.assign(new Error(`there is no page ${parts.join("/")}`), { status: 404, hint: "the bar above leads to all" });
+  const message = `${isFile ? "this file has" : "there is"} no page ${parts.join("/")}`;
+  return Object.assign(new Error(message), { status: 404, hint: isFile ? "`llmdo page` shows everything" : "the bar above leads to all" });
 }
 
 takeToken();

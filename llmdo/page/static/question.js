@@ -9,12 +9,24 @@ import { difference, Folds, values } from "./values.js";
 const AGAIN = 700; // ms until an answer is given once more to a run that still goes on
 
 const DONE = {
-  allow: "Allowed. The run goes on.",
-  always: "Allowed until the run ends. The run goes on.",
+  allow: "Allowed.",
+  always: "Allowed until the run ends.",
   edit: "Changed. The call is decided on anew, and asks again where the rules say so.",
-  refuse: "Refused. The run goes on, and its model is told.",
+  refuse: "Refused. Its model is told.",
   stop: "The run was ended. `llmdo resume` goes on with it.",
 };
+
+const GOES_ON = {
+  here: "The run goes on.",
+  itself: "The run goes on.",
+  workers: "A worker of the fleet goes on with the run.",
+  no: "The run goes on once nothing else of it waits.",
+};
+
+/** What came of an answer, in words. */
+function sentenceOf(verb, goesOn) {
+  return verb === "stop" ? DONE.stop : `${DONE[verb]} ${GOES_ON[goesOn]}`;
+}
 
 /** The card of a question. `onAnswered` is called once an answer is kept, `next` by whoever wants the next one. */
 export function questionCard(question, context, { onAnswered, next }) {
@@ -31,11 +43,11 @@ export function questionCard(question, context, { onAnswered, next }) {
     isSending = true;
     drawActions();
     try {
-      await keep(verb, more);
+      const words = sentenceOf(verb, (await keep(verb, more)).goes_on);
       isOver = true;
       form = null;
-      fill(notice, h("p", { class: "done" }, withCode(DONE[verb])), h("button", { type: "button", class: "button", onclick: next }, "Next question"), " ", runLink("Look at the run"));
-      context.announce(DONE[verb]);
+      fill(notice, h("p", { class: "done" }, withCode(words)), h("button", { type: "button", class: "button", onclick: next }, "Next question"), " ", runLink("Look at the run"));
+      context.announce(words);
       onAnswered();
       notice.querySelector("button").focus();
     } catch (error) {

@@ -74,7 +74,9 @@ def retried(subject: Subject, inquiry: Inquiry) -> Json:
     root = subject.with_runs
     outcome, items = service.show(root, str(body["batch"]))
     require_failed(items, [str(key) for key in keys])
-    subject.desk.going_on(root).retry(outcome.batch.id, [str(key) for key in keys])
+    by_workers = bool(outcome.batch.settings.get("fleet"))
+    going = subject.desk.going_on(root)
+    going.retry(outcome.batch.id, [str(key) for key in keys], by_workers=by_workers)
     return {"batch": outcome.batch.id}
 
 

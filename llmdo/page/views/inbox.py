@@ -47,19 +47,18 @@ def answered(subject: Subject, inquiry: Inquiry) -> Json:
     given = _given(inquiry)
     going = subject.desk.going_on(root)
     if given.verb == "stop" and going.stop(given.run):
-        return {"run": given.run, "goes_on": False}
+        return {"run": given.run, "goes_on": "no"}
     try:
-        run = answer(AnswerRequest(root=root, answer=given), subject.desk.beside)
+        outcome = answer(AnswerRequest(root=root, answer=given), subject.desk.beside)
     except StaleError as error:
         raise RequestError(409, error.message, hint="look at what waits now") from error
     except (GoesOnError, ClaimedError) as error:
         raise RequestError(423, error.message, hint="the answer is given once it has stopped") from error
     except LlmdoError as error:
         raise RequestError(403, error.message, hint=error.hint) from error
-    is_beside = subject.desk.beside is not None and subject.desk.beside.run == run
-    if given.verb != "stop" and not is_beside:
-        going.start(run)
-    return {"run": run, "goes_on": given.verb != "stop"}
+    if outcome.goes_on == "here":
+        going.start(outcome.run)
+    return {"run": outcome.run, "goes_on": outcome.goes_on}
 
 
 def _given(inquiry: Inquiry) -> GivenAnswer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.page.endpoints import Endpoint, Inquiry, KeptAnswer
 from llmdo.reach.selectors import closure
 from llmdo.render.reach import capability
@@ -37,10 +38,21 @@ def answer(subject: Subject, asked: Inquiry) -> Json:
         "name": graph.settings.name,
         "read_from": graph.read_from,
         "files_of": graph.settings.files_of,
+        "has_store": _has_store(subject),
         "notes": notes,
         "entries": [_entry(outcome.analysis, entry) for entry in outcome.entries],
         **_parts(outcome.analysis.graph, outcome.entries),
     }
+
+
+def _has_store(subject: Subject) -> bool:
+    """Whether its runs are in a database; also where the one that is named cannot be told, as its views do."""
+    if subject.origin is not None:
+        return False
+    try:
+        return subject.store is not None
+    except LlmdoError:
+        return True
 
 
 def _parts(graph: Graph, entries: Sequence[Entry]) -> dict[str, Json]:

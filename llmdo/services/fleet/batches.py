@@ -100,7 +100,7 @@ def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOut
         runs = runs_of(request.root, environ)
         left = (item for item in store.items("running") if item.first not in known)
         store.queue(item for item in left if not runs.is_claimed(item.run))
-        queue_again(store, runs, failed=request.failed, unsure=request.unsure)
+        queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
         for item in store.items("queued"):
             if item.first not in known:
                 queue.enqueue_again(item.first, entry=store.batch.entry, lock=lock_digest(request.root))

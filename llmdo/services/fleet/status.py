@@ -47,7 +47,7 @@ class FleetStatus:
     @property
     def per_minute(self) -> float:
         """How many items a minute the workers that are alive are through with, each since it began."""
-        return sum(60 * worker.ended / worker.age for worker in self.alive if worker.age > 0)
+        return sum(worker.per_minute for worker in self.alive)
 
     @property
     def nobodys(self) -> tuple[WaitingRuns, ...]:
