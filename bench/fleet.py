@@ -114,6 +114,7 @@ class Fleet:
         self.llmdo("lock")
         self.llmdo("store", "migrate")
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.ended_themselves = 0
 
     def llmdo(self, *words: str) -> str:
         command = [sys.executable, "-m", "llmdo", *words]
@@ -148,6 +149,18 @@ class Fleet:
 
     def ready(self, number: int) -> None:
         until(lambda: self.rows("SELECT count(*) FROM llmdo.worker")[0][0] >= number)
+
+    def is_over(self, number: int, jobs: int) -> bool:
+        """Whether all items are; while some are not, there are `number` workers, as one may have ended itself."""
+        if not self.rows(OVER)[0][0]:
+            return True
+        gone = [process for process in self.workers if process.poll() is not None]
+        for process in gone:
+            self.ended_themselves += process.returncode == 2
+            self.workers.remove(process)
+        while len(self.workers) < number:
+            self.worker(jobs)
+        return False
 
     def stop(self) -> None:
         for process in self.workers:
@@ -184,7 +197,7 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
         followed = fleet.put_in([f"effect {number}" for number in range(items)])
         held: set[str] = set()
         killed = 0
-        while killed < times and fleet.rows(OVER)[0][0]:
+        while killed < times and not fleet.is_over(3, 4):
             time.sleep(random.uniform(0.2, 1.0))
             known = {row[1]: row[0] for row in fleet.rows("SELECT id, pid FROM llmdo.worker")}
             alive = [process for process in fleet.workers if process.poll() is None and process.pid in known]
@@ -202,8 +215,7 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
             process.kill()
             process.wait()
             killed += 1
-            fleet.worker(4)
-        until(lambda: not fleet.rows(OVER)[0][0])
+        until(lambda: fleet.is_over(3, 4))
         followed.wait(60)
         items_now = fleet.rows("SELECT run, input, state, result FROM llmdo.item ORDER BY number")
         states = Counter(state for _, _, state, _ in items_now)
@@ -218,6 +230,7 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
             "GROUP BY run HAVING count(*) > 1) AS a"
         )
         print(f"{killed} kills -9 over {items} runs with effects, leases of {seconds:g} s: {dict(states)}")
+        print(f"  workers that ended themselves beside: {fleet.ended_themselves}")
         print(f"  lost: {items - states['completed'] - states['unsure']}")
         print(f"  ended twice: {twice[0][0]}")
         print(f"  effects twice: {sum(1 for count in logged.values() if count > 1)}")
@@ -232,15 +245,16 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
 def fenced(server: postgres.Cluster, seconds: float, tries: int) -> None:
     """Workers that are stopped, taken over, and woken."""
     with fleet_of(server, seconds) as fleet:
-        written = changed = 0
-        for _ in range(tries):
+        woken = written = changed = 0
+        while woken < tries:
             sleeper = fleet.worker(1)
             fleet.ready(1)
             followed = fleet.put_in([f"sleep {seconds / 2}"])
-            until(lambda: fleet.rows("SELECT count(*) FROM llmdo.run WHERE owner IS NOT NULL")[0][0])
+            its_own = f"SELECT 1 FROM llmdo.run WHERE split_part(owner, ':', 2) = '{sleeper.pid}'"
+            until(lambda: fleet.rows(its_own) or sleeper.poll() is not None)  # noqa: B023
             sleeper.send_signal(signal.SIGSTOP)
-            fleet.worker(1)
-            until(lambda: not fleet.rows(OVER)[0][0])
+            is_at_work = sleeper.poll() is None and fleet.rows(its_own)
+            until(lambda: fleet.is_over(2, 1))
             before = fleet.rows(ENTRIES), fleet.rows(ITEMS)
             sleeper.send_signal(signal.SIGCONT)
             try:
@@ -249,13 +263,15 @@ def fenced(server: postgres.Cluster, seconds: float, tries: int) -> None:
                 sleeper.send_signal(signal.SIGTERM)
                 sleeper.wait(60)
             after = fleet.rows(ENTRIES), fleet.rows(ITEMS)
-            written += len(after[0]) - len(before[0])
-            changed += after[1] != before[1]
+            if is_at_work:  # else it was through, or had ended itself, before it was stopped
+                woken += 1
+                written += len(after[0]) - len(before[0])
+                changed += after[1] != before[1]
             followed.wait(60)
             fleet.stop()
             fleet.rows("DELETE FROM llmdo.worker")
         print(
-            f"{tries} workers stopped, taken over and woken: {written} entries written, {changed} items changed"
+            f"{woken} workers stopped, taken over and woken: {written} entries written, {changed} items changed"
         )
 
 
@@ -321,6 +337,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--full", action="store_true", help="1,000 runs and 200 kills, 30 tries")
+    parser.add_argument("--runs", type=int, help="over which workers are killed; 80, or 1,000 with --full")
+    parser.add_argument("--kills", type=int, help="8, or 200 with --full")
+    parser.add_argument("--tries", type=int, help="of a worker that is fenced off; 2, or 30 with --full")
     parser.add_argument("--seconds", type=float, default=4.0, help="how long leases and beats hold")
     parser.add_argument("--only", nargs="*", default=["imports", "latency", "kills", "fenced", "throughput"])
     given = parser.parse_args()
@@ -330,8 +349,13 @@ def main() -> None:
         parts: dict[str, Callable[[], None]] = {
             "imports": lambda: imports(server),
             "latency": lambda: latency(server, 20 if given.full else 6),
-            "kills": lambda: kills(server, given.seconds, *((1000, 200) if given.full else (80, 8))),
-            "fenced": lambda: fenced(server, given.seconds, 30 if given.full else 2),
+            "kills": lambda: kills(
+                server,
+                given.seconds,
+                given.runs or (1000 if given.full else 80),
+                given.kills or (200 if given.full else 8),
+            ),
+            "fenced": lambda: fenced(server, given.seconds, given.tries or (30 if given.full else 2)),
             "throughput": lambda: throughput(server, 64 if given.full else 32, 2.0),
         }
         for name in given.only:
