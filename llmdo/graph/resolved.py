@@ -237,6 +237,18 @@ class Entry:
             gives_nothing=True,
         ),
     )
+    concurrent_runs: int | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "concurrent-runs", "Positive", "Runs that all workers of a fleet have at work at a time."
+            ),
+            lock=Key("concurrent-runs", "Positive", "Its runs that a fleet has at work at a time."),
+            effect="amount",
+            gives_nothing=True,
+        ),
+    )
 
     @property
     def starts(self) -> tuple[Reference, ...]:

@@ -119,7 +119,7 @@ def work(request: WorkerRequest, host: WorkerHost) -> WorkerOutcome:
 
 def _entries(graph: Graph) -> list[tuple[str, int | None]]:
     """The entries of a workspace, with how many runs of each the whole fleet may have at work."""
-    return [(name, None) for name in graph.entries]
+    return [(name, entry.concurrent_runs) for name, entry in graph.entries.items()]
 
 
 class _Serving:
