@@ -53,13 +53,14 @@ class Cluster:
     def address(self, database: str = USER) -> str:
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 
-    def new_database(self) -> str:
-        """The address of a database that is empty."""
+    def new_database(self, like: str = "template1") -> str:
+        """The address of a database that is empty, or a copy of the one `like` which nobody is connected to."""
         import psycopg
 
         name = f"t{token_hex(6)}"
         with psycopg.connect(self.address(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+            template = like.rpartition("/")[2]
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return self.address(name)
 
 

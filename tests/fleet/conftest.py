@@ -13,7 +13,18 @@ from tests import postgres
 from tests.locks import locked
 from tests.services.batch.conftest import MANIFEST, MODELS, TOOLS
 
+LONGEST = 120.0
+"""Seconds that a test waits for anything, on a machine that does much else."""
+
 Rows = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers are processes, and start a server with the first test: none of it is done in the usual time under load."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.fixture
@@ -22,14 +33,20 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def fleet(cluster: postgres.Cluster) -> str:
-    """The address of a fleet without a worker."""
+@pytest.fixture(scope="session")
+def migrated(cluster: postgres.Cluster) -> str:
+    """The address of a database with all tables, which copies are made of: to make them anew takes seconds."""
     from llmdo.services.fleet.commands import migrate
 
     address = cluster.new_database()
     migrate(address)
     return address
+
+
+@pytest.fixture
+def fleet(cluster: postgres.Cluster, migrated: str) -> str:
+    """The address of a fleet without a worker."""
+    return cluster.new_database(like=migrated)
 
 
 @pytest.fixture
@@ -69,6 +86,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Waits for what happens; the test's own time limit ends it otherwise."""
+    """Waits for what happens, and fails where it does not: before the test's own time limit, so that it can clean up."""
+    end = time.monotonic() + LONGEST
     while not holds():
+        if time.monotonic() > end:
+            pytest.fail("what is waited for does not happen")
         time.sleep(0.02)

@@ -136,7 +136,7 @@ def test_a_pickled_row_is_refused_by_whoever_sees_it(
     queue._client.list_workflows()  # even where the content is asked for
     taken: list[str] = []
     with working(fleet, taken.append):
-        until(lambda: dict(rows(STATES))["bad@1"] == "ERROR")
+        until(lambda: ("bad@1", "ERROR") in rows(STATES))
         until(lambda: taken)
     assert taken == ["good@1"]
     assert not mark.exists()

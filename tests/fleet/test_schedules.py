@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from subprocess import PIPE
@@ -17,7 +17,7 @@ import pytest
 
 from tests import forking, postgres
 from tests.commands import llmdo
-from tests.fleet.conftest import Rows, until
+from tests.fleet.conftest import LONGEST, Rows, until
 from tests.locks import locked
 from tests.services.batch.conftest import effects
 
@@ -25,6 +25,7 @@ if lacking := postgres.lacking():
     pytest.skip(lacking, allow_module_level=True)
 
 from llmdo.services.fleet import schedules
+from tests.fleet.working import ending
 
 pytestmark = pytest.mark.fleet
 
@@ -52,18 +53,17 @@ RUNS = "SELECT run FROM llmdo.item ORDER BY run"
 STATES = "SELECT state, count(*) FROM llmdo.item GROUP BY state"
 
 
-def worker(root: Path, fleet: str, began: float, *words: str) -> Any:
+def worker(root: Path, fleet: str, began: float, *words: str) -> AbstractContextManager[Any]:
     command = [sys.executable, "-c", HURRIED, str(began), "worker", "--fleet", fleet, *words]
-    return forking.Popen(command, cwd=root, stderr=PIPE, text=True)
+    return ending(forking.Popen(command, cwd=root, stderr=PIPE, text=True))
 
 
-def stop(*workers: Any) -> list[str]:
-    """What they told, once they ended as they were asked to."""
+def stop(*workers: Any) -> None:
+    """Returns once they ended as they were asked to."""
     for each in workers:
         os.kill(each.pid, signal.SIGTERM)
-    told = [each.communicate()[1] for each in workers]
+    told = [each.communicate(timeout=LONGEST)[1] for each in workers]
     assert [each.returncode for each in workers] == [0] * len(workers), told
-    return told
 
 
 @pytest.fixture
@@ -76,17 +76,18 @@ def scheduled(workspace: Path) -> Path:
 @pytest.mark.long
 def test_each_time_is_one_run_over_all_workers(fleet: str, scheduled: Path, rows: Rows) -> None:
     began = time.time()
-    both = [worker(scheduled, fleet, began, "--schedules") for _ in range(2)]
-    until(lambda: all("takes up to" in each.stderr.readline() for each in both))
-    until(lambda: len(rows(RUNS)) >= 4)
-    stop(*both)
+    with ExitStack() as stack:
+        both = [stack.enter_context(worker(scheduled, fleet, began, "--schedules")) for _ in range(2)]
+        until(lambda: all("takes up to" in each.stderr.readline() for each in both))
+        until(lambda: len(rows(RUNS)) >= 4)
+        stop(*both)
     runs = [run for (run,) in rows(RUNS)]
     first = datetime.strptime(runs[0], "often-%Y%m%dT%H%MZ").replace(tzinfo=UTC)
     times = [first + timedelta(minutes=2 * number) for number in range(len(runs))]
     assert runs == [schedules.id_of("often", at) for at in times], "every time is there, and none twice"
-    last = worker(scheduled, fleet, began)
-    until(lambda: rows(STATES) == [("completed", len(runs))])
-    stop(last)
+    with worker(scheduled, fleet, began) as last:
+        until(lambda: rows(STATES) == [("completed", len(runs))])
+        stop(last)
     assert len(rows(RUNS)) == len(runs), "a worker starts nothing that was not asked to"
     assert effects(scheduled) == ["tick"] * len(runs)
     listed = llmdo(scheduled, "batch", "list", "--store", fleet)

@@ -13,7 +13,7 @@ import pytest
 
 from tests import postgres
 from tests.commands import llmdo
-from tests.fleet.conftest import Rows, until
+from tests.fleet.conftest import LONGEST, Rows, until
 from tests.locks import locked
 from tests.services.batch.conftest import effects, inputs
 from tests.services.batch.conftest import rows as written
@@ -43,7 +43,8 @@ def batch(root: Path, fleet: str, *words: str) -> tuple[int, str]:
 
 def put_in(root: Path, fleet: str, rows: Rows, *words: str) -> None:
     """A batch that is put in and left at once."""
-    from llmdo.services.batch.commands import BatchRequest, InputChoice, Working
+    from llmdo.services.batch.commands import BatchRequest, Working
+    from llmdo.services.batch.inputs import InputChoice
     from llmdo.services.fleet import batches
     from llmdo.services.run import EntryRequest
 
@@ -123,14 +124,13 @@ def test_what_dead_workers_had_goes_on_and_calls_that_did_not_finish_are_unsure(
     inputs(workspace, "effect a", "slow b", "hello")
     (workspace / "hold").touch()
     put_in(workspace, fleet, rows)
-    child = process(workspace, fleet, "--jobs", "2")
-    until(lambda: effects(workspace) == ["a"])
-    until(lambda: rows("SELECT count(*) FROM llmdo.item WHERE state = 'running'") == [(2,)])
-    child.kill()
-    child.communicate()
+    with process(workspace, fleet, "--jobs", "2") as child:
+        until(lambda: effects(workspace) == ["a"])
+        until(lambda: rows("SELECT count(*) FROM llmdo.item WHERE state = 'running'") == [(2,)])
+        child.kill()
     (workspace / "hold").unlink()
     with working(workspace, fleet):
-        until(lambda: dict(rows(STATES))["3"] == "completed")
+        until(lambda: ("3", "completed") in rows(STATES))
         assert rows("SELECT count(*) FROM llmdo.item WHERE state = 'running'") == [(2,)], "they may be alive"
         rows(EXPIRE.partition(";")[0])
         rows(f"{EXPIRE.partition('; ')[2]} WHERE pid = {child.pid}")
@@ -159,16 +159,12 @@ def test_a_restart_of_the_database_loses_and_doubles_nothing(fleet: str, workspa
                 return dict(connection.execute(STATES).fetchall())
 
         put_in(workspace, address, lambda _: [])
-        child = process(workspace, address)
-        try:
+        with process(workspace, address):
             until(lambda: sorted(effects(workspace)) == ["a", "c"] and states()["2"] == "running")
             own.stop()
             own.start()
             (workspace / "hold").unlink()
             until(lambda: {*states().values()} == {"completed"})
-        finally:
-            child.terminate()
-            child.communicate()
     assert sorted(effects(workspace)) == ["a", "c"]
 
 
@@ -179,11 +175,10 @@ def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
     inputs(workspace, "slow a")
     (workspace / "hold").touch()
     put_in(workspace, fleet, rows)
-    child = process(workspace, fleet)
     asked = "SELECT count(*) FROM llmdo.run WHERE owner IS NOT NULL"
-    until(lambda: rows(asked) == [(1,)] and (workspace / "requests.log").exists())
-    os.kill(child.pid, signal.SIGSTOP)
-    try:
+    with process(workspace, fleet) as child:
+        until(lambda: rows(asked) == [(1,)] and (workspace / "requests.log").exists())
+        os.kill(child.pid, signal.SIGSTOP)
         rows(EXPIRE.partition(";")[0])
         rows(f"{EXPIRE.partition('; ')[2]} WHERE pid = {child.pid}")
         with working(workspace, fleet):
@@ -192,10 +187,28 @@ def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
             kept = rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")
             os.kill(child.pid, signal.SIGCONT)
             child.terminate()
-            child.communicate()
-    finally:
-        child.kill()
+            child.wait(LONGEST)
     assert (rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")) == kept
+
+
+@pytest.mark.long
+def test_all_workers_together_have_no_more_runs_of_an_entry_than_it_says(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    manifest = workspace / "llmdo.toml"
+    manifest.write_text(manifest.read_text() + "concurrent-runs = 2\n")
+    locked(workspace)
+    inputs(workspace, *(f"slow {number}" for number in range(8)))
+    (workspace / "hold").touch()
+    put_in(workspace, fleet, rows)
+    with process(workspace, fleet, "--jobs", "4"), process(workspace, fleet, "--jobs", "4"):
+        until(lambda: len(workers_of(fleet).all()) == 2)
+        until(lambda: rows("SELECT count(*) FROM llmdo.item WHERE state = 'running'")[0][0] >= 2)
+        (workspace / "hold").unlink()
+        until(lambda: {*dict(rows(STATES)).values()} == {"completed"})
+    spans = rows("SELECT min(at), max(at) FROM llmdo.entry GROUP BY run")
+    most = max(sum(begin <= at <= end for begin, end in spans) for at, _ in spans)
+    assert (len(spans), most) == (8, 2)
 
 
 def copied(workspace: Path, change: str) -> Path:

@@ -21,7 +21,7 @@ from llmdo.services.fleet.worker import WorkerOutcome, WorkerRequest, work
 from llmdo.services.host import Approving
 from llmdo.workspace.trust import Consent
 from tests import forking
-from tests.fleet.conftest import until
+from tests.fleet.conftest import LONGEST, until
 
 
 class Worker:
@@ -52,22 +52,26 @@ class Worker:
 
 @contextmanager
 def working(root: Path, fleet: str, jobs: int = 4) -> Iterator[Worker]:
-    """A worker in a thread, until the block ends and all that it has is over."""
+    """A worker in a thread, until the block ends and all that it has is over; of which nothing is held where it fails."""
     worker = Worker()
     request = WorkerRequest(root=root, address=fleet, jobs=jobs, environ={**os.environ, "LLMDO_STORE": fleet})
 
     def run() -> None:
         worker.outcome = work(request, worker)
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
         until(lambda: worker.draining is not None or not thread.is_alive())
         yield worker
+    except BaseException:
+        root.joinpath("hold").unlink(missing_ok=True)
+        raise
     finally:
         if worker.draining is not None:
             worker.draining.by_person("the test is over")
-        thread.join()
+        thread.join(LONGEST)
+    assert not thread.is_alive(), "the worker does not end"
 
 
 IMPATIENT = """
@@ -86,7 +90,22 @@ raise SystemExit(main())
 """
 
 
-def process(root: Path, fleet: str, *words: str, seconds: float = 0) -> Any:
+@contextmanager
+def process(root: Path, fleet: str, *words: str, seconds: float = 0) -> Iterator[Any]:
     """A worker as a process; with `seconds`, so long are its leases, and so long it may be silent."""
     command = [sys.executable, "-c", IMPATIENT, str(seconds), "worker", "--fleet", fleet, *words]
-    return forking.Popen(command, cwd=root, stderr=PIPE, text=True)
+    with ending(forking.Popen(command, cwd=root, stderr=PIPE, text=True)) as child:
+        yield child
+
+
+@contextmanager
+def ending(child: Any) -> Iterator[Any]:
+    """A worker that ends with the block, as it is asked to; at once where that has failed."""
+    try:
+        yield child
+        child.terminate()
+        child.wait(LONGEST)
+    finally:
+        child.kill()
+        child.wait()
+        child.stderr.close()
