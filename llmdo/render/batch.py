@@ -53,7 +53,7 @@ def used(spent: BatchUsage) -> str:
 
 def item_line(item: BatchItem, result: Result, done: int, total: int) -> str:
     """What became of an item, in a line for a log."""
-    cost = f", {money(result.cost_usd)}" if result.cost_usd is not None else ""
+    cost = f", {money(result.cost_usd)}" if result.cost_usd else ""
     why = f": {_quoted(result.error)}" if result.error else ""
     return f"{done}/{total} {result.state} {shown(item.key)}{cost}{why}"
 

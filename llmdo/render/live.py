@@ -237,7 +237,7 @@ def _line(depth: int, node: ProgressNode, now: float, width: int) -> Text:
 
 def _spent(used: Tally) -> list[str]:
     tokens = [] if used.tokens is None else [f"{used.tokens:,} tokens"]
-    return [*tokens, *([] if used.cost is None else [money(used.cost)])]
+    return [*tokens, *([money(used.cost)] if used.cost else [])]
 
 
 def _total(progress: Progress, now: float) -> Text:

@@ -123,4 +123,4 @@ def _amounts(usage: Usage) -> str:
         counted(usage.tool_calls, "tool call"),
         *tokens(usage.input_tokens, usage.output_tokens),
     ]
-    return ", ".join([*spent, *([money(usage.cost_usd)] if usage.cost_usd is not None else [])])
+    return ", ".join([*spent, *([money(usage.cost_usd)] if usage.cost_usd else [])])

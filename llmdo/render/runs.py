@@ -249,7 +249,7 @@ def _failed(attempt: Mapping[str, object]) -> str:
 
 
 def _used(node: Node) -> str:
-    cost = [money(node.cost_usd)] if node.cost_usd is not None else []
+    cost = [money(node.cost_usd)] if node.cost_usd else []
     return ", ".join(
         [counted(node.requests, "request"), *tokens(node.input_tokens, node.output_tokens), *cost]
     )
@@ -266,7 +266,7 @@ def _decided(node: Node) -> str:
 
 def _spent(run: Summary) -> str:
     spent = [counted(run.requests, "request"), *tokens(run.input_tokens, run.output_tokens)]
-    if run.cost_usd is not None:
+    if run.cost_usd:
         spent.append(money(run.cost_usd))
     if run.denied:
         spent.append(f"{run.denied} denied")

@@ -31,6 +31,8 @@ class Ledger:
     """Those that were sent to providers, failed ones and those under way included."""
     unanswered: int = 0
     """Those that earlier processes of the run sent, and whose answers nobody heard: they count beside these."""
+    unpriced: int = 0
+    """The answers of which no price is known, which the cost is without."""
     by_worker: dict[str, RunUsage] = field(default_factory=dict)
     denied: list[DecidedCall] = field(default_factory=list)
     last_text: str | None = None
@@ -66,5 +68,6 @@ class Ledger:
         """Adds a request of `worker` that was answered in an earlier part of the run."""
         self.count_request(worker)
         self.usage.requests += 1
+        self.unpriced += used.cost is None
         for usage in (self.usage, self.of_worker(worker)):
             usage.incr(used)

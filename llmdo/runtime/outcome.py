@@ -59,6 +59,8 @@ class RunOutcome:
     usage: Usage
     """Of the whole tree."""
     usage_by_worker: Mapping[str, Usage]
+    unpriced: int = 0
+    """The answers of which no price is known, which the cost is without."""
     denied: tuple[DecidedCall, ...]
     """The calls that the gate did not let through, in the order in which they were refused."""
     messages: tuple[ModelMessage, ...] = field(default=(), compare=False, repr=False)

@@ -184,6 +184,7 @@ async def _start_servers(config: RuntimeConfig, text: str) -> None:
             hint=told_of.hint,
             usage=usage_of(config.ledger.usage),
             usage_by_worker={},
+            unpriced=config.ledger.unpriced,
             denied=tuple(config.ledger.denied),
         )
         await _recorded(config, failed, None)
@@ -278,6 +279,7 @@ def _ended(
         reached=None if status == "completed" else ledger.last_text,
         usage=replace(usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered),
         usage_by_worker={name: usage_of(used) for name, used in sorted(ledger.by_worker.items())},
+        unpriced=ledger.unpriced,
         denied=tuple(ledger.denied),
     )
     outcome = retold(config.recorder, outcome)

@@ -36,8 +36,10 @@ def answer(messages, info):
         parts = [ToolCallPart("write_file", {"path": "out/a.md", "content": "hello"})]
     else:
         parts = [TextPart("done")]
-    usage = USAGE.get(text)
-    return ModelResponse(parts=parts, usage=usage) if usage else ModelResponse(parts=parts)
+    response = ModelResponse(parts=parts, usage=USAGE.get(text, RequestUsage()))
+    if text == "elsewhere":
+        response.provider_name = "nobody-knows"
+    return response
 
 
 rules = FunctionModel(answer)
@@ -64,7 +66,7 @@ def totals(llmdo: Llmdo, root: Path, *words: str) -> dict[str, dict[str, object]
 
 
 def test_what_nobody_measured_or_priced_is_unknown_and_not_nothing(llmdo: Llmdo, counting: Path) -> None:
-    llmdo("run", "main", "hello", cwd=counting)
+    llmdo("run", "main", "elsewhere", cwd=counting)
     total = totals(llmdo, counting)["main"]
     assert [total[name] for name in ("input_tokens", "output_tokens", "cost_usd")] == [None] * 3
     row = llmdo("runs", "stats", cwd=counting).out.splitlines()[1].split()
@@ -75,6 +77,13 @@ def test_what_nobody_measured_or_priced_is_unknown_and_not_nothing(llmdo: Llmdo,
     assert (total["cost_usd"], total["unmeasured"], total["unpriced"]) == ("0.25", 1, 1)
     text = llmdo("runs", "stats", cwd=counting).out
     assert "  10 + 5, unknown of 1 request  $0.2500, unknown of 1 request  " in text
+
+
+def test_a_scripted_model_costs_nothing_which_is_known(llmdo: Llmdo, counting: Path) -> None:
+    llmdo("run", "main", "hello", cwd=counting)
+    total = totals(llmdo, counting)["main"]
+    assert (total["cost_usd"], total["unpriced"], total["input_tokens"]) == ("0", 0, None)
+    assert "$0.0000" in llmdo("runs", "stats", cwd=counting).out
 
 
 def test_workers_are_counted_apart_and_a_model_asks_nobody(llmdo: Llmdo, counting: Path) -> None:

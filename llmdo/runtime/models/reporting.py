@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from pydantic_ai.messages import NativeToolCallPart, ToolCallPart
@@ -54,6 +55,7 @@ class RequestReporter:
         model = f"{by}:{response.model_name}" if by else self.model
         _price(response, model)
         config.ledger.of_worker(frame.name).incr(response.usage)
+        config.ledger.unpriced += response.usage.cost is None
         text = response.text or ""
         if text and frame.depth == 0:
             config.ledger.last_text = text
@@ -88,7 +90,9 @@ def cut_off(response: ModelResponse) -> str | None:
 
 def _price(response: ModelResponse, model: str) -> None:
     """Says in `response` what it cost, as pydantic-ai would somewhat later; nothing where nobody knows."""
-    if response.usage.cost is None and response.model_name and not model.startswith(UNPAID):
+    if model.startswith(UNPAID):
+        response.usage.cost = response.usage.cost or Decimal(0)
+    elif response.usage.cost is None and response.model_name:
         try:
             response.usage.cost = response.cost().total_price
         except (LookupError, ValueError):

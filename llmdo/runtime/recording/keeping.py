@@ -155,6 +155,7 @@ def outcome_in(ended: JournalEntry, data: Mapping[str, Any]) -> RunOutcome:
             **{name: data[name] for name in _AS_THEY_ARE},
             out_of_quota=bool(data.get("out_of_quota")),  # which earlier journals do not say
             diverged=bool(data.get("diverged")),
+            unpriced=int(data["unpriced"]) if "unpriced" in data else _unpriced_earlier(data["usage"]),
             frames=tuple(Frame(**frame) for frame in data["frames"]),
             value=json.loads(data["output"]) if data["is_typed"] and data["output"] else data["output"],
             usage=_usage_in(data["usage"]),
@@ -172,6 +173,11 @@ def plain_outcome(outcome: RunOutcome) -> dict[str, object]:
     for name in ("value", "messages", "new_messages"):  # the text of the value is there
         del plain[name]
     return {**plain, "denied": denied}
+
+
+def _unpriced_earlier(used: Mapping[str, Any]) -> int:
+    """The same of a run whose journal does not say: where it knows of no cost, nothing was priced."""
+    return int(used["requests"]) if used["cost_usd"] is None else 0
 
 
 def _usage_in(used: Mapping[str, Any]) -> Usage:

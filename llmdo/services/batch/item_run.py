@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
@@ -176,7 +177,7 @@ def result_of(outcome: RunOutcome, redaction: Redaction) -> Result:
         requests=outcome.usage.requests,
         input_tokens=outcome.usage.input_tokens,
         output_tokens=outcome.usage.output_tokens,
-        cost_usd=outcome.usage.cost_usd,
+        cost_usd=None if outcome.unpriced else outcome.usage.cost_usd or Decimal(0),
         out_of_quota=outcome.out_of_quota,
     )
 

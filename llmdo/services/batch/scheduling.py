@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     OnResult = Callable[[BatchItem, Result], None]
 
 
+UNPRICED = (
+    "a model that was called has no known price, so `--budget-usd` cannot be kept: without it, the `limits` of the "
+    "entry bound what each run uses"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchBounds:
     """What ends a batch early; what has begun by then is finished."""
@@ -113,7 +119,7 @@ def reached(store: BatchStore, bounds: BatchBounds, begun: int = 0) -> str | Non
     if bounds.budget_usd is not None:
         spent = store.spent()
         if spent.unpriced:
-            return "a model that was called has no known price, so `--budget-usd` cannot be kept"
+            return UNPRICED
         if spent.cost_usd >= bounds.budget_usd:
             return f"the batch has cost ${spent.cost_usd:.4f}, and `--budget-usd` is ${bounds.budget_usd}"
     return None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.journal.decided import DecidedCall, decided_in
 from llmdo.journal.entries import HANDED
-from llmdo.runtime.telemetry.events import UNPAID
 
 if TYPE_CHECKING:
     from llmdo.journal.ports import JournalStore
@@ -27,7 +26,7 @@ class RunDeeds:
     """How often a worker was called by another one, or by code."""
     requests: int = 0
     unpriced: int = 0
-    """The requests of which no price is known, of models that somebody is paid for."""
+    """The requests of which no price is known."""
     cost_usd: Decimal = Decimal(0)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -61,8 +60,7 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
                 sent, received = sent + usage.get("input_tokens", 0), received + usage.get("output_tokens", 0)
                 unmeasured += bool(usage.get("unmeasured_requests"))
                 cost += Decimal(usage.get("cost") or 0)
-                model = str(entry.data["asked"]["model"])
-                unpriced += usage.get("cost") is None and not model.startswith(UNPAID)
+                unpriced += usage.get("cost") is None
                 if entry.path in roots:
                     made += [
                         f"{entry.path}/{part['tool_name']}#"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.journal.items import NewItem
 from llmdo.journal.opening import runs_of
 from llmdo.services.batch import commands as batches
+from llmdo.services.batch.scheduling import UNPRICED
 from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.deeds import RunDeeds, deeds_of
 from llmdo.services.evaluation.judges import items_for, rulings_of
@@ -65,6 +66,8 @@ class _Spending:
 
     bounds: BatchBounds
     spent: Decimal = Decimal(0)
+    is_unpriced: bool = False
+    """Whether more was spent, and nobody knows how much."""
     reason: str | None = None
     interrupted: bool = False
 
@@ -76,19 +79,18 @@ class _Spending:
 
     def may_go_on(self) -> bool:
         """Whether another batch is begun."""
-        if (
-            self.reason is None
-            and self.bounds.budget_usd is not None
-            and self.spent >= self.bounds.budget_usd
-        ):
-            self.reason = (
-                f"the runs have cost ${self.spent:.4f}, and `--budget-usd` is ${self.bounds.budget_usd}"
-            )
+        budget = self.bounds.budget_usd
+        if self.reason is None and budget is not None:
+            if self.is_unpriced:
+                self.reason = UNPRICED
+            elif self.spent >= budget:
+                self.reason = f"the runs have cost ${self.spent:.4f}, and `--budget-usd` is ${budget}"
         return self.reason is None
 
     def add(self, outcome: BatchOutcome) -> None:
         """Takes in how a batch stands."""
         self.spent += Decimal(str(outcome.spent.cost_usd))
+        self.is_unpriced = self.is_unpriced or outcome.spent.unpriced > 0
         self.reason, self.interrupted = outcome.reason, outcome.interrupted
 
 

@@ -123,8 +123,7 @@ def test_bounds_end_a_batch_early(llmdo: Llmdo, root: Path) -> None:
     assert "2 items were begun, as `--limit` says" in done.err
     assert sorted(standing(llmdo, root).values()) == ["completed", *["failed"] * 3, *["queued"] * 2]
     done = llmdo("batch", "resume", "last", "--budget-usd", "1", "--jobs", "1", cwd=root)
-    assert "a model that was called has no known price, so `--budget-usd` cannot be kept" in done.err
-    assert done.code == 1
+    assert sorted(standing(llmdo, root).values()) == ["completed"] * 3 + ["failed"] * 3  # scripted: no cost
     for odd in ("nan", "0", "-1", "inf", "x"):
         assert llmdo("batch", "resume", "last", "--budget-usd", odd, cwd=root).code == 2
 

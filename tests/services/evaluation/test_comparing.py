@@ -56,7 +56,9 @@ def test_a_comparison_says_in_a_sentence_what_is_shown() -> None:
         "B is better in 7 cases, worse in 2, p = 0.18: not shown (against A, 3 the same;"
     )
     assert compare(before, after) == compared, "what is drawn by chance is the same each time"
-    assert compare(after, before).sentence.startswith("A is better in 2 cases, worse in 7")
+    back = compare(after, before)
+    assert back
+    assert back.sentence.startswith("A is better in 2 cases, worse in 7")
     all_up = compare(variant("A", [[False]] * 6), variant("B", [[True]] * 6))
     assert all_up
     assert all_up.sentence.startswith("B is better in 6 cases, worse in 0, p = 0.031: shown")
