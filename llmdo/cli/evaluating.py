@@ -11,20 +11,30 @@ from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
 from llmdo.render import evaluation as render
 from llmdo.render import evaluation_junit, evaluation_pages
 from llmdo.services.batch import commands as batches
-from llmdo.services.evaluation.commands import EvalWorking
+from llmdo.services.evaluation.commands import EvalTerms, EvalWorking
 
 if TYPE_CHECKING:
+    from llmdo.services.evaluation.gate import EvalGate
     from llmdo.services.evaluation.outcome import Evaluated
 
 
-def working(jobs: int, budget: str | None, *, locked: bool, debug: bool) -> EvalWorking:
-    """What the options say about how runs are worked off.
+def terms(
+    project: str | None,
+    jobs: int,
+    budget: str | None,
+    gate: EvalGate,
+    *,
+    locked: bool,
+    debug: bool,
+) -> EvalTerms:
+    """What the options say about how an evaluation begins or goes on.
 
     Raises:
         LlmdoError: The budget is not a number above 0.
     """
     is_locked = quick.is_locked(flag=locked, environ=os.environ)
-    return EvalWorking(bounds=batches.bounds(jobs, budget=budget), locked=is_locked, debug=debug)
+    working = EvalWorking(bounds=batches.bounds(jobs, budget=budget), locked=is_locked, debug=debug)
+    return EvalTerms(project=project, gate=gate, working=working)
 
 
 def host(approve: options.Texts, *, approve_all: bool, reject_all: bool) -> BatchTerminal:

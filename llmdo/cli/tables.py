@@ -296,6 +296,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--rev": (),
         "--sources": (),
         "--repeat": (),
+        "--record": None,
+        "--recorded": None,
         "--jobs": (),
         "--budget-usd": (),
         "--baseline": (),

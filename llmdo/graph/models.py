@@ -37,7 +37,8 @@ WITHOUT_PROVIDER = frozenset({"test"})
 
 _PYTHON = "python:"
 _REPLAY = "replay:"
-_RECORDING = ".sqlite"
+_RECORDINGS = (".sqlite", ".json")
+"""An exported run, and what `llmdo eval --record` wrote of several."""
 _HOSTED = re.compile(r"(?:gateway/)?([a-z0-9-]+):.+", re.DOTALL)
 _ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
 
@@ -55,7 +56,7 @@ def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
         return None
     if reference.startswith(_REPLAY):
         if recording_file(reference) is None:
-            return f"`{reference}` is not of the form replay:FILE.sqlite"
+            return f"`{reference}` is not of the form replay:FILE.sqlite, or replay:FILE.json of an eval"
         return None
     hosted = _HOSTED.fullmatch(reference)
     if hosted is None:
@@ -72,9 +73,9 @@ def python_reference(reference: str) -> str | None:
 
 
 def recording_file(reference: str) -> str | None:
-    """The FILE of a model that plays a recording, `replay:FILE.sqlite`; None for every other reference."""
+    """The FILE of a model that plays a recording, such as `replay:FILE.sqlite`; None for every other reference."""
     file = reference.removeprefix(_REPLAY)
-    return file if file != reference and file.endswith(_RECORDING) and file != _RECORDING else None
+    return file if file != reference and file.endswith(_RECORDINGS) and file not in _RECORDINGS else None
 
 
 def near_provider(reference: str) -> str | None:

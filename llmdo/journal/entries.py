@@ -36,6 +36,10 @@ HANDED = "(attachments)"
 """What the path of the decision on the attachments of an entry ends with."""
 
 
+RECORDED_COST = "recorded_cost_usd"
+"""What an answer had cost that a recording gave, among the details of a response; None where nobody knew."""
+
+
 class JournalError(LlmdoError):
     """A journal cannot be opened, read or written."""
 

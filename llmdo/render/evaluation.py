@@ -90,7 +90,14 @@ def cost(variant: Variant) -> str:
 
 
 def verdicts(evaluated: Evaluated) -> Iterator[str]:
-    """A sentence for each comparison, and for all that was asked for and does not hold."""
+    """A sentence for each recording and comparison, and for all that was asked for and does not hold."""
+    for variant in filter(lambda variant: variant.recording, evaluated.variants):
+        before = variant.recorded_usd
+        had = "nobody knows what" if before is None else f"${before:.4f} is what"
+        yield (
+            f"{variant.label}: no model was asked, and nothing spent; {had} the answers in `{variant.recording}` "
+            "had cost when they were recorded"
+        )
     yield from (comparison.sentence for comparison in evaluated.comparisons)
     if (held := evaluated.held) is None:
         return

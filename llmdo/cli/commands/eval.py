@@ -60,6 +60,12 @@ Sources = Annotated[
     ),
 ]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1000, help="How often each case is run.")]
+Record = Annotated[
+    bool, typer.Option("--record", help="Write what models answer to evals/NAME.recorded.json, for review.")
+]
+Recorded = Annotated[
+    bool, typer.Option("--recorded", help="Have that answer instead of models: no key, nothing spent.")
+]
 Budget = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -106,6 +112,8 @@ def start(
     rev: Revisions = None,
     sources: Sources = None,
     repeat: Repeat = 1,
+    record: Record = False,
+    recorded: Recorded = False,
     jobs: Jobs = 8,
     budget_usd: Budget = None,
     baseline: Baseline = None,
@@ -123,12 +131,11 @@ def start(
     from llmdo.services.evaluation import commands as service
     from llmdo.services.evaluation.gate import EvalGate
 
-    working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
-    variants = service.EvalVariants(models=tuple(model or ()), revisions=rev, sources=tuple(sources or ()))
     gate = EvalGate(baseline=baseline, fail_under=fail_under)
-    request = service.EvalRequest(
-        name=name, project=project, variants=variants, repeat=repeat, gate=gate, working=working
-    )
+    terms = evaluating.terms(project, jobs, budget_usd, gate, locked=locked, debug=debug)
+    models, runs_code = tuple(model or ()), tuple(sources or ())
+    variants = service.EvalVariants(models=models, revisions=rev, sources=runs_code, recorded=recorded)
+    request = service.EvalRequest(name=name, terms=terms, variants=variants, repeat=repeat, records=record)
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
     return evaluating.report(service.start(request, host), format.value)
 
@@ -154,11 +161,10 @@ def resume(
     from llmdo.services.evaluation import commands as service
     from llmdo.services.evaluation.gate import EvalGate
 
-    working = evaluating.working(jobs, budget_usd, locked=locked, debug=debug)
     gate = EvalGate(baseline=baseline, fail_under=fail_under)
-    request = service.ContinuedEval(reference=reference, project=project, gate=gate, working=working)
+    terms = evaluating.terms(project, jobs, budget_usd, gate, locked=locked, debug=debug)
     host = evaluating.host(approve, approve_all=approve_all, reject_all=reject_all)
-    return evaluating.report(service.resume(request, host), format.value)
+    return evaluating.report(service.resume(reference, terms, host), format.value)
 
 
 @evals.command("new")

@@ -1,5 +1,7 @@
 """A model that plays a recording: `replay:FILE.sqlite` answers a request as it was answered when the run was recorded.
 
+`replay:FILE.json` plays those of an eval, of which the run is chosen by what it is given.
+
 A request is found by its place, the call path of its worker and its number there, and is then compared with the
 recorded one: parallel delegates that are asked the same do not get each other's answers, and what differs has a name.
 """
@@ -7,6 +9,10 @@ recorded one: parallel delegates that are asked the same do not get each other's
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelResponse
@@ -14,7 +20,8 @@ from pydantic_ai.models import Model
 from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal import read_journal
+from llmdo.journal import read_journal, recorded
+from llmdo.journal.entries import RECORDED_COST, JournalError
 from llmdo.runtime.recording.difference import difference
 from llmdo.runtime.recording.encoding import Decoding, Encoding
 from llmdo.runtime.recording.requests import (
@@ -28,7 +35,7 @@ from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic_ai.messages import ModelMessage
@@ -36,8 +43,24 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
     from llmdo.journal.ports import JournalStore
+    from llmdo.journal.recorded import Recording
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A request as a recording has it."""
+
+    asked: Mapping[str, Any]
+    answer: object
+    encoding: Encoding
+    """What compares with it."""
+    content: Callable[[str], bytes]
+    otherwise: str
+    """What is said of another request."""
+    again: str = ""
+    """What makes a recording of that one."""
 
 
 class PlayedModel(Model):
@@ -88,31 +111,93 @@ class PlayedModel(Model):
         step = 1 + _responses(messages) - _responses(frame.history)
         recorder = config.recorder
         encoding = recorder.encoding if recorder else Encoding(Redaction.of(os.environ))
+        is_of_eval = self._file.endswith(recorded.SUFFIX)
+        opened = self._of_eval if is_of_eval else self._of_run
+        with opened(config, path, step, encoding) as kept:
+            asked = self._asked(config, frame, messages, model_settings, model_request_parameters, kept)
+            if change := difference({**kept.asked, "model": None}, asked, accepts_drift=False):
+                raise LlmdoError(f"{path}: request {step} {kept.otherwise}: {change}{kept.again}")
+            response = Decoding(kept.content).response(kept.answer)
+            if variable := kept.encoding.secrets.lacks(response):
+                raise kept.encoding.secrets.missing(variable)
+            return self._played(response, kept.asked)
+
+    @contextmanager
+    def _of_run(
+        self,
+        config: RuntimeConfig,  # noqa: ARG002  # which that of an eval looks at
+        path: str,
+        step: int,
+        encoding: Encoding,
+    ) -> Iterator[_Kept]:
+        """The request at a place of the run that was exported.
+
+        Raises:
+            LlmdoError: It is not there.
+        """
         with read_journal(self._root / self._file) as journal:
-            encoding = Encoding(encoding.redaction, journal.know(encoding.redaction.known))
             entry = journal.get(path, "request", step)
             if entry is None:
                 raise LlmdoError(
                     f"{path}: request {step} is not in `{self._file}`, {_instead(journal, path)}"
                 )
+            encoding = Encoding(encoding.redaction, journal.know(encoding.redaction.known))
             data = journal.whole(entry)
-            before = {**data["asked"], "model": None}
-            asked = self._asked(
-                config,
-                frame,
-                messages,
-                model_settings,
-                model_request_parameters,
-                before,
-                encoding,
-                journal.content,
+            yield _Kept(
+                asked=data["asked"],
+                answer=data["response"],
+                encoding=encoding,
+                content=journal.content,
+                otherwise=f"is not the one in `{self._file}`",
             )
-            if change := difference(before, asked, accepts_drift=False):
-                raise LlmdoError(f"{path}: request {step} is not the one in `{self._file}`: {change}")
-            response = Decoding(journal.content).response(data["response"])
-            if variable := encoding.secrets.lacks(response):
-                raise encoding.secrets.missing(variable)
-            return response
+
+    @contextmanager
+    def _of_eval(self, config: RuntimeConfig, path: str, step: int, encoding: Encoding) -> Iterator[_Kept]:
+        """The request at a place of this run, in the recording of an eval.
+
+        Raises:
+            LlmdoError: It is not there, or its answer is not.
+        """
+        source = discovery.read(self._root, self._file, limit=recorded.LARGEST)
+        if isinstance(source, discovery.RefusedPath):
+            raise LlmdoError(f"the recording `{self._file}` {source.reason}")
+        recording = _parsed(source, self._file)
+        first = recorded.begun(config.recorder.journal) if config.recorder else None
+        if first is None:
+            raise LlmdoError(f"`replay:{self._file}` answers the runs of an eval, which have a journal")
+        run = recording.run(first.path, recorded.given_to(first))
+        if run is None:
+            raise LlmdoError(
+                f"{path}: `{self._file}` has no run of entry `{first.path}` with this input; {recording.again}"
+            )
+        request = run.request(path, step)
+        if request is None:
+            raise LlmdoError(
+                f"{path}: request {step} is not in `{self._file}`, in the case `{run.case}`; {recording.again}"
+            )
+        if request.lacks:
+            raise LlmdoError(
+                f"{path}: the answer to request {step} in `{self._file}` is without {request.lacks}"
+            )
+        yield _Kept(
+            asked=request.asked,
+            answer=request.answer,
+            encoding=encoding,
+            content=_no_content,
+            otherwise="was recorded for another request",
+            again=f"; {recording.again}",
+        )
+
+    def _played(self, response: ModelResponse, asked: Mapping[str, object]) -> ModelResponse:
+        """A recorded answer by the name of what gives it now, which costs nothing; what it had cost is noted."""
+        cost = response.usage.cost
+        response.usage = replace(response.usage, cost=Decimal(0))
+        response.provider_name, response.model_name = self.system, self._file
+        response.provider_details = {
+            "recorded_model": asked["model"],
+            RECORDED_COST: None if cost is None else str(cost),
+        }
+        return response
 
     def _asked(
         self,
@@ -121,23 +206,34 @@ class PlayedModel(Model):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-        recorded: Mapping[str, object],
-        encoding: Encoding,
-        content: Callable[[str], bytes],
+        kept: _Kept,
     ) -> dict[str, object]:
-        """What the request is made of; the `recorded` one was made of the same, but was for another model."""
+        """What the request is made of; the one that is `kept` was made of the same, but was for another model."""
         shown = definitions(shown_tools(parameters))
         own = config.graph.workers[frame.name].model_settings
         # What became of `max_retries` on the way here does not matter to a model.
         given: Any = {key: value for key, value in (settings or {}).items() if key != "max_retries"}
         given |= {key: value for key, value in own.items() if key == "max_retries"}
+        new = messages[1 + last_response(messages) :]
         return {
             "model": None,
-            "tools": tools_digest(shown, str(recorded["tools"]), encoding, content),
-            **told_in(
-                encoding, messages, messages[1 + last_response(messages) :], given, parameters, recorded
-            ),
+            "tools": tools_digest(shown, str(kept.asked["tools"]), kept.encoding, kept.content),
+            **told_in(kept.encoding, messages, new, given, parameters, kept.asked),
         }
+
+
+@lru_cache(maxsize=4)
+def _parsed(content: bytes, name: str) -> Recording:
+    """The recording of an eval, read once and not with each request.
+
+    Raises:
+        LlmdoError: It is none.
+    """
+    return recorded.parse(content.decode("utf-8", "replace"), name)
+
+
+def _no_content(digest: str) -> bytes:
+    raise JournalError(f"the content `{digest}` is in no recording of text")
 
 
 def _responses(messages: Sequence[ModelMessage]) -> int:

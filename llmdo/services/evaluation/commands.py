@@ -13,6 +13,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.services.batch import commands as batches
 from llmdo.services.batch.scheduling import BatchBounds
 from llmdo.services.diff import WORKTREE
+from llmdo.services.evaluation import recording as recordings
 from llmdo.services.evaluation import suite as suites
 from llmdo.services.evaluation.faults import judging_entry
 from llmdo.services.evaluation.gate import EvalGate, held, opened
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from llmdo.services.batch.commands import BatchHost
     from llmdo.services.evaluation.gate import OpenedEvalGate
+    from llmdo.services.evaluation.outcome import Trial
     from llmdo.services.evaluation.suite import Suite
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.project import Project
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 LIBRARY = "pydantic_evals"
 UNCHANGED = "workspace"
 """The label of the variant that is run as the files say."""
+RECORDED = "recorded"
+"""That of the one whose models do not answer, but their recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,17 @@ class EvalVariants:
     """`A..B`: workers and manifest of these revisions."""
     sources: tuple[str, ...] = ()
     """Those of them whose Python is run."""
+    recorded: bool = False
+    """Whether the answers of models are those that were recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalTerms:
+    """On which terms an evaluation begins or goes on."""
+
+    project: str | None = None
+    gate: EvalGate = field(default_factory=EvalGate)
+    working: EvalWorking = field(default_factory=EvalWorking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,21 +85,11 @@ class EvalRequest:
 
     name: str | None = None
     """None: the only eval there is."""
-    project: str | None = None
+    terms: EvalTerms = field(default_factory=EvalTerms)
     variants: EvalVariants = field(default_factory=EvalVariants)
     repeat: int = 1
-    gate: EvalGate = field(default_factory=EvalGate)
-    working: EvalWorking = field(default_factory=EvalWorking)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContinuedEval:
-    """An evaluation that goes on."""
-
-    reference: str
-    project: str | None = None
-    gate: EvalGate = field(default_factory=EvalGate)
-    working: EvalWorking = field(default_factory=EvalWorking)
+    records: bool = False
+    """Whether what models answer is recorded."""
 
 
 def start(request: EvalRequest, host: BatchHost) -> Evaluated:
@@ -94,10 +99,12 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
         InvalidTeamError: The eval or the workspace has mistakes.
         LlmdoError: It cannot be run.
     """
-    root, project = _opened(request.project, host)
+    terms = request.terms
+    root, project = _opened(terms.project, host)
     suite = suites.read(project, suites.chosen(root, request.name))
-    gate = opened(request.gate, root)
-    variants = tuple(_variants(request.variants, project, request.working.environ))
+    gate = opened(terms.gate, root)
+    _require_alone(request)
+    variants = tuple(_variants(request.variants, project, suite, terms.working.environ))
     from llmdo.runtime import new_run
 
     evaluated = Evaluated(
@@ -107,32 +114,33 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
         digest=suite.digest,
         began=time.time(),
         repeat=request.repeat,
+        records=request.records,
         cases=tuple(case.name for case in suite.cases),
         variants=tuple(
             replace(variant, batch=new_run(), judges={judge: new_run() for judge in judges_of(suite)})
             for variant in variants
         ),
     )
-    return _worked(evaluated, suite, project, request.working, gate, host)
+    return _worked(evaluated, suite, project, terms.working, gate, host)
 
 
-def resume(request: ContinuedEval, host: BatchHost) -> Evaluated:
-    """How an evaluation stands after what was left of it was run; nothing is run twice.
+def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
+    """How the evaluation that `reference` names stands after what was left of it was run; nothing is run twice.
 
     Raises:
         InvalidTeamError: The eval or the workspace has mistakes.
         LlmdoError: It cannot go on.
     """
-    root, project = _opened(request.project, host)
+    root, project = _opened(terms.project, host)
     kept = Evaluations(root)
-    evaluated = kept.read(kept.find(request.reference))
+    evaluated = kept.read(kept.find(reference))
     suite = suites.read(project, suites.chosen(root, evaluated.name))
     if suite.digest != evaluated.digest:
         raise LlmdoError(
             f"`{suites.FOLDER}/{suite.name}{suites.SUFFIX}` is not what it was when the evaluation began",
             hint="go back to what it was, or begin a new one",
         )
-    return _worked(evaluated, suite, project, request.working, opened(request.gate, root), host)
+    return _worked(evaluated, suite, project, terms.working, opened(terms.gate, root), host)
 
 
 def show(root: Path, reference: str, gate: EvalGate) -> Evaluated:
@@ -159,12 +167,38 @@ def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
     return root, project
 
 
-def _variants(request: EvalVariants, project: Project, environ: Mapping[str, str]) -> Iterator[Variant]:
+def _require_alone(request: EvalRequest) -> None:
+    """Nothing, where a recording is of one variant that is run once.
+
+    Raises:
+        LlmdoError: Something is asked for that a recording cannot have, or gives.
+    """
+    variants, option = request.variants, "--recorded" if request.variants.recorded else "--record"
+    if not (variants.recorded or request.records):
+        return
+    if variants.recorded and request.records:
+        raise LlmdoError("`--record` asks models, and `--recorded` asks none", hint="one after the other")
+    if variants.recorded and (variants.models or variants.revisions):
+        raise LlmdoError("`--recorded` gives the answers of one recording, so there is nothing to compare")
+    if len(variants.models) > 1 or variants.revisions:
+        raise LlmdoError("`--record` records one variant", hint="one `--model`, or none, and no `--rev`")
+    if request.repeat > 1:
+        raise LlmdoError(f"`{option}` is for one run of each case", hint="leave `--repeat` out")
+
+
+def _variants(
+    request: EvalVariants, project: Project, suite: Suite, environ: Mapping[str, str]
+) -> Iterator[Variant]:
     """What is compared: every revision with every model.
 
     Raises:
-        LlmdoError: A model or a revision cannot be one, or two variants are the same.
+        LlmdoError: A model or a revision cannot be one, or two variants are the same; or there is no recording.
     """
+    if request.recorded:
+        root = project.workspace.root
+        models = recordings.models_of(root, suite.name, suite.entry, project.graph)
+        yield Variant(label=RECORDED, models=models, recording=recordings.file_of(suite.name))
+        return
     for repeated in {model for model in request.models if request.models.count(model) > 1}:
         raise LlmdoError(f"`--model {repeated}` is given twice")
     revisions = both(request.revisions) if request.revisions else ()
@@ -226,7 +260,33 @@ def _worked(
     evaluated = replace(evaluated, variants=variants, reason=ran.reason, interrupted=ran.interrupted)
     evaluated = replace(evaluated, held=held(evaluated, gate))
     kept.keep(evaluated)
+    if evaluated.records:
+        _record(evaluated, suite, root, working.environ, host)
+    elif any(
+        _asked_nobody(trial) for variant in variants for trial in variant.trials
+    ) and recordings.is_there(root, suite.name):
+        host.tell(f"`llmdo eval {suite.name} --recorded` gives the answers of its recording, without a key")
     return evaluated
+
+
+def _record(
+    evaluated: Evaluated, suite: Suite, root: Path, environ: Mapping[str, str], host: BatchHost
+) -> None:
+    """Writes the recording of an evaluation, once all of it was run."""
+    if evaluated.unfinished:
+        host.tell(f"nothing is recorded yet: {evaluated.unfinished} runs are left")
+        return
+    written = recordings.write(root, suite, evaluated.variants[0], environ)
+    for line in written.lacking:
+        host.tell(f"warning: {line}, so it cannot be repeated")
+    host.tell(
+        f"wrote {written.requests} answers to {written.file}: review it before you share it, it holds what was said"
+    )
+
+
+def _asked_nobody(trial: Trial) -> bool:
+    """Whether a run ended before a model was asked, as for lack of a key."""
+    return trial.state == "failed" and not trial.requests
 
 
 def _prepared(

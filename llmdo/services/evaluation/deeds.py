@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.journal.decided import DecidedCall, decided_in
-from llmdo.journal.entries import HANDED
+from llmdo.journal.entries import HANDED, RECORDED_COST
 
 if TYPE_CHECKING:
     from llmdo.journal.ports import JournalStore
@@ -28,6 +28,10 @@ class RunDeeds:
     unpriced: int = 0
     """The requests of which no price is known."""
     cost_usd: Decimal = Decimal(0)
+    recorded_usd: Decimal = Decimal(0)
+    """What the answers had cost that recordings gave."""
+    recorded_unpriced: int = 0
+    """Those of them of which nobody knew."""
     input_tokens: int = 0
     output_tokens: int = 0
     unmeasured: int = 0
@@ -42,7 +46,8 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
     made: list[str] = []
     roots: set[str] = set()
     delegates = requests = unpriced = sent = received = unmeasured = 0
-    cost = Decimal(0)
+    cost = recorded = Decimal(0)
+    recorded_unpriced = 0
     began = last = None
     for entry in journal.entries("run", "call", "decision", "request", "end"):
         began, last = entry.at if began is None else began, entry.at
@@ -61,6 +66,9 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
                 unmeasured += bool(usage.get("unmeasured_requests"))
                 cost += Decimal(usage.get("cost") or 0)
                 unpriced += usage.get("cost") is None
+                details = response.get("provider_details") or {}
+                recorded += Decimal(details.get(RECORDED_COST) or 0)
+                recorded_unpriced += RECORDED_COST in details and details[RECORDED_COST] is None
                 if entry.path in roots:
                     made += [
                         f"{entry.path}/{part['tool_name']}#"
@@ -75,6 +83,8 @@ def deeds_of(journal: JournalStore) -> RunDeeds:
         requests=requests,
         unpriced=unpriced,
         cost_usd=cost,
+        recorded_usd=recorded,
+        recorded_unpriced=recorded_unpriced,
         input_tokens=sent,
         output_tokens=received,
         unmeasured=unmeasured,

@@ -210,8 +210,10 @@ _COUNTS: Mapping[str, Callable[[RunDeeds], tuple[float, str]]] = {
     "delegates_at_most": lambda deeds: (deeds.delegates, ""),
     "requests_at_most": lambda deeds: (deeds.requests, ""),
     "cost_at_most": lambda deeds: (
-        float(deeds.cost_usd),
-        f"{deeds.unpriced} requests have no known price" if deeds.unpriced else "",
+        float(deeds.cost_usd + deeds.recorded_usd),
+        f"{unknown} requests have no known price"
+        if (unknown := deeds.unpriced + deeds.recorded_unpriced)
+        else "",
     ),
 }
 

@@ -53,6 +53,8 @@ class Trial:
     output_tokens: int | None = None
     cost_usd: float | None = None
     """None where a request has no known price."""
+    recorded_usd: float | None = None
+    """What the answers had cost that a recording gave; None where nobody knew, or nothing was recorded."""
     seconds: float | None = None
 
     @property
@@ -78,7 +80,9 @@ class Variant:
     runs_code: bool = False
     """Whether its Python is of that commit as well."""
     batch: str = ""
-    """The id of the batch; empty where recorded runs were repeated."""
+    """The id of the batch."""
+    recording: str | None = None
+    """The file that answered instead of models; None where models did."""
     judges: Mapping[str, str] = field(default_factory=dict)
     """Judge to the id of the batch of its runs."""
     trials: tuple[Trial, ...] = ()
@@ -102,6 +106,12 @@ class Variant:
     def cases(self) -> tuple[str, ...]:
         """The cases, in their order."""
         return tuple(dict.fromkeys(trial.case for trial in self.trials))
+
+    @property
+    def recorded_usd(self) -> float | None:
+        """What all answers had cost that a recording gave; None where that is not known, or none did."""
+        costs = [trial.recorded_usd for trial in self.trials if trial.is_judged]
+        return None if self.recording is None or None in costs else sum(filter(None, costs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +159,8 @@ class Evaluated:
     digest: str
     """Of the file of the eval."""
     repeat: int
+    records: bool = False
+    """Whether a recording of it is written once all is run."""
     cases: tuple[str, ...]
     variants: tuple[Variant, ...]
     reason: str | None = None

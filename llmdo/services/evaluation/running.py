@@ -142,6 +142,7 @@ def _judged(
             request = batches.BatchRequest(
                 start=_entry(how.judging[worker], how),
                 inputs=items,
+                models=variant.models if variant.recording else (),
                 id=batch,
                 working=_working(how, spending),
             )
@@ -216,6 +217,7 @@ def _over(trial: Trial, item: BatchItem, deeds: RunDeeds) -> Trial:
         input_tokens=None if deeds.unmeasured else deeds.input_tokens,
         output_tokens=None if deeds.unmeasured else deeds.output_tokens,
         cost_usd=None if deeds.unpriced else float(deeds.cost_usd),
+        recorded_usd=None if deeds.recorded_unpriced else float(deeds.recorded_usd),
         seconds=round(deeds.seconds, 3),
     )
 

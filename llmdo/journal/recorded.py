@@ -1,0 +1,149 @@
+"""What models answered in the runs of an eval, as one file of text: reviewed like a lock, played by `replay:FILE.json`.
+
+A run is known by its entry and by what it was given; a request by its place in the run, and by the digests of all that
+it is made of.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from llmdo.base import digest
+from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.journal.entries import JournalEntry
+    from llmdo.journal.ports import JournalStore
+
+SCHEMA = "llmdo.recording/1"
+SUFFIX = ".json"
+LARGEST = 256 * 1024 * 1024  # bytes
+AGAIN = "record again with `llmdo eval {eval} --record`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRequest:
+    """A request and what a model answered it."""
+
+    path: str
+    """The call path of the worker."""
+    step: int
+    """Its number there."""
+    asked: Mapping[str, Any]
+    """The model, and the digests of what it was told."""
+    answer: Mapping[str, Any]
+    lacks: str | None = None
+    """What was left out of the answer, so that it cannot be given again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRun:
+    """The requests of a run."""
+
+    case: str
+    """The case that was run, or whose output was judged."""
+    entry: str
+    given: str
+    """The digest of its input, and of the names of its attachments."""
+    requests: tuple[RecordedRequest, ...]
+
+    def request(self, path: str, step: int) -> RecordedRequest | None:
+        """The request at that place."""
+        return next((each for each in self.requests if (each.path, each.step) == (path, step)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """The runs of an eval, and of its judges."""
+
+    eval: str
+    entry: str
+    runs: tuple[RecordedRun, ...]
+
+    def run(self, entry: str, given: str) -> RecordedRun | None:
+        """The run of that entry which was given that."""
+        return next((run for run in self.runs if (run.entry, run.given) == (entry, given)), None)
+
+    @property
+    def again(self) -> str:
+        """What makes another one."""
+        return AGAIN.format(eval=self.eval)
+
+
+def begun(journal: JournalStore) -> JournalEntry | None:
+    """The entry that says what the run was started with; None where it never was."""
+    return next(journal.entries("run"), None)
+
+
+def given_to(first: JournalEntry) -> str:
+    """The digest of what a run was given, as its first entry says it."""
+    names = [name for name, _ in first.data.get("attachments") or ()]
+    return digest.of_data([first.digest, names])
+
+
+def dump(recording: Recording) -> str:
+    """The text of its file: the same for the same answers."""
+    document = {
+        "schema": SCHEMA,
+        "eval": recording.eval,
+        "entry": recording.entry,
+        "runs": [
+            {
+                "case": run.case,
+                "entry": run.entry,
+                "given": run.given,
+                "requests": [
+                    {
+                        "path": request.path,
+                        "step": request.step,
+                        "asked": dict(request.asked),
+                        "answer": dict(request.answer),
+                        **({"lacks": request.lacks} if request.lacks else {}),
+                    }
+                    for request in run.requests
+                ],
+            }
+            for run in recording.runs
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def parse(text: str, name: str) -> Recording:
+    """The recording in a text.
+
+    Raises:
+        LlmdoError: `name` holds something else.
+    """
+    hint = "`llmdo eval NAME --record` writes one"
+    try:
+        data = json.loads(text)
+        if data["schema"] != SCHEMA:
+            raise LlmdoError(f"`{name}` is no recording that this llmdo can read", hint=hint)
+        return Recording(
+            eval=str(data["eval"]), entry=str(data["entry"]), runs=tuple(map(_run, data["runs"]))
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise LlmdoError(f"`{name}` is not a recording of an eval", hint=hint) from error
+
+
+def _run(data: Mapping[str, Any]) -> RecordedRun:
+    return RecordedRun(
+        case=str(data["case"]),
+        entry=str(data["entry"]),
+        given=str(data["given"]),
+        requests=tuple(
+            RecordedRequest(
+                path=str(each["path"]),
+                step=int(each["step"]),
+                asked={**each["asked"]},
+                answer={**each["answer"]},
+                lacks=each.get("lacks"),
+            )
+            for each in data["requests"]
+        ),
+    )
