@@ -9,8 +9,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.diff import Difference, diff
-from llmdo.diff.rows import Comparison
+from llmdo.diff import Difference, RowChange, diff, entry_rows
+from llmdo.diff.rows import Comparison, scopes_of
 from llmdo.graph.inventory import tools_of
 from llmdo.graph.keys import Reference
 from llmdo.graph.notify import Notify
@@ -20,6 +20,7 @@ from llmdo.graph.settings import Acceptance, Settings
 from llmdo.graph.toolset import Server, Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
 from llmdo.policy.authority import STRICTNESS, Capability, Rule, decide, scope_contains, strictest
+from llmdo.reach import Analysis
 from tests.graphs import NOWHERE, graphs
 from tests.laws import tried
 from tests.test_reach import authority_on, call_paths, calls_of, delegations
@@ -101,6 +102,68 @@ def test_a_graph_is_the_same_as_itself(graph) -> None:
     assert difference.verdict == "same"
     assert difference == Difference(entries=difference.entries, changes=())
     assert {entry.verdict for entry in difference.entries} == {"same"}
+
+
+@tried(75)
+@given(graphs(), graphs(), st.sets(st.sampled_from(["w0", "w1", "w2", "w3", "e", "e1"])))
+def test_an_entry_that_reaches_nothing_that_differs_reaches_what_it_did(first, other, touched) -> None:
+    """So of those that differ in workers and entries alone, the others need not be looked at."""
+    before = with_entry_of_each(first)
+    later = with_entry_of_each(other)
+    after = replace(
+        before,
+        workers=dict(sorted(swapped(before.workers, later.workers, touched).items())),
+        entries=swapped(before.entries, later.entries, touched),
+    )
+    rows = entry_rows(before, after, touched)
+    assert set(rows) <= {*before.entries, *after.entries}
+    every = {each.name: seen_of(each.rows) for each in diff(before, after).entries}
+    assert {name: seen for name, seen in every.items() if seen} == {
+        name: seen_of(each) for name, each in rows.items() if each
+    }
+
+
+def with_entry_of_each(graph: Graph) -> Graph:
+    starts = {f"e{name[1:]}": Reference(name, NOWHERE) for name in graph.workers if name != "w0"}
+    others = {name: Entry(name=name, at=NOWHERE, worker=start) for name, start in starts.items()}
+    return replace(graph, entries={**graph.entries, **others})
+
+
+def swapped(mine, theirs, names):
+    """`mine`, but of these names what `theirs` has, or nothing."""
+    kept = {name: value for name, value in mine.items() if name not in names}
+    return kept | {name: value for name, value in theirs.items() if name in names}
+
+
+def seen_of(rows: tuple[RowChange, ...]) -> list[object]:
+    return [
+        (row.kind, row.capability, row.effect, [hop.name for hop in row.after.path] if row.after else None)
+        for row in rows
+    ]
+
+
+@tried(50)
+@given(graphs(), st.lists(st.sampled_from(["in/**", "a/**", "b"]), min_size=4, max_size=4))
+def test_every_scope_that_any_worker_could_name_counts(graph, folders) -> None:
+    workers = {
+        name: replace(worker, uses=tuple(reading(use, folder) for use in worker.uses))
+        for (name, worker), folder in zip(graph.workers.items(), folders, strict=False)
+    }
+    graph = replace(graph, workers=workers)
+    offered = {
+        capability
+        for worker in workers.values()
+        for use in worker.uses
+        for tool in tools_of(graph, worker, use).values()
+        for capability in tool.capabilities
+        if capability.scope is not None
+    }
+    analysis = Analysis(graph)
+    assert {*scopes_of(analysis)} == offered | {*analysis.written}
+
+
+def reading(use: Use, folder: str) -> Use:
+    return replace(use, config={"read": [folder]}) if use.name == "filesystem" else use
 
 
 @tried(80)

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def strongly_connected_components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -132,6 +132,21 @@ def ends_first(edges: Mapping[str, Sequence[str]], skip: frozenset[str]) -> list
                 seen.add(following)
                 work.append((following, iter(edges[following])))
     return order
+
+
+def leading_to(edges: Mapping[str, Sequence[str]], names: Iterable[str]) -> set[str]:
+    """The names from which edges lead to one of `names`, near or far, and these themselves."""
+    callers: dict[str, list[str]] = {}
+    for name, others in edges.items():
+        for other in others:
+            callers.setdefault(other, []).append(name)
+    leading = set(names)
+    waiting = list(leading)
+    while waiting:
+        new = set(callers.get(waiting.pop(), ())) - leading
+        leading |= new
+        waiting.extend(new)
+    return leading
 
 
 def gathered(edges: Mapping[str, Sequence[str]], own: Mapping[str, int]) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from llmdo.workspace.lock import drift
 from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.resolved import Graph
@@ -49,7 +49,7 @@ def drifted(locked: Graph, current: Graph) -> Iterator[Diagnostic]:
     if not items:
         return
     gains: dict[tuple[str, str], list[str]] = {}
-    widened = {} if all(map(_is_harmless, items)) else _widened(locked, current)
+    widened = {} if all(map(_is_harmless, items)) else _widened(locked, current, items)
     for (entry, verb, path), capabilities in widened.items():
         words = f"entry `{entry}` {verb} {', '.join(capabilities)} by {' > '.join(path)}"
         gains.setdefault(_cause(items, entry, path), []).append(words)
@@ -75,17 +75,21 @@ _VERBS = {
 }
 
 
-def _widened(locked: Graph, current: Graph) -> Mapping[tuple[str, str, tuple[str, ...]], list[str]]:
+def _widened(
+    locked: Graph, current: Graph, items: Iterable[Drift]
+) -> Mapping[tuple[str, str, tuple[str, ...]], list[str]]:
     """Entry, what happens to it, and a path, to the capabilities of which that holds."""
-    from llmdo.diff import diff  # only where the lock is stale
+    from llmdo.diff import entry_rows  # only where the lock is stale
 
+    touched = {item.name for item in items}
+    is_local = all(item.kind in ("worker", "entry") for item in items)
     by_cause: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for entry in diff(locked, current).entries:
-        for row in entry.rows:
+    for name, rows in entry_rows(locked, current, touched if is_local else None).items():
+        for row in rows:
             if row.effect == "widens" and row.after:
                 path = tuple(hop.name for hop in row.after.path)
                 verb = _VERBS[row.kind]
-                by_cause.setdefault((entry.name, verb, path), []).append(f"`{row.capability}`")
+                by_cause.setdefault((name, verb, path), []).append(f"`{row.capability}`")
     return by_cause
 
 

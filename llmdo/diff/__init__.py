@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base import topology
 from llmdo.diff.difference import (
     Change,
     Difference,
@@ -23,9 +24,13 @@ from llmdo.diff.rows import Comparison
 from llmdo.diff.workers import worker_differences
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
     from llmdo.graph.resolved import Graph
 
-__all__ = ["Change", "Difference", "EntryDifference", "HandEdit", "Rename", "RowChange", "diff"]
+__all__ = [
+    "Change", "Difference", "EntryDifference", "HandEdit", "Rename", "RowChange", "diff", "entry_rows",
+]  # fmt: skip
 
 
 def diff(before: Graph, after: Graph) -> Difference:
@@ -63,3 +68,30 @@ def diff(before: Graph, after: Graph) -> Difference:
         changes=changed,
         hand_edits=() if after.read_from else hand_edits(before, after),
     )
+
+
+def entry_rows(
+    before: Graph, after: Graph, touched: Collection[str] | None = None
+) -> Mapping[str, tuple[RowChange, ...]]:
+    """What each entry of either graph reaches otherwise than before, by its name, sorted; the rows that `diff` has.
+
+    Where the graphs differ in nothing but the workers and entries that are `touched`, entries that are none of these
+    and reach none are left out: they reach what they did.
+    """
+    concerned = {*before.entries, *after.entries}
+    if touched is not None:
+        concerned = {name for graph in (before, after) for name in _reaching(graph, touched)}
+    if not concerned:
+        return {}
+    names = renaming(before, after)
+    concerned = {names.entries.get(name, name) for name in concerned}
+    comparison = Comparison(renamed(before, names), after)
+    return {name: comparison.of_entry(name) for name in sorted(concerned)}
+
+
+def _reaching(graph: Graph, touched: Collection[str]) -> Iterator[str]:
+    """The entries that are among `touched`, or reach one of them."""
+    leading = topology.leading_to(graph.edges, touched)
+    for name, entry in graph.entries.items():
+        if name in touched or any(start.name in leading for start in entry.starts):
+            yield name

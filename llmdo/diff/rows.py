@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from llmdo.diff.difference import Kind
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.settings import Acceptance
-    from llmdo.graph.worker import Worker
     from llmdo.policy.authority import Decision
     from llmdo.reach import Row, Walk
 
@@ -90,7 +89,7 @@ class Comparison:
     def _sides(self) -> tuple[_Side, _Side]:
         alone = (Analysis(self.before), Analysis(self.after))
         named = {Capability(capability.name) for analysis in alone for capability in analysis.named}
-        scopes = [scope for analysis in alone for scope in _scopes(analysis)]
+        scopes = [scope for analysis in alone for scope in scopes_of(analysis)]
         also = tuple(sorted({*scopes, *named}, key=str))
         return _Side(Analysis(self.before, also=also)), _Side(Analysis(self.after, also=also))
 
@@ -141,7 +140,7 @@ def acceptance_of(
     return None
 
 
-def _scopes(analysis: Analysis) -> Iterator[Capability]:
+def scopes_of(analysis: Analysis) -> Iterator[Capability]:
     """Every capability with a scope that anything in the graph names."""
     graph = analysis.graph
     yield from analysis.written
@@ -151,13 +150,17 @@ def _scopes(analysis: Analysis) -> Iterator[Capability]:
     for entry in graph.entries.values():
         for own in code_calls.own_tools(graph, entry):
             yield from (capability for capability in own.capabilities if capability.scope is not None)
-    alike: dict[object, Worker] = {}
+    seen: set[object] = set()
     for name, worker in graph.workers.items():
-        # Of workers with equal lines, the tools are equal; what they may hand over depends on whether anybody takes it.
-        hands_over = any(not graph.workers[callee].attachments.are_refused for callee in graph.edges[name])
-        alike.setdefault((graph.lines[name], hands_over), worker)
-    for worker in alike.values():
-        for use in worker.uses:
+        lines = dict(graph.lines[name])
+        uses = [graph.use(name, used) for used, text in lines.items() if (used, text) not in seen]
+        seen.update(lines.items())
+        # Whichever delegate takes files, what may be handed to it is the same.
+        takers = (each for each in graph.edges[name] if not graph.workers[each].attachments.are_refused)
+        if (taker := next(takers, None)) and (handed := lines.get("filesystem")) not in seen:
+            uses.append(graph.use(name, taker))
+            seen.add(handed)
+        for use in uses:
             for tool in code_calls.tools_with_calls(graph, worker, use):
                 yield from (capability for capability in tool.capabilities if capability.scope is not None)
 
