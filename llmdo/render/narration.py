@@ -64,8 +64,10 @@ def _of_workers(event: Event) -> str | None:
     match event:
         case WorkerStarted():
             return f"{event.path} ..."
-        case WorkerFinished(error=None):
+        case WorkerFinished(output=str()):
             return f"{event.path}: done"
+        case WorkerFinished(error=None):
+            return f"{event.path}: stopped"
         case RequestDelayed():
             return f"{event.path}: waits {event.wait:.1f} s, for no more requests are allowed in this minute"
     return None

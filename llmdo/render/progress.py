@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from decimal import Decimal
 
-    from llmdo.runtime.telemetry.events import Event
+    from llmdo.runtime.telemetry.events import Event, Outcome
 
 [START_TOOL] = START.values()
 
@@ -125,11 +125,9 @@ class Progress:
                     _set(decided, now, "working", "")
             case ToolFinished():
                 self.asked.discard(event.path)
-                fine = event.outcome == "success"
-                self._leave(event.path, now, "done" if fine else "failed", "done" if fine else event.outcome)
+                self._leave(event.path, now, *_end(event.outcome))
             case WorkerFinished():
-                failed = event.error is not None
-                self._leave(event.path, now, "failed" if failed else "done", "failed" if failed else "done")
+                self._leave(event.path, now, *_end(_outcome_of(event)))
             case RunFinished():
                 self.asked.clear()
 
@@ -177,6 +175,21 @@ class Progress:
             above.ended.remove(oldest)
             del above.children[oldest]
             above.forgotten += 1
+
+
+def _outcome_of(event: WorkerFinished) -> Outcome:
+    if event.output is not None:
+        return "success"
+    return "stopped" if event.error is None else "failed"
+
+
+def _end(outcome: Outcome) -> tuple[Mood, str]:
+    match outcome:
+        case "success":
+            return "done", "done"
+        case "stopped":  # with the run, which may wait for an answer
+            return "waiting", "stopped"
+    return "failed", outcome
 
 
 def _awaited(event: ModelRequested | RequestDelayed | ModelFailed) -> str:

@@ -319,7 +319,7 @@ async def run_worker(
     config, frame = runtime.config, runtime.frame
     config.on_event(WorkerStarted(path=frame.path, worker=frame.name, depth=frame.depth, input=frame.input))
     output: Output | None = None
-    failure: Exception = LlmdoError("it was interrupted")
+    failure: Exception | None = None
     around = ExitStack()
     if config.recorder:
         config.recorder.called(frame.path, frame.name, frame.input, frame.depth)
@@ -352,8 +352,8 @@ async def run_worker(
                 path=frame.path,
                 worker=frame.name,
                 output=None if output is None else output.text,
-                error=None if output is not None else failure_text(failure),
-                frames=() if output is not None else frames_of(failure),
+                error=None if failure is None else failure_text(failure),
+                frames=() if failure is None else frames_of(failure),
             )
         )
     return output

@@ -92,5 +92,7 @@ def _step(event: Event) -> str | None:
         case ModelResponded():
             return f"{event.path}: {event.model} answers"
         case WorkerFinished():
-            return f"{event.path}: {'failed' if event.error else 'done'}"
+            return (
+                f"{event.path}: {'failed' if event.error else 'stopped' if event.output is None else 'done'}"
+            )
     return None

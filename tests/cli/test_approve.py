@@ -60,6 +60,18 @@ def files(root: Path) -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("how", [(), ("-v",), ("-vv",)])
+def test_nothing_is_said_to_have_failed_where_it_waits(
+    llmdo: Llmdo, asking: Path, how: tuple[str, ...]
+) -> None:
+    stopped = llmdo("run", "main", "go", "--approvals", "later", *how, cwd=asking)
+    assert stopped.code == 3
+    assert "waiting: main/writer#" in stopped.err
+    assert "interrupted" not in stopped.out + stopped.err
+    assert "failed" not in stopped.out + stopped.err
+    assert "done" not in stopped.err
+
+
 def test_a_run_stops_at_all_its_questions_and_goes_on_with_the_answers(llmdo: Llmdo, asking: Path) -> None:
     stopped = llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
     assert (stopped.code, stopped.out) == (3, "")

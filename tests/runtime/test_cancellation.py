@@ -1,4 +1,4 @@
-"""Stopping a run stops everything below it: each delegate says that it was interrupted, and nothing runs on."""
+"""Stopping a run stops everything below it: each delegate says that it has ended, and nothing runs on."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def assert_everything_stopped(root: Path, events: list[Event]) -> None:
         "main/helper#3",
         "main/runner#1",
     ]
-    assert {event.error for event in ended} == {"it was interrupted"}
-    assert {event.outcome for event in events if isinstance(event, ToolFinished)} == {"error"}
+    assert {(event.output, event.error) for event in ended} == {(None, None)}
+    assert {event.outcome for event in events if isinstance(event, ToolFinished)} == {"stopped"}
     with pytest.raises(ProcessLookupError):
         os.kill(int((root / "child.pid").read_text()), 0)
 

@@ -154,7 +154,7 @@ class Gate(WrapperToolset[object]):
                 path=path, worker=self.frame.name, toolset=self.use.name, tool=name, arguments=arguments
             )
         )
-        outcome: Outcome = "error"
+        outcome: Outcome = "stopped"
         result: object = None
         failure: Exception | None = None
         try:

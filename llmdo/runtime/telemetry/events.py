@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 Status = Literal["completed", "failed", "interrupted", "waiting"]
 """How a run ended; one that waits goes on when its questions are answered."""
 
-Outcome = Literal["success", "denied", "failed", "retried", "error"]
-"""How a tool call ended: `denied` by the gate, `failed` or `retried` by the tool; `error` ends the worker."""
+Outcome = Literal["success", "denied", "failed", "retried", "error", "stopped"]
+"""How a tool call ended: `denied` by the gate, `failed` or `retried` by the tool; `error` ends the worker. It is
+`stopped` with its run, which was interrupted or waits, and is not over for the journal."""
 
 Streams = Literal["nothing", "entry", "everything"]
 """Whose answers are told of piece by piece: nobody's, those of the entry's own worker, or all."""
@@ -228,7 +229,7 @@ class ServerNoticed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerFinished(Event):
-    """A worker gave its output, or failed."""
+    """A worker gave its output, or failed. It did neither where the run was stopped or waits: its end says why."""
 
     kind: ClassVar[str] = "worker_finished"
     worker: str
