@@ -81,7 +81,7 @@ def over_time(root: Path, since: float, tell: Tell) -> OverTime:
         runs=number,
         decisions=_told(counted),
         slowest=_most((call for call in calls if call.worker is None), _seconds),
-        dearest=_most((call for call in calls if call.cost_usd is not None), _cost),
+        dearest=_most((call for call in calls if call.cost_usd), _cost),
     )
 
 

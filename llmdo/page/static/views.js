@@ -4,6 +4,7 @@
 import { batch, batches } from "./batches.js";
 import { compare } from "./compare.js";
 import { diff } from "./diff.js";
+import { evals, evaluation } from "./evals.js";
 import { fleet } from "./fleet.js";
 import { inbox } from "./inbox.js";
 import { overview } from "./overview.js";
@@ -12,4 +13,4 @@ import { run } from "./run.js";
 import { runs } from "./runs.js";
 import { totals } from "./totals.js";
 
-export const VIEWS = [overview, reach, diff, inbox, runs, run, compare, batches, batch, fleet, totals].filter(Boolean);
+export const VIEWS = [overview, reach, diff, inbox, runs, run, compare, batches, batch, evals, evaluation, fleet, totals].filter(Boolean);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.page.views import batches, diff, fleet, inbox, project, reach, runs, totals
+from llmdo.page.views import batches, diff, evals, fleet, inbox, project, reach, runs, totals
 
 if TYPE_CHECKING:
     from llmdo.page.endpoints import Endpoint, Stream
@@ -16,6 +16,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *inbox.ENDPOINTS,
     *runs.ENDPOINTS,
     *batches.ENDPOINTS,
+    *evals.ENDPOINTS,
     *fleet.ENDPOINTS,
     *totals.ENDPOINTS,
 )

@@ -56,7 +56,6 @@ def _held(held: Held) -> dict[str, object]:
 
 def _case(evaluated: Evaluated, case: str) -> dict[str, object]:
     """A case by its variants: what passed, and what differs between them."""
-    first = evaluated.variants[0]
     return {
         "name": case,
         "passed": {variant.label: variant.share(case) for variant in evaluated.variants},
@@ -64,12 +63,14 @@ def _case(evaluated: Evaluated, case: str) -> dict[str, object]:
             variant.label: [trial.run or None for trial in variant.trials if trial.case == case]
             for variant in evaluated.variants
         },
-        "differs": [
-            variant.label
-            for variant in evaluated.variants[1:]
-            if _shown(variant, case) != _shown(first, case)
-        ],
+        "differs": differing(evaluated, case),
     }
+
+
+def differing(evaluated: Evaluated, case: str) -> list[str]:
+    """The labels of the variants that came to something else in a case than the first."""
+    first, *others = evaluated.variants
+    return [variant.label for variant in others if _shown(variant, case) != _shown(first, case)]
 
 
 def _shown(variant: Variant, case: str) -> list[object]:
