@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from llmdo.journal import Runs
 from tests.page.conftest import Served, go
 from tests.page.teams import chain
 from tests.page.test_changes import widened
+from tests.page.test_over_time import batched
+from tests.page.test_runs import api, llmdo_elsewhere
 
 __all__ = ["widened"]
 
@@ -93,6 +96,49 @@ def test_axe_finds_nothing_where_much_is_gated_and_folded(
     served.open(page, "#/reach/worker_0?at=worker_1")
     assert findings(page, axe) == []
     go(page, "#/reach/worker_0?to=fs.write%3Aout%2F**")
+    assert findings(page, axe) == []
+
+
+def check_in_both_themes(page: Page, axe: str, views: Sequence[str]) -> None:
+    """No finding and nothing wider than the window, in both themes, in a wide and in a narrow one."""
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            for view in views:
+                go(page, view)
+                page.wait_for_timeout(100)  # what is drawn in the frame after
+                assert findings(page, axe) == [], f"{view} {scheme} {width}"
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+@pytest.mark.window(bypass_csp=True)
+def test_axe_finds_nothing_on_views_of_runs(page: Page, serve: Serve, tmp_path: Path, axe: str) -> None:
+    batched(tmp_path)
+    assert llmdo_elsewhere(tmp_path, "run", "main").returncode == 0
+    manifest = (tmp_path / "llmdo.toml").read_text(encoding="utf-8")
+    asking = manifest.replace('"fs.write" = "allowed"', '"fs.write" = "needs_approval"')
+    (tmp_path / "llmdo.toml").write_text(asking, encoding="utf-8")
+    assert llmdo_elsewhere(tmp_path, "run", "main", "--approvals", "later").returncode == 3
+    *_, done, waiting = Runs(tmp_path).names()
+    served = serve(tmp_path)
+    served.open(page)
+    batch = api(served, "/api/batches")[1]["batches"][0]["batch"]
+    call = "call/main/writer%231/write_file%231"
+    views = ["#/runs", f"#/run/{done}", f"#/run/{done}/{call}", f"#/run/{waiting}", f"#/run/{waiting}/{call}"]
+    views += [
+        f"#/compare/{done}/{waiting}",
+        "#/totals",
+        "#/totals?by=worker",
+        "#/batches",
+        f"#/batch/{batch}",
+    ]
+    check_in_both_themes(page, axe, [*views, "#/inbox"])
+    go(page, f"#/run/{done}/call/main")
+    page.get_by_role("button", name="What its model was shown").click()
+    expect(page.locator(".request")).to_have_count(2)
     assert findings(page, axe) == []
 
 

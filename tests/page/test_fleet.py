@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from tests import postgres
 from tests.fleet.conftest import Rows, fleet, quick, rows, workspace
 from tests.page.conftest import EXAMPLES, Served, go
+from tests.page.test_access import axe, check_in_both_themes
 from tests.page.test_runs import SLOW, api, llmdo_elsewhere
 from tests.services.batch.conftest import effects, inputs
 
@@ -26,7 +27,7 @@ from llmdo.services.fleet.queue import Queue
 from tests.fleet.test_queue import taken_by
 from tests.fleet.working import working
 
-__all__ = ["fleet", "quick", "rows", "workspace"]
+__all__ = ["axe", "fleet", "quick", "rows", "workspace"]
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(240)]
 
@@ -52,8 +53,9 @@ def stored(fleet: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.browser
 @pytest.mark.long
+@pytest.mark.window(bypass_csp=True)
 def test_workers_their_beats_and_what_they_have_are_shown_as_they_are(
-    page: Page, serve: Serve, stored: str, queue: Queue, rows: Rows, workspace: Path
+    page: Page, serve: Serve, stored: str, queue: Queue, rows: Rows, workspace: Path, axe: str
 ) -> None:
     for name in ("a@1", "b@1", "c@1"):
         queue.enqueue(name, entry="main", lock=REVIEWED)
@@ -80,6 +82,7 @@ def test_workers_their_beats_and_what_they_have_are_shown_as_they_are(
         expect(waiting.locator("tr", has_text="fedcba987654")).to_contain_text("no worker has it")
         expect(waiting).to_contain_text("<img src=x onerror=alert(1)>\\u{202e}gnp")
         expect(page.locator(".block", has_text="Left over")).to_contain_text(dead.id)
+        check_in_both_themes(page, axe, ["#/fleet"])
         rows(f"UPDATE llmdo.worker SET state = 'leaving' WHERE id = '{idle.id}'")
         idle.state = "leaving"
         rows(

@@ -170,6 +170,9 @@ class App {
         "?",
       ),
     );
+    // Where there is no room for all of them, that of the view is among those that are seen.
+    const marked = this.top.querySelector("nav a[aria-current]");
+    if (marked) marked.parentElement.scrollLeft = marked.offsetLeft + marked.offsetWidth - marked.parentElement.clientWidth;
   }
 }
 

@@ -30,7 +30,7 @@ function words(counts) {
 }
 
 function used(batch) {
-  return [counted(batch.requests, "request"), batch.tokens !== null && counted(batch.tokens, "token"), money(batch.cost_usd) + (batch.unpriced && batch.cost_usd ? " and more" : "")].filter(Boolean).join(", ");
+  return [counted(batch.requests, "request"), batch.tokens > 0 && counted(batch.tokens, "token"), money(batch.cost_usd) + (batch.unpriced && batch.cost_usd ? " and more" : "")].filter(Boolean).join(", ");
 }
 
 export const batches = {

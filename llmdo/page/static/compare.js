@@ -93,7 +93,7 @@ export const compare = {
       return h(
         "div",
         { class: ["pair", differs(row) && "differs", number === at && "is-at"], role: "listitem" },
-        h("span", { class: "call-name" }, indent(row.depth), row.name, differs(row) && h("span", { class: "unseen" }, " differs")),
+        h("span", { class: "call-name" }, indent(row.depth), differs(row) && [h("span", { class: "sign", "aria-hidden": "true" }, "≠ "), h("span", { class: "unseen" }, "differs: ")], row.name),
         cell(row.a, runs[0].run),
         cell(row.b, runs[1].run),
       );

@@ -13,17 +13,13 @@ function addressOf(item) {
   return href("inbox", item.run, item.path.split("/"));
 }
 
-function isChosen(item, parameters) {
-  return item.run === parameters.run && item.path === parameters.path?.join("/");
-}
-
-function listItem(item, parameters) {
+function listItem(item, isChosen) {
   return h(
     "li",
     {},
     h(
       "a",
-      { class: "row waiting-row", href: addressOf(item), "aria-current": isChosen(item, parameters) ? "true" : null },
+      { class: "row waiting-row", href: addressOf(item), "aria-current": isChosen ? "true" : null },
       h("span", { class: "mono strong" }, item.tool),
       h("span", { class: "size" }, ago(item.asked)),
       h("span", { class: "way" }, item.callers.map(([, worker]) => worker).join(" › ")),
@@ -52,13 +48,13 @@ export const inbox = {
     const place = h("div", { class: "beside" });
     const columns = h("div", { class: ["columns", "inbox-columns", isNamed && "is-named"] }, h("nav", { "aria-label": "What waits" }, list), place);
     const nothing = h("div", {});
+    const chosen = () => (isNamed ? { run: parameters.run, path: parameters.path.join("/") } : items[0]);
     const draw = () => {
       lead.textContent = items.length ? `${counted(items.length, "question")} waiting.` : "";
-      fill(list, items.map((item) => listItem(item, parameters)));
+      fill(list, items.map((item) => listItem(item, item.run === chosen()?.run && item.path === chosen().path)));
       fill(nothing, !items.length && !isNamed && empty("Nothing waits", "When a run asks for leave, its question is shown here, with all of the call."));
       columns.hidden = !items.length && !isNamed;
     };
-    const chosen = () => (isNamed ? { run: parameters.run, path: parameters.path.join("/") } : items[0]);
     const to = (step) => {
       const at = items.findIndex((item) => item.run === chosen()?.run && item.path === chosen()?.path);
       const next = items[Math.max(0, Math.min(items.length - 1, at + step))];

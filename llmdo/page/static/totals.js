@@ -20,8 +20,9 @@ function choice(name, label, values, chosen, context) {
 }
 
 function bar(amount, most) {
+  if (!most) return null;
   const inner = h("span", {});
-  inner.style.width = `${most ? (100 * amount) / most : 0}%`;
+  inner.style.width = `${(100 * amount) / most}%`;
   return h("span", { class: "amount-bar", "aria-hidden": "true" }, inner);
 }
 
