@@ -160,6 +160,54 @@ def test_where_nobody_is_left_who_could_answer_the_run_ends(ends: Ends) -> None:
         asyncio.run(alone())
 
 
+def test_an_answer_counts_whose_sender_is_gone_and_disturbs_nothing(ends: Ends) -> None:
+    async def work() -> None:
+        faults: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+        asking = asyncio.create_task(AskBeside(ends[0], None, pytest.fail).ask(question()))
+        given = {"id": 1, "path": "main/act#1", "digest": "key of main/act#1", "verb": "allow", "by": "ada"}
+        ends[1].sendall(json.dumps(given).encode() + b"\n")
+        ends[1].close()
+        assert (await asking).allowed
+        await asyncio.sleep(0)
+        assert faults == []
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("last", [b"", b"\xff\n"])
+def test_a_page_that_dies_with_a_reply_unread_or_in_the_midst_of_a_line_is_gone(
+    ends: Ends, last: bytes
+) -> None:
+    async def work() -> None:
+        asking = asyncio.create_task(AskBeside(ends[0], None, pytest.fail).ask(question()))
+        stale = {"id": 1, "path": "main/other#1", "digest": "", "verb": "allow", "by": "ada"}
+        ends[1].sendall(json.dumps(stale).encode() + b"\n")
+        await asyncio.to_thread(ends[1].recv, 1, socket.MSG_PEEK)  # it is there, and is left there
+        ends[1].sendall(last)
+        ends[1].close()
+        with pytest.raises(GoneError):
+            await asking
+
+    asyncio.run(work())
+
+
+def test_where_the_terminal_goes_and_then_the_page_the_run_ends(ends: Ends) -> None:
+    async def work() -> None:
+        terminal = Terminal()
+        asking = asyncio.create_task(AskBeside(ends[0], terminal, pytest.fail).ask(question()))
+        terminal.answers.put_nowait(GoneError("gone"))
+        while not terminal.answers.empty():
+            await asyncio.sleep(0)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        ends[1].close()
+        with pytest.raises(GoneError):
+            await asking
+
+    asyncio.run(work())
+
+
 def test_one_of_the_two_may_go_and_the_other_still_answers(ends: Ends) -> None:
     async def without_page() -> None:
         terminal = Terminal()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ class AskBeside:
         self._tell = tell
         self._open: dict[str, _OpenQuestion] = {}
         self._is_closed = False
+        self._is_alone = terminal is None
+        """Whether nobody is at the terminal, or not any more."""
         self._reader: threading.Thread | None = None
 
     async def ask(self, question: Question) -> Answer:
@@ -78,6 +81,7 @@ class AskBeside:
             try:
                 return asking.result()
             except GoneError:
+                self._is_alone = True
                 if self._is_closed:
                     raise
             return await remote
@@ -90,9 +94,11 @@ class AskBeside:
             with self._connection.makefile("r", encoding="utf-8") as lines:
                 for line in lines:
                     loop.call_soon_threadsafe(self._take, line)
-            loop.call_soon_threadsafe(self._close)
-        except (OSError, ValueError, RuntimeError):  # the run is over, and its loop closed
-            return
+        except (OSError, ValueError, RuntimeError):
+            pass  # it died, or sent nonsense, or the run is over
+        finally:
+            with suppress(RuntimeError):  # the run is over, and its loop closed
+                loop.call_soon_threadsafe(self._close)
 
     def _take(self, line: str) -> None:
         try:
@@ -101,7 +107,8 @@ class AskBeside:
         except (ValueError, KeyError, TypeError, RecursionError):
             return  # nothing that the page sends
         reply = {"id": given.get("id"), **({"ok": True} if problem is None else problem)}
-        self._connection.sendall(json.dumps(reply).encode() + b"\n")
+        with suppress(OSError):  # whoever sent it is gone; it counts all the same
+            self._connection.sendall(json.dumps(reply).encode() + b"\n")
 
     def _answered(self, given: Mapping[str, Any]) -> dict[str, str] | None:
         """Why an answer is not taken; None where it is."""
@@ -133,9 +140,9 @@ class AskBeside:
         return None
 
     def _close(self) -> None:
-        """The other side is gone: where there is no terminal, nobody can answer any more."""
+        """The other side is gone: where nobody is at the terminal, nobody can answer any more."""
         self._is_closed = True
-        if self._terminal is None:
+        if self._is_alone:
             for waits in self._open.values():
                 if not waits.answer.done():
                     waits.answer.set_exception(GoneError(_GONE))
