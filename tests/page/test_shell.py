@@ -83,6 +83,17 @@ def test_a_file_has_no_code_but_that_of_what_it_shows(tmp_path: Path) -> None:
     assert not with_run & {"diff.js", "inbox.js", "question.js", "batches.js", "totals.js", "fleet.js"}
 
 
+def test_no_name_in_a_module_is_one_that_anything_could_have() -> None:
+    declared = (
+        r"(?:\b(?:const|let|function|class)\s+|\bthis\.|[(,{\[]\s*)(one|said|told|found)\b(?=\s*[,)}\]=;.(:])"
+    )
+    for path in MODULES:
+        code = re.sub(
+            r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"[^\"\n]*\"", "", path.read_text(encoding="utf-8"), flags=re.DOTALL
+        )
+        assert not re.findall(declared, code), path.name
+
+
 def test_no_module_has_a_way_from_text_to_markup_or_code() -> None:
     for path in MODULES:
         ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc|createContextualFragment"

@@ -32,6 +32,7 @@ class Terminal:
         self.answers: asyncio.Queue[Answer | Exception] = asyncio.Queue()
         self.asked: list[str] = []
         self.left = 0
+        self.gone = asyncio.Event()
 
     async def ask(self, question: Question) -> Answer:
         self.asked.append(question.path)
@@ -41,6 +42,7 @@ class Terminal:
             self.left += 1
             raise
         if isinstance(answer, Exception):
+            self.gone.set()
             raise answer
         return answer
 
@@ -197,10 +199,7 @@ def test_where_the_terminal_goes_and_then_the_page_the_run_ends(ends: Ends) -> N
         terminal = Terminal()
         asking = asyncio.create_task(AskBeside(ends[0], terminal, pytest.fail).ask(question()))
         terminal.answers.put_nowait(GoneError("gone"))
-        while not terminal.answers.empty():
-            await asyncio.sleep(0)
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await terminal.gone.wait()
         ends[1].close()
         with pytest.raises(GoneError):
             await asking

@@ -18,7 +18,7 @@ async function whole(run, context) {
 }
 
 /** The calls of both, in the order of the first; what only the second has stands where it has it. */
-function together(one, other) {
+function together(first, second) {
   const rows = [];
   const add = (left, right, depth) => {
     const paths = [];
@@ -36,7 +36,7 @@ function together(one, other) {
       add(a?.children ?? [], b?.children ?? [], depth + 1);
     }
   };
-  add(one.roots, other.roots, 0);
+  add(first.roots, second.roots, 0);
   return rows;
 }
 

@@ -29,12 +29,12 @@ function sidesIn(context) {
 function union(graphs) {
   const nothing = { uses: [], workers: [] };
   const [old, now] = [graphs.before ?? nothing, graphs.after ?? nothing];
-  const workers = merged(old.workers, now.workers, (one, other) => ({ ...other, uses: uses(one, other) }));
+  const workers = merged(old.workers, now.workers, (before, after) => ({ ...after, uses: uses(before, after) }));
   return { entry: graphs.entry, uses: uses(old, now), workers };
 }
 
 function uses(old, now) {
-  return merged(old.uses, now.uses, (one, other) => ({ ...other, was: one.decision }));
+  return merged(old.uses, now.uses, (before, after) => ({ ...after, was: before.decision }));
 }
 
 function merged(old, now, both) {
@@ -164,12 +164,12 @@ class Difference {
     Object.assign(this, { data, context, sides });
     this.changed = [...data.entries, ...data.workers]
       .filter((entry) => entry.rows.length || entry.verdict !== "same")
-      .sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
+      .sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
     this.canvases = new Map();
     const choose = (entry, change) => this.go(entry, change);
     this.list = h("div", { class: "capabilities" }, this.changed.map((entry) => entryPart(entry, choose)), this.rest());
     this.drawn = h("div", { class: "drawn" });
-    this.told = h("section", { class: "witness", "aria-label": "What is chosen" });
+    this.detail = h("section", { class: "witness", "aria-label": "What is chosen" });
     context.onQuery = () => this.show();
     context.onShown = () => this.show();
     context.addKeys([
@@ -208,7 +208,7 @@ class Difference {
       if (isChosen && this.context.query.to) button.scrollIntoView({ block: "nearest" });
     }
     if (!chosen) return;
-    fill(this.told, details(chosen.change));
+    fill(this.detail, details(chosen.change));
     const name = chosen.entry.below[0] ?? chosen.entry.name;
     try {
       const { canvas, model } = await this.canvasOf(name);
@@ -271,7 +271,7 @@ class Difference {
       !data.has_baseline && h("p", { class: "note" }, `Nothing to compare with at ${data.before}: everything is new.`),
       data.notes.map((note) => h("p", { class: "note" }, withCode(note))),
       this.every().length
-        ? h("div", { class: "columns" }, this.list, h("div", { class: "beside" }, this.drawn, this.told))
+        ? h("div", { class: "columns" }, this.list, h("div", { class: "beside" }, this.drawn, this.detail))
         : [empty("No entry can do more or less", data.facts.length ? "What differs besides is listed below." : null), h("div", { class: "alone" }, this.rest())],
       h("details", { class: "whole" }, h("summary", {}, "As llmdo diff prints it"), lines(data.text, { tabindex: "0" })),
     );

@@ -85,7 +85,7 @@ class Reach {
       { class: "capabilities" },
       Object.keys(WORDS).map((decision) => group(decision, data.rows, choose)),
     );
-    this.told = h("section", { class: "witness", "aria-label": "What is chosen" });
+    this.detail = h("section", { class: "witness", "aria-label": "What is chosen" });
     this.canvas = new Canvas(this.model, {
       label: `Who calls whom below ${data.entry}`,
       announce: context.announce,
@@ -144,18 +144,18 @@ class Reach {
     if (worker) {
       const id = workerId(worker.name);
       canvas.show({ boxes: new Map([[id, { class: "chosen", isChosen: true }]]) }, waysDown(model, id));
-      fill(this.told, about(data, worker));
+      fill(this.detail, about(data, worker));
     } else if (row) {
       const marks = marksOf(model, row);
       canvas.show(marks, new Set(marks.boxes.keys()));
-      fill(this.told, witness(data, row));
+      fill(this.detail, witness(data, row));
     } else canvas.show({}, new Set());
     this.isShown = true;
   }
 
   /** Leads the eye to what was chosen: in the list, or where that stands below, to the graph. */
   lead(button) {
-    const isBelow = this.list.getBoundingClientRect().top > this.told.getBoundingClientRect().top;
+    const isBelow = this.list.getBoundingClientRect().top > this.detail.getBoundingClientRect().top;
     const target = isBelow ? this.canvas.node : button;
     target.scrollIntoView({ block: isBelow ? "start" : "nearest" });
   }
@@ -172,7 +172,7 @@ class Reach {
         "div",
         { class: "columns" },
         data.rows.length ? this.list : none,
-        h("div", { class: "beside" }, this.canvas.node, data.rows.length ? this.told : null),
+        h("div", { class: "beside" }, this.canvas.node, data.rows.length ? this.detail : null),
       ),
     );
   }

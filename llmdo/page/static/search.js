@@ -99,5 +99,5 @@ function best(items, text) {
   });
   if (!words.length) return holding;
   const rank = (item) => (item.text.toLowerCase().startsWith(words[0]) ? 0 : item.text.toLowerCase().includes(words[0]) ? 1 : 2);
-  return holding.map((item) => [rank(item), item]).sort((one, other) => one[0] - other[0]).map(([, item]) => item);
+  return holding.map((item) => [rank(item), item]).sort((a, b) => a[0] - b[0]).map(([, item]) => item);
 }

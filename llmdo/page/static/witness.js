@@ -24,8 +24,8 @@ export function way(row) {
 function named(hop, row) {
   if (!row) return hop.name;
   if (row.attachment) return `${hop.name} (attachment)`;
-  const isTold = row.delegation || row.tool === hop.name || ["*", "(start)"].includes(row.tool);
-  return isTold ? hop.name : `${hop.name} (${row.tool})`;
+  const isNamed = row.delegation || row.tool === hop.name || ["*", "(start)"].includes(row.tool);
+  return isNamed ? hop.name : `${hop.name} (${row.tool})`;
 }
 
 /** File and line, as a terminal or an editor takes them. */

@@ -132,7 +132,7 @@ function unfolder(box, isUpright, onfold) {
  */
 export function drawing(picture, marks, { label, onchoose, onfold }) {
   const lines = picture.lines.map((each) => line(each, marks));
-  lines.sort((one, other) => one.isMarked - other.isMarked);
+  lines.sort((a, b) => a.isMarked - b.isMarked);
   return s(
     "svg",
     {

@@ -139,6 +139,6 @@ export function folderOf(each) {
   return each.path?.includes("/") ? each.path.slice(0, each.path.lastIndexOf("/") + 1) : "./";
 }
 
-function mildest(one, other) {
-  return MILDEST[Math.min(...[one, other].filter(Boolean).map((each) => MILDEST.indexOf(each)))];
+function mildest(...decisions) {
+  return MILDEST[Math.min(...decisions.filter(Boolean).map((each) => MILDEST.indexOf(each)))];
 }
