@@ -40,7 +40,7 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
             f"warning: others can connect to {request.host}, and what is sent is not encrypted; whoever has the link"
             " sees all of it, and answers for you"
         )
-    _end_with(signal.SIGTERM)
+    _end_with_signals()
     with link_file() as link:
 
         def ready(port: int) -> None:
@@ -57,12 +57,14 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
                 tell(f"run {run} goes on by itself: `llmdo runs show {run}`")
 
 
-def _end_with(number: int) -> None:
-    """Has a signal end the server as an interrupt does, so that nothing of it is left behind."""
+def _end_with_signals() -> None:
+    """Has what ends a process end the server as an interrupt does, so that nothing of it is left behind."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # in another thread, and on other systems
-        if task is not None:
-            loop.add_signal_handler(number, task.cancel)
+    for name in ("SIGTERM", "SIGHUP"):
+        # In another thread, and on other systems, there are none.
+        with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+            if task is not None:
+                loop.add_signal_handler(getattr(signal, name), task.cancel)
 
 
 async def _while_wanted(serving: Coroutine[object, object, None], desk: Desk) -> None:
@@ -72,8 +74,10 @@ async def _while_wanted(serving: Coroutine[object, object, None], desk: Desk) ->
         return
     task = asyncio.ensure_future(serving)
     over = asyncio.ensure_future(asyncio.to_thread(desk.beside.wait))
-    await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
-    if over.done():
+    try:
+        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        desk.beside.close()  # else the thread that waits for the run would keep this process
         task.cancel()
     with suppress(asyncio.CancelledError):
         await task

@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import queue
+import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.answers import GoesOnError, StaleError
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Mapping
 
 PATIENCE = 30  # seconds that a run may take to say whether it took an answer
@@ -48,6 +49,11 @@ class RunBeside:
     def wait(self) -> None:
         """Returns once it is."""
         self._over.wait()
+
+    def close(self) -> None:
+        """Leaves the run, which hears of it."""
+        with suppress(OSError):  # it is gone already
+            self._connection.shutdown(socket.SHUT_RDWR)
 
     def answer(self, path: str, given: Mapping[str, object]) -> None:
         """Has the run take an answer to the question at a call path.
