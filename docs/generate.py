@@ -95,7 +95,7 @@ def pages() -> dict[str, str]:
         "eval-file.md": MADE
         + "# `evals/NAME.yaml`\n\nThe keys of an eval, which [eval.md](eval.md) describes. Unknown keys are errors.\n"
         + reference("eval", ""),
-        "checks.md": MADE + "# Checks\n" + "".join(map(check, (*ALL, *FOREIGN))),
+        "checks.md": MADE + "# Checks\n" + "".join(map(finding, (*ALL, *FOREIGN))),
         "events.md": MADE + "# Events of a run\n\n" + EVENTS + events(),
         "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files(),
     }
@@ -141,7 +141,7 @@ def resolved(schema: dict[str, Any], value: object) -> tuple[dict[str, Any], str
         value = {**inner, **value}
     while "$ref" in value:
         target = schema["definitions"][value["$ref"].rpartition("/")[2]]
-        value = {**target, **{key: one for key, one in value.items() if key != "$ref"}}
+        value = {**target, **{key: part for key, part in value.items() if key != "$ref"}}
     return value, description
 
 
@@ -156,12 +156,12 @@ def kind(value: dict[str, Any]) -> str:
     if not value:
         return "anything"
     kinds = value.get("type", "object")
-    return " or ".join(words[one] for one in ([kinds] if isinstance(kinds, str) else kinds))
+    return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
-def check(one: Any) -> str:
-    """A section about one check."""
-    name = name_of(one)
+def finding(check: Any) -> str:
+    """A section about the finding of a check."""
+    name = name_of(check)
     code = next(code for code, (known, _) in CODES.items() if known == name)
     head, _, body = (explanation(code) or "").partition("\n\n")
     return f"\n## {head}\n\n{body}"

@@ -83,7 +83,7 @@ def words(text: str) -> list[str]:
 def call(tool: str, arguments: dict[str, dict[str, str]]) -> ModelResponse:
     """One call of `tool` for each subject; they run at the same time."""
     return ModelResponse(
-        parts=[ToolCallPart(tool, one, f"{tool}:{subject}") for subject, one in arguments.items()]
+        parts=[ToolCallPart(tool, given, f"{tool}:{subject}") for subject, given in arguments.items()]
     )
 
 
