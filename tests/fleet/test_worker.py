@@ -109,6 +109,21 @@ def test_a_batch_is_carried_out_by_workers_and_its_answers_are_waited_for(
     assert workers_of(fleet).all() == ()
 
 
+def test_an_item_is_not_lost_where_llmdo_itself_fails(
+    fleet: str, workspace: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llmdo.services.fleet.worker.LATER", 0.05)
+    inputs(workspace, "effect a")
+    put_in(workspace, fleet, rows)
+    [(settings,)] = rows("SELECT settings::text FROM llmdo.batch")
+    rows("UPDATE llmdo.batch SET settings = '{\"fleet\": true}'")  # no version of llmdo writes that
+    with working(workspace, fleet) as worker:
+        until(lambda: any("llmdo failed with KeyError" in line for line in worker.lines))
+        rows(f"UPDATE llmdo.batch SET settings = '{settings}'")
+        until(lambda: rows(STATES) == [("1", "completed")])
+    assert effects(workspace) == ["a"]
+
+
 def test_of_what_failed_only_items_that_are_named_are_put_in_again(fleet: str, workspace: Path) -> None:
     inputs(workspace, "wrong a", "wrong b", "wrong c")
     with working(workspace, fleet):

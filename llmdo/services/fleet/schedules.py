@@ -113,6 +113,13 @@ class Timetable:
         except LlmdoError as error:
             self._host.tell(f"warning: `{schedule.name}` is started later: {error.message}")
             return False
+        except (
+            Exception
+        ) as error:  # a mistake of llmdo's own: it must not end the thread, and all schedules with it
+            self._host.tell(
+                f"warning: `{schedule.name}` is started later: llmdo failed with {type(error).__name__}"
+            )
+            return False
         return True
 
     def _put_in(self, schedule: Schedule, at: datetime) -> None:

@@ -14,7 +14,7 @@ from llmdo.journal.opening import workers_of
 from llmdo.services.batch.scheduling import Draining
 from llmdo.services.fleet import queue as engine
 from llmdo.services.fleet.code import ReviewedCode
-from llmdo.services.fleet.items import FleetItems
+from llmdo.services.fleet.items import LATER, FleetItems
 from llmdo.services.fleet.presence import Presence
 from llmdo.services.fleet.queue import Queue, run_of
 from llmdo.services.fleet.reaping import Reaper
@@ -190,6 +190,11 @@ class _Serving:
         except LlmdoError as error:
             self._host.tell(f"warning: run {run_of(name)} goes on later: {error.message}")
             return _RETRY
+        except Exception as error:  # a mistake of llmdo's own: the engine would take the item for done
+            self._host.tell(
+                f"warning: run {run_of(name)} goes on later: llmdo failed with {type(error).__name__}"
+            )
+            return LATER
         self._tell(done)
         return done.again
 
