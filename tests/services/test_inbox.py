@@ -45,7 +45,7 @@ def given(root: Path, path: str, verb: Any, **more: Any) -> GivenAnswer:
 
 
 def give(root: Path, path: str, verb: Any, **more: Any) -> str:
-    return answer(AnswerRequest(root=root, answer=given(root, path, verb, **more)))
+    return answer(AnswerRequest(root=root, answer=given(root, path, verb, **more))).run
 
 
 def go_on(root: Path, run: str) -> str:
