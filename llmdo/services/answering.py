@@ -108,8 +108,8 @@ def answer(request: AnswerRequest, beside: RunBeside | None = None) -> AnswerOut
         LlmdoError: It does not fit: only a person at a terminal may give it, or it contradicts itself.
     """
     given = request.answer
-    if given.verb == "edit" and given.instead is None:
-        raise LlmdoError("an edited call needs its arguments")
+    if (given.verb == "edit") != (given.instead is not None):
+        raise LlmdoError("the arguments of another call belong to an edit, and an edit has some")
     runs = runs_of(request.root, request.environ)
     run = runs.find(given.run)
     if beside is not None and beside.run == run and not beside.is_over:

@@ -213,6 +213,9 @@ def test_a_protected_call_cannot_be_allowed_by_any_request(serve: Serve, tmp_pat
         ({"run": "last", "path": "main", "digest": "sha256:0", "verb": "stop"}, 409),
         ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "stop"}, 409),
         ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "edit", "instead": []}, 400),
+        ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "edit"}, 403),
+        ({"run": "last", "path": path_of(1), "digest": "sha256:0", "verb": "allow", "instead": {}}, 403),
+        ({"run": "last", "path": path_of(1), "digest": "", "verb": "allow", "allowed": True}, 400),
     ],
 )
 def test_what_is_no_answer_to_what_waits_is_refused(

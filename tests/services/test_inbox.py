@@ -171,6 +171,27 @@ def test_an_answer_to_another_question_than_the_one_that_waits_is_stale(tmp_path
         Inbox(root=root).call(kept.run, path_of(1))
 
 
+def test_what_changes_a_call_allows_nothing_by_itself(tmp_path: Path) -> None:
+    root = workspace(tmp_path, number=1)
+    asked(root)
+    instead = {"path": "out/x.txt", "content": "x"}
+    for verb in ("allow", "always", "refuse", "stop"):
+        with pytest.raises(LlmdoError, match="belong to an edit"):
+            give(root, path_of(1), verb, instead=instead)
+    record = {
+        "path": path_of(1),
+        "digest": pending(root)[0].question.key,
+        "instead": instead,
+        "allowed": True,
+    }
+    (tmp_path / "answers.json").write_text(json.dumps([record]), encoding="utf-8")
+    refused = llmdo(root, "approve", "last", "--answers", str(tmp_path / "answers.json"))
+    assert (refused.returncode, "allows nothing by itself" in refused.stderr) == (2, True), refused
+    with Runs(root).read(Runs(root).names()[-1]) as journal:
+        assert journal.counted().get("answered") is None
+    assert files(root) == {}
+
+
 @pytest.mark.long
 def test_what_only_a_person_at_a_terminal_may_allow_is_shown_and_can_be_refused(tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1, path="llmdo.toml", scope="**")
