@@ -73,6 +73,7 @@ def test_it_prints_one_link_serves_and_ends_with_an_interrupt() -> None:
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
+    assert match[2] not in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])

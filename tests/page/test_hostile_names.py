@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from llmdo.journal import Runs
 from llmdo.page.subject import Subject
-from tests.page.conftest import Served
+from tests.page.conftest import Served, go
+from tests.page.test_files import opened
+from tests.page.test_runs import SLOW, allowing, api, llmdo_elsewhere
+from tests.services.asking import MODELS
 
 pytestmark = pytest.mark.browser
 
@@ -64,6 +69,77 @@ def test_hostile_text_is_text(page: Page, serve: Serve, tmp_path: Path, kind: st
         page.locator(".row", has_text="fs.write:").first.click()
         expect(page.locator(".row[aria-pressed=true]")).to_have_count(1)
     expect(page.locator(".witness")).to_contain_text(text.split("\u202e")[0].split("\u0007")[0])
+
+
+EVERYTHING = "".join(f"[{text}]" for text in HOSTILE.values())
+
+
+def hostile_runs(root: Path) -> None:
+    """Two runs and a batch whose prompts, answers, arguments, results, keys and errors are hostile."""
+    allowing(root, 1)
+    constants = f"NUMBER, PATH, CONTENT = 1, 'out/{{}}.txt', {EVERYTHING!r}\n"
+    answering = (
+        f"    if returns: return ModelResponse(parts=[TextPart({EVERYTHING!r} + ' '.join(returns))])\n"
+    )
+    failing = f"    if 'key' in str(text): raise ValueError({EVERYTHING!r})\n"
+    models = MODELS.replace("    if returns:\n", f"{failing}{answering}    if returns:\n")
+    (root / "models.py").write_text(constants + models, encoding="utf-8")
+    with (root / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[entries.write]\nworker = "writer"\n')
+    for _ in range(2):
+        done = llmdo_elsewhere(root, "run", "main", "--input", EVERYTHING.replace("/", ""))
+        assert done.returncode == 0, done.stderr
+    (root / "in.jsonl").write_text(json.dumps({"key": HOSTILE["markup"], "text": "key"}), encoding="utf-8")
+    words = ("batch", "write", "--inputs", "in.jsonl", "--key", "key", "--input", "{text}")
+    assert "1 failed" in llmdo_elsewhere(root, *words).stderr
+
+
+def check_that_all_is_text(page: Page, *shown: str) -> None:
+    """Nothing hostile became an element, ran, or reached the page as a character that hides."""
+    for text in shown:
+        expect(page.locator("main")).to_contain_text(text, timeout=SLOW)
+    everything = page.evaluate("document.documentElement.innerText + document.title")
+    for hidden in ("\u202e", "\u2066", "\u200b", "\u0007", "\u001b"):
+        assert hidden not in everything
+    assert page.locator("main img, main b, main script").count() == 0
+    assert "hit" not in page.title()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_hostile_runs_and_batches_are_text_in_every_view(page: Page, serve: Serve, tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    hostile_runs(root)
+    served = serve(root)
+    served.open(page)
+    failed, *runs = sorted(
+        Runs(root).names(), key=lambda name: api(served, f"/api/run?run={name}")[1]["run"]["entry"] == "main"
+    )
+    markup, bidi, escape = "<img src=x onerror=", "safe\\u{202e}gnp.exe\\u{2066}\\u{200b}", "\\u{1b}[31m"
+    batch = api(served, "/api/batches")[1]["batches"][0]["batch"]
+    call = "call/main/writer%231/write_file%231"
+    for view, texts in {
+        "#/runs": (markup,),
+        f"#/run/{runs[0]}": (markup,),
+        f"#/run/{runs[0]}/{call}": (markup, bidi, escape),
+        f"#/run/{failed}": (markup,),
+        f"#/compare/{runs[0]}/{runs[1]}": (markup,),
+        "#/totals": ("Decisions by rule",),
+        "#/batches": ("1 failed",),
+        f"#/batch/{batch}": (markup, "</script><script>"),
+    }.items():
+        go(page, view)
+        check_that_all_is_text(page, *texts)
+    go(page, f"#/run/{runs[0]}/call/main")
+    page.get_by_role("button", name="What its model was shown").click()
+    expect(page.locator(".request")).to_have_count(2)
+    check_that_all_is_text(page, markup, bidi, escape)
+    file = tmp_path / "run.html"
+    assert llmdo_elsewhere(root, "page", "--export", str(file), "--run", runs[0]).returncode == 0
+    opened(page, file)
+    check_that_all_is_text(page, markup)
+    go(page, f"#/run/{runs[0]}/{call}")
+    check_that_all_is_text(page, markup, bidi, escape)
 
 
 @pytest.mark.long

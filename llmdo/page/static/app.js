@@ -1,7 +1,7 @@
 // The shell: what stands around every view, and which of them is shown.
 
 import { get, heldOf, isFile, opened, takeToken } from "./client.js";
-import { fill, h } from "./dom.js";
+import { fill, h, visible } from "./dom.js";
 import { Keyboard } from "./keys.js";
 import { href, matched, parsed } from "./router.js";
 import { Search } from "./search.js";
@@ -141,8 +141,8 @@ class App {
   named(view, context) {
     const title = context.title ?? view?.title ?? "not found";
     if (!this.main.querySelector("h1")) this.main.prepend(h("h1", { class: "unseen" }, title));
-    document.title = [title, this.project?.name, "llmdo"].filter(Boolean).join(" · ");
-    this.news.textContent = title;
+    document.title = visible([title, this.project?.name, "llmdo"].filter(Boolean).join(" · "));
+    fill(this.news, title);
   }
 
   draw(view) {
