@@ -78,14 +78,66 @@ def test_an_eval_is_named_where_there_are_several(llmdo: Llmdo, root: Path) -> N
     assert llmdo("eval", "second", cwd=root).code == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a\0b", b"[" * 100_000, b"- 1\n", b"schema: &a 1\n"])
-def test_a_file_that_is_no_eval_is_a_finding(llmdo: Llmdo, root: Path, content: bytes) -> None:
+HEAD = b"schema: 1\nentry: main\nevaluators: {contains: a}\n"
+GOOD = HEAD + b"cases: [{name: a, input: say a}]\n"
+BOMB = b"".join(
+    b"%c: &%c [%s]\n" % (each, each, b", ".join([b"*%c" % (each - 1)] * 9)) for each in b"bcdefghi"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "missing key `cases`"),
+        (b"\xff\xfe", "UTF-8"),
+        (GOOD.decode().encode("utf-16"), "UTF-8"),
+        (GOOD.replace(b"say a", b"caf\xe9"), "UTF-8"),
+        (b"a\0b", ""),
+        (b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8, ""),
+        (b"[" * 100_000, ""),
+        (b"- 1\n", ""),
+        (b"schema: &a 1\n", "anchor"),
+        (b"a: &a [x]\n" + BOMB, "anchor"),
+        (GOOD + b"entry: main\n", "entry"),
+        (GOOD + b"#" * 5_000_000, "larger"),
+        (HEAD + b"cases: [" + b"{name: a}, " * 30 + b"]\n", "two cases are called `a`"),
+        (GOOD.replace(b"cases", b"csaes"), "did you mean `cases`?"),
+        (GOOD.replace(b"input", b"inptu"), "did you mean `input`?"),
+        (GOOD.replace(b"contains: a", b"contains: !!python/object/apply:os.system [id]"), ""),
+    ],
+)
+def test_a_file_that_is_no_eval_is_a_finding(llmdo: Llmdo, root: Path, content: bytes, said: str) -> None:
     (root / "evals").mkdir()
     (root / "evals/e.yaml").write_bytes(content)
     done = llmdo("eval", cwd=root)
     assert done.code == 1
+    assert said in " ".join(done.err.split())
+    assert not (root / ".llmdo/batches").exists()
     assert "Traceback" not in done.err
     assert "header" not in done.err
+
+
+def test_an_eval_with_the_line_ends_of_windows_and_a_byte_order_mark_is_run(llmdo: Llmdo, root: Path) -> None:
+    (root / "evals").mkdir()
+    (root / "evals/e.yaml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n"))
+    done = llmdo("eval", cwd=root)
+    assert done.code == 0, done.err
+
+
+def test_a_judge_that_judges_itself_is_asked_once_a_case(llmdo: Llmdo, root: Path) -> None:
+    write(root, [CASE], evaluators={"judge": {"main": "Is it good?"}})
+    done = llmdo("eval", "--format", "json", cwd=root)
+    assert done.code == 0, done.err
+    assert "it gave no verdict" in done.out
+    assert len(list((root / ".llmdo/runs").glob("*.sqlite"))) == 2
+
+
+def test_a_file_of_a_case_is_no_link_out_of_the_workspace(llmdo: Llmdo, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("hidden", encoding="utf-8")
+    (root / "in.md").symlink_to(tmp_path / "secret.md")
+    write(root, [{**CASE, "attachments": ["in.md"]}], evaluators={"contains": "a"})
+    done = llmdo("eval", cwd=root)
+    assert (done.code, "`in.md` is a link" in done.err) == (1, True), done.err
 
 
 def test_a_link_is_not_followed(llmdo: Llmdo, root: Path, tmp_path: Path) -> None:
