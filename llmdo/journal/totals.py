@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.values import dataclass, field
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import JournalError, lineage
 from llmdo.journal.spans import without_tokens
 from llmdo.journal.spent import spent
 from llmdo.journal.summary import ending
@@ -73,10 +73,12 @@ def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
 
 
 def _whole(journal: JournalStore, name: str) -> Total:
-    last, counted = ending(journal), journal.counted()
+    last = ending(journal)
     total = Total(name=name, runs=1, seconds=spent(journal).seconds)
     total.failures = int(last is not None and last.outcome == "failed")
-    total.questions, total.answers = counted.get("asked", 0), counted.get("answered", 0)
+    waiting: set[str] = set()
+    for entry in journal.entries("asked", "answered"):
+        _add_question(total, entry, waiting)
     for entry in journal.entries("request"):
         _add_request(total, _read(entry))
     return total
@@ -88,6 +90,7 @@ def _in_parts(journal: JournalStore, by: By) -> dict[str, Total]:
     worker: dict[str, str] = {}
     left: dict[str, float] = {}
     asking: dict[str, str] = {}
+    waiting: set[str] = set()
     for entry in journal.entries("call", "sent", "request", "attempt", "asked", "answered"):
         data = {} if entry.kind == "sent" else _read(entry)
         match entry.kind:
@@ -103,16 +106,28 @@ def _in_parts(journal: JournalStore, by: By) -> dict[str, Total]:
                 total.seconds += max(0.0, entry.at - left.get(entry.path, entry.at))
             case "attempt":
                 parts[worker[entry.path] if by == "worker" else data["model"]].failures += 1
-            case "asked" if by == "worker":
-                asking[entry.path] = data["worker"]
-                parts[data["worker"]].questions = (parts[data["worker"]].questions or 0) + 1
-            case "answered" if by == "worker" and entry.path in asking:
-                parts[asking[entry.path]].answers = (parts[asking[entry.path]].answers or 0) + 1
+            case "asked" | "answered" if by == "worker":
+                if entry.kind == "asked":
+                    asking[entry.path] = data["worker"]
+                above = (worker[path] for path in lineage(entry.path) if path in worker)
+                if name := asking.get(entry.path) or next(above, None):
+                    _add_question(parts[name], entry, waiting)
     for name, total in parts.items():
         total.name = str(without_tokens(name))
         if by == "model":
             total.questions = total.answers = None
     return dict(parts)
+
+
+def _add_question(total: Total, entry: JournalEntry, waiting: set[str]) -> None:
+    """Counts a question, or an answer: one that was there at once has no question beside it in the journal.
+
+    `waiting` are the call paths of the questions that no answer has come to.
+    """
+    is_answer = entry.kind == "answered"
+    total.answers = (total.answers or 0) + is_answer
+    total.questions = (total.questions or 0) + (not is_answer or entry.path not in waiting)
+    (waiting.discard if is_answer else waiting.add)(entry.path)
 
 
 def _read(entry: JournalEntry) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class Suggestion:
     """How many runs it rests on; 0 where it rests on what is declared."""
     workers: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
     """The smallest ceiling of each worker that these runs called."""
-    idle: tuple[Rule, ...] = ()
-    """The rules that decided nothing in these runs."""
+    idle: tuple[tuple[Rule, int], ...] = ()
+    """The rules that decided nothing, and in how many runs: those of the workspace in the runs of all entries."""
     unused: tuple[tuple[str, Capability], ...] = ()
     """What ceilings admit that these runs never used, with whose ceiling that is."""
 

@@ -243,14 +243,15 @@ def suggestion(suggested: Suggestion) -> str:
             'code = "LDO501"',
             f"entry = {_quoted(suggested.entry)}",
             f"capability = {_quoted(str(each))}",
-            f'reason = "no run of {counted(suggested.runs, "run")} needed it, and the ceiling cuts it off"',
+            f'reason = "nothing in {counted(suggested.runs, "run")} needed it, and the ceiling cuts it off"',
         ]
     if suggested.runs:
         lines += ["", f"# in {counted(suggested.runs, 'run')}, each worker with those that it called used"]
         for name, may in suggested.workers:
             lines.append(f"# {shown(name)}: may = [{', '.join(_quoted(str(each)) for each in may)}]")
         lines += [
-            f"# decided nothing in them: {shown(str(rule))} ({shown(rule.origin)})" for rule in suggested.idle
+            f"# decided nothing in {counted(number, 'run')}: {shown(str(rule))} ({shown(rule.origin)})"
+            for rule, number in suggested.idle
         ]
         lines += [
             f"# admitted by the ceiling of {shown(owner)}, and never used: {shown(_quoted(str(grant)))}"

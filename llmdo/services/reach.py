@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.needs import Needs
+    from llmdo.policy.authority import Rule
     from llmdo.reach import Analysis, Depth, Row
     from llmdo.reach.paths import CallPath, Target
     from llmdo.reach.selectors import Selection
@@ -165,19 +166,23 @@ def suggest(request: ReachRequest, tell: Tell, *, from_runs: bool = False) -> tu
     from llmdo.journal.opening import runs_of  # what only few questions need
 
     runs = runs_of(root_folder(request.project))
+    of_all = {name: needs(runs.each(), name) for name in read.graph.entries}
     suggestions = []
     for entry in chosen:
-        needed = needs(runs.each(), entry.name)
+        needed = of_all[entry.name]
         if not needed.runs:
             tell(f"entry `{entry.name}` has no runs, so nothing is suggested for it")
             continue
         suggested = suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked)
-        suggestions.append(_with_runs(suggested, read.graph, needed))
+        suggestions.append(_with_runs(suggested, read.graph, needed, of_all.values()))
     return tuple(suggestions)
 
 
-def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs) -> Suggestion:
-    """`suggestion`, with what runs say of each worker, of each rule and of what ceilings admit."""
+def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs, of_all: Collection[Needs]) -> Suggestion:
+    """`suggestion`, with what runs say of each worker, of each rule and of what ceilings admit.
+
+    `of_all` is what the runs of every entry needed: a rule of the workspace or of a worker may decide in any of them.
+    """
     from llmdo.policy.authority import OUTSIDE_CEILINGS
     from llmdo.reach.suggest import smallest
 
@@ -185,7 +190,11 @@ def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs) -> Suggestio
     workers = [graph.workers[name] for name in sorted(needed.by_worker) if name in graph.workers]
     ceilings = [(f"entry `{entry.name}`", entry.may, needed.raised)]
     ceilings += [(f"worker `{worker.name}`", worker.may, needed.by_worker[worker.name]) for worker in workers]
-    rules = (*graph.rules, *entry.approvals, *(rule for worker in workers for rule in worker.approvals))
+    shared = (*graph.rules, *(rule for worker in workers for rule in worker.approvals))
+    idle = [
+        *((rule, sum(each.runs for each in of_all)) for rule in shared if not _decided(rule, of_all)),
+        *((rule, needed.runs) for rule in entry.approvals if not _decided(rule, [needed])),
+    ]
     return replace(
         suggestion,
         runs=needed.runs,
@@ -193,7 +202,7 @@ def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs) -> Suggestio
             (name, smallest(each for each in raised if each.name not in OUTSIDE_CEILINGS))
             for name, raised in sorted(needed.by_worker.items())
         ),
-        idle=tuple(rule for rule in rules if not any(f": {rule} (" in reason for reason in needed.reasons)),
+        idle=tuple(idle),
         unused=tuple(
             (owner, grant)
             for owner, may, raised in ceilings
@@ -201,6 +210,11 @@ def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs) -> Suggestio
             if not any(grant.touches(each) for each in raised)
         ),
     )
+
+
+def _decided(rule: Rule, of: Collection[Needs]) -> bool:
+    """Whether a call was decided on by this rule."""
+    return any(f": {rule} (" in reason for needed in of for reason in needed.reasons)
 
 
 def selected(read: Opened, select: Sequence[str], unread: Collection[str] = ()) -> Selection:

@@ -25,8 +25,8 @@ def test_runs_say_what_workers_used_and_what_nothing_used(llmdo: Llmdo, tmp_path
     assert "# in 1 run, each worker with those that it called used\n" in printed
     assert '# main: may = ["fs.list:input/**", "fs.read:input/brightwell.md", "fs.write:reports/' in printed
     assert "# pitch_evaluator: may = []\n" in printed
-    assert '# decided nothing in them: "net.connect" = "blocked" (llmdo.toml' in printed
-    assert "decided nothing in them: " + rule not in printed
+    assert '# decided nothing in 1 run: "net.connect" = "blocked" (llmdo.toml' in printed
+    assert f"decided nothing in 1 run: {rule}" not in printed
     before = findings(root)
     text = manifest.read_text(encoding="utf-8")
     bare = re.sub(r"^may = (?:\[\n(?: .*\n)*\]|.*)\n", "", text, flags=re.MULTILINE)
@@ -34,3 +34,15 @@ def test_runs_say_what_workers_used_and_what_nothing_used(llmdo: Llmdo, tmp_path
     assert "[[check.accept]]" in printed, "what is declared beyond the ceiling is accepted as cut off"
     assert llmdo("lock", cwd=root).code == 0
     assert set(findings(root)) <= set(before)
+
+
+def test_a_rule_that_decides_for_one_entry_is_idle_for_none(llmdo: Llmdo, tmp_path: Path) -> None:
+    root = copied("pitchdeck", tmp_path)
+    deck = ("run", "deck", "--attach", "input/brightwell.md", "Evaluate decks/brightwell.md.")
+    assert llmdo(*deck, cwd=root).code == 0
+    rule = '"fs.write:reports/**" = "allowed"'
+    assert f"decided nothing in 1 run: {rule}" in llmdo("suggest", "deck", "--from-runs", cwd=root).out
+    assert llmdo("run", "pitchdeck", "Evaluate decks/brightwell.md", cwd=root).code == 0
+    printed = llmdo("suggest", "deck", "--from-runs", cwd=root).out
+    assert "admitted by the ceiling of entry `deck`" in printed
+    assert "decided nothing" not in printed

@@ -100,6 +100,18 @@ def test_workers_are_counted_apart_and_a_model_asks_nobody(llmdo: Llmdo, countin
     assert (entry["runs"], entry["questions"], entry["answers"]) == (2, 1, 1)
 
 
+@pytest.mark.parametrize("by", ["entry", "worker"])
+def test_a_question_that_is_answered_at_once_is_a_question(llmdo: Llmdo, counting: Path, by: str) -> None:
+    llmdo("run", "main", "asks", "--approve-all", cwd=counting)
+    llmdo("run", "main", "asks", "--approvals", "later", cwd=counting)
+    asked = totals(llmdo, counting, "--by", by)["main"]
+    assert (asked["questions"], asked["answers"]) == (2, 1)
+    llmdo("approve", "last", "--yes", "main/write_file#1", cwd=counting)
+    assert llmdo("resume", "last", cwd=counting).code == 0
+    asked = totals(llmdo, counting, "--by", by)["main"]
+    assert (asked["questions"], asked["answers"]) == (2, 2)
+
+
 def test_failures_days_and_runs_since_then(llmdo: Llmdo, counting: Path) -> None:
     for text in ("broken", "measured", "measured"):
         llmdo("run", "main", text, cwd=counting)
