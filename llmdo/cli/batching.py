@@ -178,13 +178,13 @@ def cancel(root: Path, batch: str, *, fleet: str | None) -> BatchOutcome:
     return batches.cancel(root, batch, os.environ)
 
 
-def rebind(root: Path, batch: str, *, fleet: str | None) -> str:
+def rebind(root: Path, batch: str, *, fleet: str | None, allow_drift: tuple[str, ...]) -> str:
     """What became of a batch that was moved to the lock of this checkout, in a sentence."""
     from llmdo.services.fleet import batches
     from llmdo.services.fleet.opening import require
 
     require(fleet)
-    return render.rebound(batches.rebind(root, batch, os.environ, BatchTerminal()))
+    return render.rebound(batches.rebind(root, batch, os.environ, BatchTerminal(), allow_drift))
 
 
 def _kept(approvals: ApprovalOptions) -> dict[str, Json]:

@@ -117,6 +117,10 @@ Trust = Annotated[
         "--trust", callback=_answer, help="Answer for the workspace's code, servers and rules, this once."
     ),
 ]
+AllowDrift = Annotated[
+    Texts,
+    typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
+]
 Fleet = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(

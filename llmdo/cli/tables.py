@@ -260,7 +260,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--format": ("text", "json"),
     },
     "batch cancel": {"--project": (), "--store": (), "--fleet": (), "--format": ("text", "json")},
-    "batch rebind": {"--fleet": (), "--project": (), "--env-file": ()},
+    "batch rebind": {"--fleet": (), "--allow-drift": (), "--project": (), "--env-file": ()},
     "fleet status": {"--env-file": (), "--format": ("text", "json")},
     "runs list": {
         "--project": (),

@@ -90,7 +90,7 @@ def rebound(outcome: RebindOutcome) -> str:
         return moved
     return (
         f"{moved}; {counted(outcome.started, 'item')} began with another, for which a worker with that lock has to "
-        "be there, or `llmdo resume RUN --allow-drift NAME`"
+        "be there, or `llmdo batch rebind BATCH --allow-drift NAME` once no worker has them"
     )
 
 

@@ -56,6 +56,17 @@ def of_workspace(
         LlmdoError: Something is accepted that does not differ.
     """
     changed = differences(binding, graph)
+    require_accepted(changed, accepted, others)
+    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(changed.values()))
+
+
+def require_accepted(changed: Mapping[str, str], accepted: Sequence[str], others: Sequence[str]) -> None:
+    """Nothing, where all that `changed` was accepted, and nothing else; `others` are ways to go on elsewise.
+
+    Raises:
+        DriftError: Something was not; says what, all of it.
+        LlmdoError: Something is accepted that has not changed.
+    """
     names = set(accepted)
     if unknown := sorted(names - changed.keys()):
         raise LlmdoError(
@@ -69,7 +80,6 @@ def of_workspace(
             f"what runs is not what ran when the run began: {'; '.join(refused.values())}",
             hint=", or ".join(ways),
         )
-    return Basis(graph=graph, prompts=project.prompts, accepted=tuple(changed.values()))
 
 
 def to_go_on(

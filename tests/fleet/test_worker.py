@@ -253,6 +253,44 @@ def test_a_worker_takes_what_was_put_in_with_its_own_lock_until_the_batch_is_mov
 
 
 @pytest.mark.long
+def test_what_has_begun_goes_on_with_another_lock_where_all_that_changed_is_named(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    inputs(workspace, "slow a", "careful b")
+    (workspace / "hold").touch()
+    put_in(workspace, fleet, rows)
+    with process(workspace, fleet) as child:
+        until(lambda: rows(STATES) == [("1", "running"), ("2", "waiting")])
+        until(lambda: rows("SELECT count(*) FROM llmdo.entry WHERE kind = 'run'") == [(2,)])
+        child.kill()
+    rows(EXPIRE)
+    (workspace / "hold").unlink()
+    (workspace / "main.worker").write_text((workspace / "main.worker").read_text() + "Please.\n")
+    locked(workspace)
+    queued = "SELECT application_version FROM llmdo_queue.workflow_status WHERE status = 'ENQUEUED'"
+    with working(workspace, fleet) as worker:
+        until(
+            lambda: rows(queued)
+        )  # of the other as well, where it was killed before the engine knew of its end
+        for words, why in [
+            ((), "0 items moved to the lock of this checkout; 2 items began with another"),
+            (("--allow-drift", "other"), "`other` is not among what changed"),
+            (("--allow-drift", "main", "--allow-drift", "w"), "`w` is not among what changed"),
+        ]:
+            refused = llmdo(workspace, "batch", "rebind", "last", "--fleet", fleet, *words)
+            assert why in refused.stderr, refused
+        assert rows(STATES) == [("1", "running"), ("2", "waiting")]
+        moved = llmdo(workspace, "batch", "rebind", "last", "--fleet", fleet, "--allow-drift", "main")
+        assert (moved.returncode, "2 items moved" in moved.stderr) == (0, True), moved
+        until(lambda: ("1", "completed") in rows(STATES))
+        run = rows("SELECT run FROM llmdo.item WHERE key = '2'")[0][0]
+        answered = llmdo(workspace, "approve", run, "--yes", "main/careful#1", "--store", fleet)
+        assert answered.returncode == 0, answered
+        until(lambda: len(worker.ends) == 2)
+    assert worker.ends == [("1", "completed"), ("2", "waiting")], "the yes was about what ran before"
+
+
+@pytest.mark.long
 def test_no_worker_begins_with_code_that_nobody_reviewed(fleet: str, workspace: Path) -> None:
     (workspace / "main.worker").write_text((workspace / "main.worker").read_text() + "More.\n")
     refused = llmdo(workspace, "worker", "--fleet", fleet)

@@ -322,13 +322,18 @@ def cancel(
 def rebind(
     name: BatchName,
     fleet: options.Fleet = None,
+    allow_drift: options.AllowDrift = None,
     project: options.Project = None,
     env_file: options.EnvFile = None,  # noqa: ARG001  # its callback reads it
 ) -> int:
-    """Have workers with the lock of this checkout take what has not started; what has begun keeps its own."""
+    """Have workers with the lock of this checkout take what has not started; what has begun needs --allow-drift."""
     from llmdo.cli import batching
 
-    say(batching.rebind(root_folder(project), name, fleet=fleet))
+    say(
+        batching.rebind(
+            root_folder(project), name, fleet=fleet, allow_drift=tuple(dict.fromkeys(allow_drift or ()))
+        )
+    )
     return FINE
 
 

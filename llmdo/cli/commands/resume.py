@@ -13,10 +13,6 @@ from llmdo.cli.approving import ApprovalOptions
 
 PLACE = 120
 
-AllowDrift = Annotated[
-    options.Texts,
-    typer.Option("--allow-drift", metavar="NAME", help="Something that changed since; may be repeated."),
-]
 Again = Annotated[
     options.Texts,
     typer.Option(
@@ -46,7 +42,7 @@ LimitAnew = Annotated[
 def resume(
     run: options.RunName,
     project: options.Project = None,
-    allow_drift: AllowDrift = None,
+    allow_drift: options.AllowDrift = None,
     sources: options.Sources = options.SourceOrigin.workspace,
     again: Again = None,
     give_up: GiveUp = None,

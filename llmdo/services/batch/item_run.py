@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalError, NotOpenError
+from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.entries import DamagedError
 from llmdo.journal.items import Result
 from llmdo.journal.location import ElsewhereError
@@ -79,6 +80,8 @@ class BatchBasis:
     debug: bool = False
     code: Path | None = None
     """The folder that Python is loaded from; None: the workspace."""
+    allow_drift: tuple[str, ...] = ()
+    """What may have changed since runs began that go on."""
     sources: Origin = "workspace"
     """What runs go on with that stopped."""
 
@@ -279,10 +282,13 @@ async def _gone_on(basis: BatchBasis, item: BatchItem, journal: JournalStore) ->
     """
     open_calls = tuple(unfinished(journal))
     crashed = tuple(failed(journal)) if item.retry else ()
+    journal.know(basis.redaction.known)
+    changed = differences(binding_of(journal), basis.graph) if basis.allow_drift else {}
     request = ResumeRequest(
         root=basis.root,
         run=item.run,
         sources=basis.sources,
+        allow_drift=tuple(name for name in basis.allow_drift if name in changed),
         again=(*open_calls, *crashed) if item.retry == "again" else crashed if item.retry == "resume" else (),
         give_up=open_calls if item.retry == "give-up" else (),
         accepting=f"`llmdo resume {item.run} {{flags}}`",

@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.binding import binding_of, differences
 from llmdo.journal.items import ENDED
 from llmdo.journal.naming import first_run
 from llmdo.journal.opening import STORE, batches_of, runs_of, workers_of
+from llmdo.journal.secrets import Known
+from llmdo.services.basis import require_accepted
 from llmdo.services.batch.commands import (
     BatchOutcome,
     lock_of,
@@ -26,12 +29,14 @@ from llmdo.services.fleet.queue import PRIORITY, Queue
 from llmdo.services.run import EntryRequest, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from llmdo.base.values import Json
+    from llmdo.graph.resolved import Graph
     from llmdo.journal.batches import BatchStore
     from llmdo.journal.items import BatchItem, Result
+    from llmdo.journal.ports import RunIndex
     from llmdo.services.batch.commands import BatchHost, BatchRequest, ContinuedBatch
     from llmdo.services.batch.rows import Rows
     from llmdo.services.batch.scheduling import BatchBounds
@@ -103,7 +108,7 @@ def go_on(request: ContinuedBatch, approvals: Json, host: BatchHost) -> BatchOut
         queue_again(store, runs, failed=request.failed, items=request.items, unsure=request.unsure)
         for item in store.items("queued"):
             if item.first not in known:
-                queue.enqueue_again(item.first, entry=store.batch.entry, lock=lock_digest(request.root))
+                _enqueue_again(queue, store, runs, item.run, lock_digest(request.root))
         return _followed(store, request.working.out, environ, host)
 
 
@@ -136,12 +141,17 @@ class RebindOutcome:
     """Runs that have started and are not over: those go on with what they began with."""
 
 
-def rebind(root: Path, batch: str, environ: Mapping[str, str], host: BatchHost) -> RebindOutcome:
+def rebind(
+    root: Path, batch: str, environ: Mapping[str, str], host: BatchHost, allow_drift: tuple[str, ...] = ()
+) -> RebindOutcome:
     """What became of a batch of which all that has not started runs with what is here now.
+
+    What has started does so where `allow_drift` names all that changed since it began.
 
     Raises:
         InvalidTeamError: `check` finds errors that stand in the way, or the lock is not current.
-        LlmdoError: There is no such batch.
+        DriftError: Something changed that is not named; nothing was moved.
+        LlmdoError: There is no such batch, or something is named that has not changed.
     """
     batches = batches_of(root, environ)
     with closing(Queue(environ[STORE])) as queue, batches.open(batches.find(batch)) as store:
@@ -151,23 +161,54 @@ def rebind(root: Path, batch: str, environ: Mapping[str, str], host: BatchHost) 
         prepared = prepare(start, host.tell, host.consent)
         lock = lock_digest(root)
         runs = runs_of(root, environ)
-        queued = list(store.items("queued"))
-        unstarted = {item.first for item in queued if not runs.has(item.run)}
+        left = {item.first: item for item in store.items("queued", "running", "waiting", "unsure")}
+        started = {first for first, item in left.items() if item.state != "queued" or runs.has(item.run)}
+        if allow_drift:
+            _require_accepted(
+                runs, (left[first].run for first in started), prepared.graph, environ, allow_drift
+            )
+            at_work = {each.run for each in queue.at_work()}
+            started &= at_work
+            store.keep({**which.settings, "allow_drift": [*allow_drift], "moved": lock})
         store.rebind(lock_of(prepared.graph, which.entry, which.settings["models"]))
-        waiting = [each for each in queue.waiting() if each.run in unstarted and each.lock != lock]
-        for each in waiting:
-            queue.rebind(each, lock)
-        others = sum(1 for _ in store.items("running", "waiting", "unsure"))
-        return RebindOutcome(
-            batch=which.id, moved=len(waiting), started=len(queued) - len(unstarted) + others
-        )
+        moved = left.keys() - started
+        for each in queue.waiting():
+            if each.run in moved and each.lock != lock:
+                queue.rebind(each, lock)
+        return RebindOutcome(batch=which.id, moved=len(moved), started=len(started))
+
+
+def _require_accepted(
+    runs: RunIndex,
+    started: Iterable[str],
+    graph: Graph,
+    environ: Mapping[str, str],
+    accepted: tuple[str, ...],
+) -> None:
+    """Nothing, where all that changed since these runs began was accepted, and nothing else."""
+    changed: dict[str, str] = {}
+    known = Known.of(environ)
+    for run in started:
+        if runs.has(run):
+            with runs.read(run) as journal:
+                if journal.last("run") is not None:
+                    journal.know(known)
+                    changed |= differences(binding_of(journal), graph)
+    require_accepted(changed, accepted, ["accept it: {flags}"])
 
 
 def put_in_answered(store: BatchStore, root: Path, run: str, environ: Mapping[str, str]) -> None:
     """Puts a run of a batch in again that waited for answers which are there."""
     store.queue((item for item in store.items("waiting") if item.run == run), "resume")
     with closing(Queue(environ[STORE])) as queue:
-        queue.enqueue_again(first_run(run), entry=store.batch.entry, lock=lock_digest(root))
+        _enqueue_again(queue, store, runs_of(root, environ), run, lock_digest(root))
+
+
+def _enqueue_again(queue: Queue, store: BatchStore, runs: RunIndex, run: str, lock: str) -> None:
+    """Puts a run in once more; one that has started for the lock to which `rebind` moved it, where it did."""
+    batch = store.batch
+    moved = batch.settings.get("moved") if runs.has(run) else None
+    queue.enqueue_again(first_run(run), entry=batch.entry, lock=lock, moved=moved)
 
 
 def _require_handed(store: BatchStore) -> None:

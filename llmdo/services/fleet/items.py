@@ -135,7 +135,11 @@ class FleetItems:
             )
             self._bases[key] = basis
         basis, lock = self._bases[key], batch.lock  # which may have been moved since
-        return replace(basis, is_bound=lock_of(basis.graph, basis.entry, basis.models) == lock)
+        return replace(
+            basis,
+            is_bound=lock_of(basis.graph, basis.entry, basis.models) == lock,
+            allow_drift=tuple(batch.settings.get("allow_drift", ())),
+        )
 
     def _taken(self, store: BatchStore, run: str) -> tuple[BatchItem | None, bool]:
         """The item, which is taken now, or None and whether another process has it.

@@ -141,10 +141,10 @@ class Queue:
         with _translated():
             self._client.enqueue(options, name)
 
-    def enqueue_again(self, run: str, *, entry: str, lock: str) -> None:
+    def enqueue_again(self, run: str, *, entry: str, lock: str, moved: str | None = None) -> None:
         """Puts a run in once more, whatever became of it before: for workers with the lock that it was in for last.
 
-        `lock` is for one that never was in.
+        `moved` is the lock that it was moved to since, where it was; `lock` is for one that never was in.
         """
         with _translated():
             known = self._client.list_workflows(
@@ -154,7 +154,7 @@ class Queue:
         self.enqueue(
             f"{run}@{number_of(last.workflow_id) + 1 if last else 1}",
             entry=entry,
-            lock=(last.app_version if last else None) or lock,
+            lock=moved or (last.app_version if last else None) or lock,
             priority=(last.priority if last else None) or PRIORITY,
         )
 
