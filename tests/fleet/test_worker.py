@@ -7,11 +7,14 @@ import os
 import re
 import shutil
 import signal
+import sys
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
-from tests import postgres
+from tests import forking, postgres
 from tests.commands import llmdo
 from tests.fleet.conftest import LONGEST, Rows, until
 from tests.locks import locked
@@ -24,7 +27,7 @@ if lacking := postgres.lacking():
 from llmdo.journal.opening import workers_of
 from llmdo.services.fleet.worker import WorkerRequest, work
 from llmdo.workspace.trust import Consent, UntrustedError
-from tests.fleet.working import Worker, process, working
+from tests.fleet.working import Network, Worker, ending, process, working
 
 pytestmark = [pytest.mark.fleet, pytest.mark.usefixtures("quick")]
 
@@ -204,6 +207,49 @@ def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
             child.terminate()
             child.wait(LONGEST)
     assert (rows("SELECT * FROM llmdo.entry ORDER BY seq"), rows("SELECT * FROM llmdo.item")) == kept
+
+
+@pytest.mark.long
+def test_a_worker_whose_network_hangs_ends_itself_and_another_goes_on(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    inputs(workspace, "slow a")
+    (workspace / "hold").touch()
+    put_in(workspace, fleet, rows)
+    entries = "SELECT * FROM llmdo.entry ORDER BY seq"
+    with Network(fleet) as network, process(workspace, network.address, seconds=6) as child:
+        until(lambda: (workspace / "requests.log").exists())
+        network.hang()
+        until(lambda: child.poll() is not None)
+        assert child.returncode == 2
+        assert re.search(r"could not (say|be renewed) for 4 s", child.stderr.read())
+        kept = rows(entries)
+        (workspace / "hold").unlink()
+        rows(EXPIRE)
+        with working(workspace, fleet):
+            until(lambda: rows(STATES) == [("1", "completed")])
+        assert rows(entries)[: len(kept)] == kept
+        assert rows("SELECT epoch > 1 FROM llmdo.run") == [(True,)]
+
+
+@pytest.mark.long
+def test_a_word_about_a_call_holds_for_one_more_attempt(fleet: str, workspace: Path, rows: Rows) -> None:
+    inputs(workspace, "effect a")
+    (workspace / "hold").touch()
+    put_in(workspace, fleet, rows)
+    retry = [sys.executable, "-m", "llmdo", "batch", "retry", "last", "--unsure", "again", "--fleet", fleet]
+    with ExitStack() as stack:
+        for times in (1, 2):
+            with process(workspace, fleet) as child:
+                until(lambda: effects(workspace) == ["a"] * times)  # noqa: B023
+                child.kill()
+            rows(EXPIRE)
+            with working(workspace, fleet):
+                until(lambda: rows(STATES) == [("1", "unsure")] or len(effects(workspace)) > times)  # noqa: B023
+                assert rows(STATES) == [("1", "unsure")], "nobody was asked about the second attempt"
+            if times == 1:
+                stack.enter_context(ending(forking.Popen(retry, cwd=workspace, stderr=PIPE, text=True)))
+    assert effects(workspace) == ["a", "a"]
 
 
 @pytest.mark.long

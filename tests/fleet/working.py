@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any
+from typing import Any, Self
 
 from llmdo.base.values import Json
 from llmdo.cli.working import WorkerTerminal
@@ -96,6 +97,52 @@ def process(root: Path, fleet: str, *words: str, seconds: float = 0) -> Iterator
     command = [sys.executable, "-c", IMPATIENT, str(seconds), "worker", "--fleet", fleet, *words]
     with ending(forking.Popen(command, cwd=root, stderr=PIPE, text=True)) as child:
         yield child
+
+
+class Network:
+    """A way to a server that can hang: connections stay open, and nothing comes through any more."""
+
+    def __init__(self, address: str) -> None:
+        before, _, rest = address.rpartition("@")
+        place, _, database = rest.partition("/")
+        host, _, port = place.partition(":")
+        self._server = (host, int(port))
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._through = threading.Event()
+        self._through.set()
+        self._sockets = [self._listening]
+        self.address = f"{before}@127.0.0.1:{self._listening.getsockname()[1]}/{database}"
+        threading.Thread(target=self._accepting, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def hang(self) -> None:
+        """Lets nothing through any more."""
+        self._through.clear()
+
+    def _accepting(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.create_connection(self._server)
+                self._sockets += [client, server]
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(target=self._forwarding, args=ends, daemon=True).start()
+
+    def _forwarding(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if not self._through.is_set():
+                    return
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
 
 
 @contextmanager

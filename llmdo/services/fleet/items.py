@@ -151,5 +151,6 @@ class FleetItems:
         at_work = [item for item in store.items("running") if item.first == run]
         if not at_work or self._runs.is_claimed(at_work[0].run):
             return None, bool(at_work)
-        store.queue(at_work, at_work[0].retry)
+        # What a person said about calls held for the attempt that was cut off, and not for calls of that attempt
+        store.queue(at_work, "resume" if at_work[0].retry else "")
         return store.take(run), True
