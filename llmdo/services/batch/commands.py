@@ -318,6 +318,12 @@ def _work(
 
         work = work_off(store, partial(carry_out, basis), working.bounds, draining, ended)
         host.wait_for(work, lambda: None, draining)
+    if others := sum(1 for _ in store.items("running")):
+        is_one = others == 1
+        host.tell(
+            f"{others} item{'' if is_one else 's'} {'is' if is_one else 'are'} at work in another process; where that "
+            f"was killed, `llmdo batch resume {batch.id}` takes up what it left after half a minute"
+        )
     return outcome_of(store, draining)
 
 

@@ -152,6 +152,8 @@ async def _carried_out(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> Re
         ended = await _continued(basis, item, runs)
         if ended is not None:
             return ended if isinstance(ended, Result) else result_of(ended, basis.redaction)
+    elif item.result.requests or (item.retry and basis.graph.entries[basis.entry].worker is None):
+        raise StuckRunError(LlmdoError(f"run `{item.run}` has begun, and its journal is gone"), None)
     if not basis.is_bound:
         return Result(state="refused", error=UNBOUND, hint=REBIND)
     try:

@@ -315,6 +315,27 @@ def test_the_first_ctrl_c_begins_nothing_more_and_finishes_what_has_begun(llmdo:
 
 
 @pytest.mark.long
+def test_the_second_ctrl_c_ends_the_batch_at_once_and_calls_that_did_not_finish_are_unsure(
+    llmdo: Llmdo, root: Path
+) -> None:
+    inputs(root, "effect a", "effect b")
+    process = begun(root, *START[1:], "--jobs", "2", more=["effect c"])
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b"Ctrl-C again" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert standing(llmdo, root) == {"1": "running", "2": "running", "3": "queued"}
+    (root / "hold").unlink()
+    assert llmdo("batch", "resume", "last", cwd=root).code == 1
+    assert standing(llmdo, root) == {"1": "unsure", "2": "unsure", "3": "completed"}
+    assert effects(root) == ["a", "b", "c"]
+
+
+@pytest.mark.long
 def test_two_processes_share_a_batch(llmdo: Llmdo, root: Path) -> None:
     inputs(root, *(f"effect {number}" for number in range(20)))
     llmdo(*START, "--limit", "1", cwd=root)

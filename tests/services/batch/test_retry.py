@@ -47,6 +47,27 @@ def test_a_run_that_cannot_go_on_is_begun_anew(llmdo: Llmdo, root: Path) -> None
     assert FileBatches(root).of_run(f"{first}.1") == FileBatches(root).of_run(first)
 
 
+@pytest.mark.parametrize("ended", ["failed", "waiting"])
+def test_a_run_whose_journal_is_gone_is_begun_anew_only_where_a_person_says_so(
+    llmdo: Llmdo, root: Path, ended: str
+) -> None:
+    inputs(root, "wrong" if ended == "failed" else "careful a")
+    llmdo(*START, cwd=root)
+    first = str(only(llmdo, root)["run"])
+    assert llmdo("runs", "prune", first, cwd=root).code == 0
+    (root / "mended").touch()
+    assert llmdo("batch", "resume", "last", cwd=root).code == 1
+    assert only(llmdo, root)["state"] == "failed"
+    assert llmdo("batch", "retry", "last", cwd=root).code == 1
+    assert only(llmdo, root)["state"] == "unsure"
+    assert "its journal is gone; it has taken effect by it is not known which" in str(
+        only(llmdo, root)["error"]
+    )
+    assert Runs(root).names() == []
+    llmdo("batch", "retry", "last", "--unsure", "again", cwd=root)
+    assert Runs(root).names() == [f"{first}.1"]
+
+
 KEYED = """
 from pydantic_ai import RunContext
 

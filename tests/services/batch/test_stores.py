@@ -95,7 +95,8 @@ def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, r
     inputs(root, "effect a", "effect b")
     with killed_within_effects(root):
         assert standing(llmdo, root) == {"1": "running", "2": "running"}
-        llmdo("batch", "resume", "last", cwd=root)  # nobody knows yet that it is dead
+        resumed = llmdo("batch", "resume", "last", cwd=root)  # nobody knows yet that it is dead
+        assert "2 items are at work in another process; where that was killed" in resumed.err
         assert standing(llmdo, root) == {"1": "running", "2": "running"}
     expire(kept)
     assert llmdo("batch", "resume", "last", cwd=root).code == 1
