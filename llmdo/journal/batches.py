@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.journal.naming import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
     from typing import Any, Self
 
     from llmdo.journal.items import Batch, BatchItem, BatchUsage, InputFile, NewItem, Result, Retry, State
+
+BATCHES = Named("batch", "batches", "`llmdo batch list` lists them", "there is none in this workspace")
 
 
 class BatchStore(Protocol):
@@ -127,20 +129,3 @@ class Batches(Protocol):
             LlmdoError: It cannot be read.
         """
         ...
-
-
-def match_batch(reference: str, names: Sequence[str]) -> str:
-    """The id among `names` that `reference` is, ends with or begins, where only one does; `last` is the last of them.
-
-    Raises:
-        LlmdoError: None is, or several are.
-    """
-    if reference == "last" and names:
-        return names[-1]
-    matches = [name for name in names if name.startswith(reference) or name.endswith(reference)]
-    if reference in names or (reference and len(matches) == 1):
-        return reference if reference in names else matches[0]
-    if matches and reference:
-        raise LlmdoError(f"`{reference}` may be {len(matches)} batches", hint=f"such as `{matches[-1]}`")
-    hint = "`llmdo batch list` lists them" if names else "there is none in this workspace"
-    raise LlmdoError(f"there is no batch `{reference}`", hint=did_you_mean(reference, names) or hint)

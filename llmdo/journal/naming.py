@@ -1,9 +1,9 @@
-"""The ids of runs, and how a person names one."""
+"""The ids of runs, and how a person names one of those, of batches and of whatever else has ids."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 
@@ -41,8 +41,26 @@ def belongs(name: str, run: str) -> bool:
     return not before and bool(rest) and not _OF_LATER_RUN.match(rest)
 
 
-def match(reference: str, names: Sequence[str], has_begun: Callable[[str], bool]) -> str:
-    """The id among `names` that `reference` is, ends with or begins, where only one does; `last`: the last that began.
+class Named(NamedTuple):
+    """What ids are the names of, in the words for a person who names one that is not there."""
+
+    noun: str
+    plural: str
+    listed: str
+    """How all are listed."""
+    lacking: str
+    """What is said where there is none at all."""
+
+
+RUNS = Named("run", "runs", "`llmdo runs` lists them", "no run has a journal here")
+
+
+def match(
+    reference: str, names: Sequence[str], what: Named, may_be_last: Callable[[str], bool] = lambda _: True
+) -> str:
+    """The id among `names` that `reference` is, ends with or begins, where only one does.
+
+    `last` is the last of them, or the last that `may_be_last`, where one may.
 
     Raises:
         LlmdoError: None is, or several are.
@@ -50,7 +68,7 @@ def match(reference: str, names: Sequence[str], has_begun: Callable[[str], bool]
     if reference in names:
         return reference
     if reference == "last" and names:
-        return next((name for name in reversed(names) if has_begun(name)), names[-1])
+        return next((name for name in reversed(names) if may_be_last(name)), names[-1])
     matches = (
         [name for name in names if name.startswith(reference) or name.endswith(reference)]
         if reference
@@ -59,8 +77,8 @@ def match(reference: str, names: Sequence[str], has_begun: Callable[[str], bool]
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise LlmdoError(f"`{reference}` may be {len(matches)} runs", hint=f"such as `{matches[-1]}`")
-    hint = did_you_mean(reference, names) or (
-        "`llmdo runs` lists them" if names else "no run has a journal here"
-    )
-    raise LlmdoError(f"there is no run `{reference}`", hint=hint)
+        raise LlmdoError(
+            f"`{reference}` may be {len(matches)} {what.plural}", hint=f"such as `{matches[-1]}`"
+        )
+    hint = did_you_mean(reference, names) or (what.listed if names else what.lacking)
+    raise LlmdoError(f"there is no {what.noun} `{reference}`", hint=hint)

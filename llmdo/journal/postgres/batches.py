@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.batches import match_batch
+from llmdo.journal.batches import BATCHES
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
 from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in, tokens_of
-from llmdo.journal.naming import first_run
+from llmdo.journal.naming import first_run, match
 from llmdo.journal.postgres.database import FORCED, Database
 from llmdo.journal.postgres.migrations import require_current
 from llmdo.journal.postgres.runs import PLACE, folder_of
@@ -96,7 +96,7 @@ class StoredBatches:
         Raises:
             LlmdoError: None is, or several are.
         """
-        return match_batch(reference, self.names())
+        return match(reference, self.names(), BATCHES)
 
     def of_run(self, run: str) -> str | None:
         """The batch that has an item with the run of that id; None where none has."""

@@ -12,7 +12,7 @@ from llmdo.journal.chain import Heads
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import JournalError
 from llmdo.journal.fencing import end_process
-from llmdo.journal.naming import belongs, match, require_id
+from llmdo.journal.naming import RUNS, belongs, match, require_id
 from llmdo.journal.postgres.database import Database
 from llmdo.journal.postgres.lease import SECONDS, Lease, is_held
 from llmdo.journal.postgres.migrations import require_current
@@ -116,7 +116,7 @@ class PostgresRuns:
         Raises:
             LlmdoError: None is, or several are.
         """
-        return match(reference, self.names(), self._has_begun)
+        return match(reference, self.names(), RUNS, self._has_begun)
 
     def _has_begun(self, run: str) -> bool:
         return self.read(run).last("run") is not None

@@ -248,14 +248,7 @@ class PostgresJournal(StoredJournal):
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy of what is committed to the new file `path`, an exported run, with the entries `added`.
-
-        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
-        not in the copy. Nothing is known of a secret there, so none is ever put back.
-
-        Raises:
-            JournalError: The journal is damaged, or the copy cannot be written.
-        """
+        """Writes a copy to a new file, as `JournalStore.copy_to` says."""
         self.require_whole()
         tables = {name: self.table(name, columns) for name, columns in COLUMNS.items()}
         write_copy(path, lambda target: fill_tables(target, tables), added, contents, without_secrets)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
-from llmdo.journal.batches import match_batch
+from llmdo.journal.batches import BATCHES
 from llmdo.journal.disk import force_folder, private_folder
 from llmdo.journal.items import STATES, Batch, BatchUsage, InputFile, item_of, kept_of, names_in, tokens_of
-from llmdo.journal.naming import first_run
+from llmdo.journal.naming import first_run, match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -108,7 +108,7 @@ class FileBatches:
         Raises:
             LlmdoError: None is, or several are.
         """
-        return match_batch(reference, self.names())
+        return match(reference, self.names(), BATCHES)
 
     def of_run(self, run: str) -> str | None:
         """The batch that has an item with the run of that id; None where none has."""

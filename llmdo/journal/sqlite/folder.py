@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass
 from llmdo.journal.disk import private_folder
 from llmdo.journal.entries import ClaimedError, JournalError
-from llmdo.journal.naming import belongs, match, require_id
+from llmdo.journal.naming import RUNS, belongs, match, require_id
 from llmdo.journal.sqlite.claim import Claim, is_claimed
 from llmdo.journal.sqlite.store import SUFFIX, create_journal, open_journal, read_journal
 
@@ -102,7 +102,7 @@ class Runs:
         Raises:
             LlmdoError: None is, or several are.
         """
-        return match(reference, self.names(), self._has_begun)
+        return match(reference, self.names(), RUNS, self._has_begun)
 
     def _has_begun(self, run: str) -> bool:
         """Whether the journal of that run holds one, or cannot be read, which is for whoever opens it to hear."""

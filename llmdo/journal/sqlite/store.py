@@ -189,14 +189,7 @@ class Journal(Committed):
         *,
         without_secrets: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        """Writes a copy of what is committed to `path`, where no file may be, with the entries that are `added`.
-
-        What `without_secrets` changes in a body is changed in the copy, which says so; a content that it changes is
-        not in the copy. Nothing is known of a secret there, so none is ever put back.
-
-        Raises:
-            JournalError: The journal is damaged, or the copy cannot be written.
-        """
+        """Writes a copy to a new file, as `JournalStore.copy_to` says."""
         self.require_whole()
         write_copy(path, self._connection.backup, added, contents, without_secrets)
 

@@ -7,8 +7,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal.disk import force_folder, private_folder
+from llmdo.journal.naming import Named, match
 from llmdo.services.evaluation.document import document, parse
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 PLACE = (".llmdo", "evals")
 SUFFIX = ".json"
+
+EVALUATIONS = Named(
+    "evaluation", "evaluations", "`llmdo eval list` lists them", "there is none in this workspace"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +49,7 @@ class Evaluations:
         Raises:
             LlmdoError: None is, or several are.
         """
-        names = self.names()
-        if reference == "last" and names:
-            return names[-1]
-        matches = [name for name in names if name.startswith(reference) or name.endswith(reference)]
-        if reference in names or (reference and len(matches) == 1):
-            return reference if reference in names else matches[0]
-        if matches and reference:
-            raise LlmdoError(
-                f"`{reference}` may be {len(matches)} evaluations", hint=f"such as `{matches[-1]}`"
-            )
-        hint = "`llmdo eval list` lists them" if names else "there is none in this workspace"
-        raise LlmdoError(f"there is no evaluation `{reference}`", hint=did_you_mean(reference, names) or hint)
+        return match(reference, self.names(), EVALUATIONS)
 
     def read(self, name: str) -> Evaluated:
         """The evaluation of that id.
