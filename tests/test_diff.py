@@ -123,6 +123,16 @@ def test_an_entry_that_reaches_nothing_that_differs_reaches_what_it_did(first, o
     }
 
 
+@tried(50)
+@given(graphs())
+def test_an_entry_that_differs_itself_is_looked_at(graph) -> None:
+    entry = graph.entries["e"]
+    free = replace(graph, entries={"e": replace(entry, may=None, approvals=())})
+    for before, after in ((graph, free), (free, graph)):
+        rows = entry_rows(before, after, {"e"})
+        assert seen_of(rows["e"]) == seen_of(diff(before, after).entries[0].rows)
+
+
 def with_entry_of_each(graph: Graph) -> Graph:
     starts = {f"e{name[1:]}": Reference(name, NOWHERE) for name in graph.workers if name != "w0"}
     others = {name: Entry(name=name, at=NOWHERE, worker=start) for name, start in starts.items()}
