@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.cli.check import CheckOptions
     from llmdo.render.report import Lines
     from llmdo.services.diff import DiffOutcome
+    from llmdo.services.root import Tell
 
 
 def check(options: CheckOptions, roots: Sequence[Path]) -> int:
@@ -76,21 +78,31 @@ def each(roots: Sequence[Path], work: Callable[[Path], int]) -> int:
 
 
 def diff(
-    roots: Sequence[Path], form: str, compare: Callable[[Path], tuple[DiffOutcome, int]], *, verbose: bool
+    roots: Sequence[Path],
+    form: str,
+    compare: Callable[[Path, Tell], tuple[DiffOutcome, int]],
+    *,
+    verbose: bool,
 ) -> int:
-    """Compares workspaces and prints what differs, one after the other or as one document; the worst exit code."""
+    """Compares workspaces and prints what differs, one after the other or as one document; the worst exit code.
+
+    Paths are as seen from here, and what else there is to tell begins with the workspace that it is about.
+    """
     from llmdo.render import diff as render
 
     here = Path.cwd()
     worst, documents, texts = FINE, [], []
     for root in roots:
-        name = prefix_of(root, here) or "./"
+        folder = prefix_of(root, here)
+        name = folder or "./"
         try:
-            outcome, code = compare(root)
+            outcome, code = compare(root, _told_of(name))
+            outcome = replace(outcome, sides=replace(outcome.sides, folder=folder))
             text = render.rendered(outcome, form, verbose=verbose)  # type: ignore[arg-type]  # one of its formats
         except LlmdoError as error:
             code = CANNOT_GO_ON
             text = render.error_json(error) if form == "json" else ""
+            say(f"{shown(name)}:")
             say_error(error)
         worst = max(worst, code)
         if form == "json":
@@ -103,3 +115,8 @@ def diff(
     else:
         put("\n".join(texts), end="")
     return worst
+
+
+def _told_of(name: str) -> Tell:
+    """Tells a person about the workspace of that name."""
+    return lambda line: say(f"{shown(name)}: {line}")

@@ -39,6 +39,7 @@ def rendered(
 def text(difference: Difference, sides: Sides | None = None, *, verbose: bool = False) -> str:
     """Entry by entry what it can do otherwise, with the place of each edge; then all other facts that differ."""
     lines = [not_enforced(sides.read_from)] if sides and sides.read_from else []
+    folder = sides.folder if sides else ""
     facts = {name: list(_facts(own, verbose=verbose)) for name, own in _own(difference).items()}
     quiet: dict[str, list[str]] = {}
     for entry in _sorted(difference):
@@ -46,7 +47,7 @@ def text(difference: Difference, sides: Sides | None = None, *, verbose: bool = 
         own = facts.get(entry.name, []) if not entry.below else []
         heading = f"{_subject(entry)}: {verdict}{'' if entry.status == 'kept' else f' ({entry.status})'}"
         if entry.rows or own:
-            lines += [heading, *_rows(entry.rows), *own]
+            lines += [heading, *_rows(entry.rows, folder), *own]
         else:
             quiet.setdefault(entry.verdict, []).append(heading)
     for verdict, headings in quiet.items():
@@ -115,7 +116,7 @@ def renames(difference: Difference, quote: Quote, *, verbose: bool = False) -> I
             yield f"{what} renamed: {some(names, str, len(names) if verbose else MAX_NAMES)}"
 
 
-def _rows(rows: Sequence[RowChange]) -> Iterator[str]:
+def _rows(rows: Sequence[RowChange], folder: str) -> Iterator[str]:
     table = [(capability(row), decision(row), path(row)) for row in rows]
     widths = [max((len(cells[column]) for cells in table), default=0) for column in (0, 1)]
     for row, cells in zip(rows, table, strict=True):
@@ -124,7 +125,7 @@ def _rows(rows: Sequence[RowChange]) -> Iterator[str]:
         )
         yield f"  {MARKS[row.effect]} {padded}{_accepted(row.accepted)}"
         if row.effect == "widens":
-            steps = list(edges(row))
+            steps = list(edges(row, folder))
             width = max((len(place) for place, _ in steps), default=0)
             yield from (f"      {place.ljust(width)}   {words}" for place, words in steps)
 
@@ -160,14 +161,15 @@ def _hops(change: RowChange) -> Sequence[Hop]:
     return row.path if row else ()
 
 
-def edges(change: RowChange) -> Iterator[tuple[str, str]]:
-    """The place of each edge on a row's path, and what stands there."""
+def edges(change: RowChange, folder: str = "") -> Iterator[tuple[str, str]]:
+    """The place of each edge on a row's path, as seen from where `folder` leads to it, and what stands there."""
     hops = _hops(change)
     for number, hop in enumerate(hops):
         if hop.use is None:
             continue
         at = hop.use.at.location
-        place = f"{at.path}:{at.span.line}:{at.span.column}" if at.span else at.path
+        path = f"{folder}{at.path}"
+        place = f"{path}:{at.span.line}:{at.span.column}" if at.span else path
         is_worker = number < len(hops) - 1 or _is_delegation(change)
         verb = "delegates to" if is_worker else "uses"
         yield shown(place), f"{shown(hops[number - 1].name)} {verb} {shown(hop.name)}"
@@ -213,7 +215,7 @@ def markdown(difference: Difference, sides: Sides) -> str:
         lines += [f"**{title}:** {hand_edit(edit, code)}", ""]
     widened = [entry for entry in _sorted(difference) if entry.verdict == "widened"]
     for entry in widened:
-        lines += [f"#### {_heading(entry)}: widened", "", *_table(entry.rows), ""]
+        lines += [f"#### {_heading(entry)}: widened", "", *_table(entry.rows, sides.folder), ""]
     facts = [change for change in difference.changes if change.effect == "widens"]
     lines += _listed(facts)
     others = [entry for entry in _sorted(difference) if entry.verdict != "widened"]
@@ -224,7 +226,12 @@ def markdown(difference: Difference, sides: Sides) -> str:
         lines += ["", *_verdicts(others), ""]
         for entry in others:
             if entry.rows:
-                lines += [f"#### {_heading(entry)}: {entry.verdict}", "", *_table(entry.rows), ""]
+                lines += [
+                    f"#### {_heading(entry)}: {entry.verdict}",
+                    "",
+                    *_table(entry.rows, sides.folder),
+                    "",
+                ]
         if moved := [f"* {words}" for words in renames(difference, code)]:
             lines += [*moved, ""]
         lines += [*_listed(quiet), "</details>"]
@@ -247,13 +254,13 @@ def _verdicts(entries: Sequence[EntryDifference]) -> Iterator[str]:
             yield f"* {len(silent)} entries: {verdict}"
 
 
-def _table(rows: Sequence[RowChange]) -> Iterator[str]:
+def _table(rows: Sequence[RowChange], folder: str) -> Iterator[str]:
     if not rows:
         return
     yield "| | capability | decision | path | edges |"
     yield "| --- | --- | --- | --- | --- |"
     for row in rows[:MAX_ROWS]:
-        where = "<br>".join(code(f"{place} {words}") for place, words in edges(row))
+        where = "<br>".join(code(f"{place} {words}") for place, words in edges(row, folder))
         accepted = f"; accepted: {code(row.accepted.reason)}" if row.accepted else ""
         shown_edges = where if row.effect == "widens" else ""
         cells = (code(capability(row)), decision(row) + accepted, code(path(row)), shown_edges)
@@ -291,8 +298,11 @@ def to_json(difference: Difference, sides: Sides) -> str:
         "hand_edits": [
             {"toolset": edit.toolset, "tool": edit.tool, "fact": edit.fact} for edit in difference.hand_edits
         ],
-        "entries": [_entry_data(entry) for entry in difference.entries],
-        "workers": [{**_entry_data(worker), "entries": list(worker.below)} for worker in difference.workers],
+        "entries": [_entry_data(entry, sides.folder) for entry in difference.entries],
+        "workers": [
+            {**_entry_data(worker, sides.folder), "entries": list(worker.below)}
+            for worker in difference.workers
+        ],
         "renames": [
             {"kind": each.kind, "before": each.before, "after": each.after} for each in difference.renames
         ],
@@ -312,25 +322,25 @@ def to_json(difference: Difference, sides: Sides) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _entry_data(entry: EntryDifference) -> dict[str, Json]:
+def _entry_data(entry: EntryDifference, folder: str) -> dict[str, Json]:
     return {
         "name": entry.name,
         "was": entry.was,
         "status": entry.status,
         "verdict": entry.verdict,
-        "rows": [_row_data(row) for row in entry.rows],
+        "rows": [_row_data(row, folder) for row in entry.rows],
     }
 
 
-def _row_data(change: RowChange) -> dict[str, Json]:
+def _row_data(change: RowChange, folder: str) -> dict[str, Json]:
     return {
         "change": change.kind,
         "effect": change.effect,
         "capability": change.capability.name,
         "scope": change.capability.scope,
         "elsewhere": change.elsewhere,
-        "before": row_data(change.before) if change.before else None,
-        "after": row_data(change.after) if change.after else None,
+        "before": row_data(change.before, folder) if change.before else None,
+        "after": row_data(change.after, folder) if change.after else None,
         "accepted": change.accepted.reason if change.accepted else None,
     }
 

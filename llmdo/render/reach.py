@@ -139,11 +139,11 @@ def to_json(
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def row_data(row: Row) -> dict[str, Json]:
-    """A row as JSON data."""
+def row_data(row: Row, folder: str = "") -> dict[str, Json]:
+    """A row as JSON data, its paths as seen from where `folder` leads to them."""
     return {
         **call_data(row),
-        "path": [hop_data(hop) for hop in row.path],
+        "path": [hop_data(hop, folder) for hop in row.path],
         "reasons": [str(reason) for reason in row.reasons],
     }
 
@@ -161,14 +161,14 @@ def call_data(row: Row) -> dict[str, Json]:
     }
 
 
-def hop_data(hop: Hop) -> dict[str, Json]:
-    """A step of a path as JSON data, with the place that allows it."""
+def hop_data(hop: Hop, folder: str = "") -> dict[str, Json]:
+    """A step of a path as JSON data, with the place that allows it, as seen from where `folder` leads to it."""
     at = hop.use.at.location if hop.use else None
     span = at.span if at else None
     return {
         "name": hop.name,
         "decision": hop.decision,
-        "path": at.path if at else None,
+        "path": f"{folder}{at.path}" if at else None,
         "line": span.line if span else None,
         "column": span.column if span else None,
     }

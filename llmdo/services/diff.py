@@ -47,6 +47,8 @@ class Sides:
     """Whether there was a lock before; without one everything is new."""
     read_from: str | None = None
     """The format of a foreign project."""
+    folder: str = ""
+    """What stands before a path of the workspace where several are told of: empty, or with a slash behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

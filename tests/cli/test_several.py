@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -123,6 +124,38 @@ def test_differences_are_told_by_workspace_and_the_worst_decides(repository: Pat
     broken = llmdo(repository, "diff", "--all")
     assert broken.returncode == 2
     assert "teams/bad/:\nmain: WIDENED\n" in broken.stdout
+
+
+def test_paths_of_two_workspaces_with_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a", "b/c"):
+        workspace(tmp_path / name)
+    assert llmdo(tmp_path, "lock", "--all").returncode == 0
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    for name in ("a", "b/c"):
+        (tmp_path / name / "main.worker").write_text(WORKER.format(more="toolsets:\n  filesystem: {}\n"))
+    assert llmdo(tmp_path, "lock", "--all").returncode == 0
+    for form in ("text", "markdown", "json"):
+        shown = llmdo(tmp_path, "diff", "--all", "--format", form).stdout
+        places = set(re.findall(r"[\w/.]*main\.worker", shown))
+        assert places == {"a/main.worker", "b/c/main.worker"}, form
+    from_b = llmdo(tmp_path / "b", "diff", "--project", "c", "--project", "../a").stdout
+    assert set(re.findall(r"[\w/.]*main\.worker", from_b)) == {"c/main.worker", "../a/main.worker"}
+    single = llmdo(tmp_path, "diff", "--project", "a").stdout
+    assert set(re.findall(r"[\w/.]*main\.worker", single)) == {"main.worker"}
+
+
+def test_what_is_told_beside_a_difference_begins_with_the_workspace(repository: Path) -> None:
+    (repository / "teams/bad/main.worker").write_text(WORKER.format(more=""))
+    subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "--allow-empty"]
+    subprocess.run([*git, "-m", "start"], cwd=repository, check=True)
+    assert llmdo(repository, "lock", "--project", "good").returncode == 0
+    done = llmdo(repository, "diff", "--all")
+    assert done.returncode == 2
+    assert "good/: no baseline: there is no `llmdo.lock` at `HEAD`" in done.stderr
+    assert "teams/bad/:\nerror: there is no `llmdo.lock`" in done.stderr
 
 
 def test_one_workspace_is_checked_as_before_and_remembered(

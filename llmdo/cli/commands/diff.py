@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.services.diff import DiffOutcome, DiffRequest
+    from llmdo.services.root import Tell
 
 PLACE = 50
 
@@ -84,15 +85,15 @@ def _compared(
     from llmdo.render import diff as render
     from llmdo.services import diff as service
 
-    def compare(root: Path | None) -> tuple[DiffOutcome, int]:
-        outcome = service.diff(replace(request, project=str(root)) if root else request, say)
+    def compare(root: Path | None, tell: Tell) -> tuple[DiffOutcome, int]:
+        outcome = service.diff(replace(request, project=str(root)) if root else request, tell)
         fails = outcome.difference.fails(fail_on.value if fail_on else None)
         return outcome, FINDINGS if fails else FINE
 
     if roots:
         return several.diff(roots, form.value, compare, verbose=verbose)
     try:
-        outcome, code = compare(None)
+        outcome, code = compare(None, say)
     except LlmdoError as error:
         if form is not DiffFormat.json:
             raise
