@@ -29,7 +29,8 @@ extends = ["policies/base.toml", "package:acme_policy/base.toml"]
 ```
 
 A path is that of a file in the workspace. `package:NAME/PATH` is a file of the installed package `NAME`, which is
-found without anything of it being imported; a folder of the workspace that has this name is none. A policy may itself
+found by the metadata of what is installed, without anything of it being imported; a folder of the workspace, or of
+the current folder, that has this name is none. A policy may itself
 extend others by `extends`, relative to its own file. All of them add up, with the person's own and with the rules of
 the manifest: the strictest wins, and as they hold no `allowed`, they only tighten.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -63,8 +66,18 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "acme_policy").mkdir(parents=True)
     (folder / "acme_policy/__init__.py").write_text(f"open({str(tmp_path / 'canary')!r}, 'w').close()\n")
     (folder / "acme_policy/base.toml").write_text(BLOCKING)
+    install(folder)
     monkeypatch.syspath_prepend(str(folder))
     return folder
+
+
+def install(folder: Path, files: str = "acme_policy/__init__.py,,\nacme_policy/base.toml,,\n") -> Path:
+    """What an installer writes down of the distribution `acme-policy` in a folder of packages."""
+    facts = folder / "acme_policy-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-policy\nVersion: 1.0\n")
+    (facts / "RECORD").write_text(files)
+    return facts
 
 
 def extend(root: Path, *names: str) -> None:
@@ -148,6 +161,67 @@ def test_a_folder_of_the_workspace_is_no_installed_package(
     assert found(root) == [
         "llmdo.toml:7 LDO106 there is no package `acme_policy` for `package:acme_policy/base.toml`"
     ]
+
+
+NOT_THERE = "there is no package `acme_policy` for `package:acme_policy/base.toml`"
+
+
+def test_a_folder_that_python_would_import_but_nobody_installed_is_no_package(
+    root: Path, packages: Path, tmp_path: Path
+) -> None:
+    extend(root, "package:acme_policy/base.toml")
+    (packages / "acme_policy-1.0.dist-info/RECORD").write_text("acme_other/__init__.py,,\n")
+    assert found(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
+    assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("how", ["-m", "-c", "PYTHONPATH"])
+def test_what_lies_in_the_current_folder_is_not_installed_whatever_it_says_of_itself(
+    root: Path, tmp_path: Path, how: str
+) -> None:
+    """The folder around a workspace, such as a checkout, with metadata that somebody committed."""
+    (tmp_path / "acme_policy").mkdir()
+    (tmp_path / "acme_policy/__init__.py").write_text(f"open({str(tmp_path / 'canary')!r}, 'w').close()\n")
+    (tmp_path / "acme_policy/base.toml").write_text("schema = 1\n")
+    install(tmp_path)
+    extend(root, "package:acme_policy/base.toml")
+    script = "from llmdo.__main__ import script; script()"
+    words = ["-c", script] if how == "-c" else ["-m", "llmdo"]
+    environ = {**os.environ, **({"PYTHONPATH": "."} if how == "PYTHONPATH" else {})}
+    done = subprocess.run(
+        [sys.executable, *words, "check", "--project", "w"],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, NOT_THERE in done.stdout) == (1, True), done.stdout + done.stderr
+    assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("layout", ["", "src"])
+def test_a_package_that_is_installed_in_place_is_found_by_its_metadata(
+    root: Path, packages: Path, tmp_path: Path, layout: str
+) -> None:
+    source = tmp_path / "source" / layout
+    source.mkdir(parents=True)
+    (packages / "acme_policy").rename(source / "acme_policy")
+    facts = packages / "acme_policy-1.0.dist-info"
+    (facts / "RECORD").write_text("acme_policy.pth,,\n")
+    extend(root, "package:acme_policy/base.toml")
+    assert found(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
+    url = (tmp_path / "source").as_uri()
+    (facts / "direct_url.json").write_text(json.dumps({"url": url, "dir_info": {"editable": True}}))
+    assert found(root) == []
+    for odd in (
+        "{",
+        "[]",
+        '{"url": 1, "dir_info": {"editable": true}}',
+        '{"url": "file:///x", "dir_info": 1}',
+    ):
+        (facts / "direct_url.json").write_text(odd)
+        assert found(root) == [f"llmdo.toml:7 LDO106 {NOT_THERE}"]
 
 
 WRONG = {

@@ -7,6 +7,8 @@ the policy or where it is named; until it is right, nothing runs.
 from __future__ import annotations
 
 import os
+import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from llmdo.workspace.personal import unknown_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from importlib.metadata import Distribution
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -128,23 +131,59 @@ def _is_odd(path: str) -> bool:
 
 
 def _folders(package: str, root: Path) -> Iterator[Path]:
-    """The folders of an installed package, found without importing anything of it; none of the workspace itself."""
-    from importlib.machinery import PathFinder
-    from importlib.util import find_spec
+    """The folders of an installed package, as the metadata of what is installed has it; nothing is imported.
+
+    What lies in the current folder, or in the workspace, is not installed, whatever `sys.path` says.
+    """
+    from importlib import metadata  # as slow as all of a small check
 
     if not package.isidentifier():
         return
-    spec = PathFinder.find_spec(package)
-    if spec is None:
-        try:
-            spec = find_spec(
-                package
-            )  # of one that is installed in place: a top-level name has nothing above it to run
-        except (ImportError, ValueError):
-            return
-    for folder in spec.submodule_search_locations or () if spec else ():
-        if _is_installed(folder, root):
-            yield Path(os.path.realpath(folder))
+    libraries = [entry for entry in sys.path if _is_library(entry, root)]
+    alike = metadata.distributions(name=package, path=libraries)
+    folders = (
+        folder
+        for distribution in chain(alike, metadata.distributions(path=libraries))
+        for folder in _folders_in(distribution, package)
+    )
+    yield from (folder for folder in dict.fromkeys(folders) if _is_installed(str(folder), root))
+
+
+def _is_library(entry: str, root: Path) -> bool:
+    """Whether an entry of `sys.path` may hold what is installed."""
+    try:
+        is_here = os.path.realpath(entry) == os.path.realpath(Path.cwd())
+    except OSError:
+        return False  # somebody removed the current folder
+    return bool(entry) and not is_here and _is_installed(entry, root)
+
+
+def _folders_in(distribution: Distribution, package: str) -> Iterator[Path]:
+    """The folders that a package has by what one distribution brought, or by where it is installed in place."""
+    import json
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    folder = Path(os.path.realpath(str(distribution.locate_file(package))))
+    if folder.is_dir() and _brings(distribution, package):
+        yield folder
+    try:
+        direct = json.loads(distribution.read_text("direct_url.json") or "{}")
+        source = urlsplit(direct["url"]) if direct["dir_info"].get("editable") is True else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return
+    if source is not None and source.scheme == "file":
+        top = Path(url2pathname(source.path))
+        for folder in (top / package, top / "src" / package):
+            if folder.is_dir():
+                yield Path(os.path.realpath(folder))
+
+
+def _brings(distribution: Distribution, package: str) -> bool:
+    """Whether files of a distribution lie in that package; where nothing lists them, whether it says so."""
+    if (files := distribution.files) is not None:
+        return any(len(file.parts) > 1 and file.parts[0] == package for file in files)
+    return package in (distribution.read_text("top_level.txt") or "").split()
 
 
 def _is_installed(folder: str, root: Path) -> bool:
