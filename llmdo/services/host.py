@@ -106,6 +106,8 @@ def carry_out(
 
     consent = host.consent
     code = basis.code or root
+    # The run asks as well, and nothing passes that. A person is asked here: before anything is drawn around the
+    # question, and outside the event loop, which waits for nobody. What is granted is not asked about again.
     consent.require(runtime.with_given_models(basis.graph, code, options.models), root, basis.code)
     recorder: Recorder | None = options.recorder
     stop = runtime.Stop()

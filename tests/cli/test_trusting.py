@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -257,7 +258,8 @@ def _mcp(root: Path) -> None:
 def _run(root: Path) -> str:
     """The id of a run of the workspace, which ran before anybody had to answer."""
     assert llmdo(root, "run", "main", "x", "--trust").returncode == 0
-    return json.loads(llmdo(root, "runs", "--format", "json").stdout)["runs"][0]["run"]
+    listed = json.loads(llmdo(root, "runs", "--format", "json").stdout)
+    return str(listed["runs"][0]["run"])
 
 
 EXECUTING: dict[str, Callable[[Path], list[str]]] = {
@@ -268,6 +270,74 @@ EXECUTING: dict[str, Callable[[Path], list[str]]] = {
     "batch start": lambda _: ["batch", "main", "--inputs", "in.jsonl"],
 }
 """What executes something of a workspace, from a workspace that nothing ran in."""
+
+LEFT = CODE.replace(
+    'rules = FunctionModel(lambda messages, info: ModelResponse(parts=[TextPart("done")]))',
+    """\
+def answer(messages, info):
+    if Path("dying").exists():
+        os._exit(9)
+    if Path("failing").exists():
+        raise RuntimeError("not yet")
+    return ModelResponse(parts=[TextPart("done")])
+
+
+rules = FunctionModel(answer)""",
+).replace("from pathlib", "import os\nfrom pathlib", 1)
+"""Code whose model fails, or ends the process, as long as a file says so."""
+EVAL = "schema: 1\nentry: main\ncases:\n  - name: first\n    input: x\n    evaluators: { contains: done }\n"
+
+
+def alone(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command as a process that Python was started for: what it imports, it imports itself."""
+    return subprocess.run(
+        [sys.executable, "-m", "llmdo", *words],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def _left(root: Path, how: str, *words: str) -> None:
+    (root / how).touch()
+    done = alone(root, *words)
+    assert done.returncode == {"dying": 9, "failing": 1}[how], done.stderr
+    (root / how).unlink()
+
+
+def _left_run(root: Path) -> list[str]:
+    _left(root, "dying", "run", "main", "x")
+    return ["resume", "last"]
+
+
+def _left_batch(root: Path) -> list[str]:
+    (root / "in.jsonl").write_text('{"input": "x"}\n')
+    _left(root, "dying", "batch", "main", "--inputs", "in.jsonl")
+    return ["batch", "resume", "last"]
+
+
+def _failed_batch(root: Path) -> list[str]:
+    (root / "in.jsonl").write_text('{"input": "x"}\n')
+    _left(root, "failing", "batch", "main", "--inputs", "in.jsonl")
+    return ["batch", "retry", "last"]
+
+
+def _left_eval(root: Path) -> list[str]:
+    (root / "evals").mkdir()
+    (root / "evals/main.yaml").write_text(EVAL)
+    _left(root, "dying", "eval", "main")
+    return ["eval", "resume", "last"]
+
+
+GOING_ON: dict[str, Callable[[Path], list[str]]] = {
+    "resume": _left_run,
+    "batch resume": _left_batch,
+    "batch retry": _failed_batch,
+    "eval resume": _left_eval,
+}
+"""What goes on with something that was begun while somebody answered for it, and was left."""
 
 READING = {
     "scan": ["scan"],
@@ -305,16 +375,13 @@ READING = {
 """What executes nothing of a workspace: whatever comes of it, no question and no line about trust does."""
 
 WRITING = {"init", *(name for name in COMMANDS if name.startswith(("add ", "remove ")))}
-AFTER_A_RUN = {"resume", "replay", "batch resume", "batch retry"}
-BY_BATCH = {"eval start", "eval resume"}
-"""What has its runs begun by `batch`."""
+REPEATING = {"replay", "eval start"}
+"""What has tests of its own below."""
 ON_A_FLEET = {"worker"}  # `tests/fleet/test_worker.py`
 
 
 def test_every_command_is_known_to_execute_or_not_to() -> None:
-    assert {*EXECUTING, *READING, *WRITING, *AFTER_A_RUN, *BY_BATCH, *ON_A_FLEET, "chat", "lsp"} == {
-        *COMMANDS
-    }
+    assert {*EXECUTING, *READING, *WRITING, *GOING_ON, *REPEATING, *ON_A_FLEET, "chat", "lsp"} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("name", EXECUTING)
@@ -384,6 +451,27 @@ def test_what_reads_executes_nothing_and_never_asks(team: Path, canary: Path, na
 def test_the_editor_executes_nothing(team: Path, canary: Path) -> None:
     done = process(team, "lsp")
     assert (done.returncode, canary.exists()) == (0, False), done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", GOING_ON)
+def test_nothing_goes_on_that_nobody_answered_for(
+    team: Path, canary: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (team / "tools.py").write_text(LEFT.format(canary=str(canary)))
+    monkeypatch.setenv("LLMDO_TRUST", "1")
+    assert llmdo(team, "lock").returncode == 0
+    words = GOING_ON[name](team)
+    monkeypatch.delenv("LLMDO_TRUST")
+    canary.unlink()
+    require_trust(team)
+    refused = alone(team, *words)
+    assert (refused.returncode, canary.exists()) == (2, False), refused.stderr
+    assert "nobody has answered for 1 Python file of this workspace" in refused.stderr
+    monkeypatch.setenv("LLMDO_TRUST", "1")  # and only that was in the way
+    done = alone(team, *words)
+    assert (done.returncode, canary.exists()) == (0, True), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("sources", ["workspace", "run"])

@@ -123,6 +123,7 @@ def start(
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
     reject_all: options.RejectAll = False,
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     debug: options.Debug = False,
     format: Format = EvalFormat.text,  # noqa: A002
 ) -> int:
@@ -153,6 +154,7 @@ def resume(
     approve: options.Approve = None,
     approve_all: options.ApproveAll = False,
     reject_all: options.RejectAll = False,
+    trust: options.Trust = False,  # noqa: ARG001  # its callback notes it
     debug: options.Debug = False,
     format: Format = EvalFormat.text,  # noqa: A002
 ) -> int:
