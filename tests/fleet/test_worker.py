@@ -210,6 +210,45 @@ def test_a_worker_that_sleeps_through_a_takeover_wakes_to_nothing(
 
 
 @pytest.mark.long
+def test_what_has_not_begun_is_cancelled_and_what_is_urgent_comes_first(
+    fleet: str, workspace: Path, rows: Rows
+) -> None:
+    (workspace / "hold").touch()
+    inputs(workspace, "slow a", "effect b", "effect c")
+    put_in(workspace, fleet, rows)
+    urgent = [sys.executable, "-m", "llmdo", "batch", "main", "--inputs", "in.jsonl", "--fleet", fleet]
+    with working(workspace, fleet, jobs=1):
+        until(lambda: ("1", "running") in rows(STATES))
+        assert llmdo(workspace, "batch", "cancel", "last", "--fleet", fleet).returncode == 0
+        assert rows(STATES) == [("1", "running"), ("2", "cancelled"), ("3", "cancelled")]
+        inputs(workspace, "effect usual")
+        put_in(workspace, fleet, rows)
+        inputs(workspace, "effect urgent")
+        waiting = "SELECT count(*) FROM llmdo_queue.workflow_status WHERE status = 'ENQUEUED'"
+        with ending(
+            forking.Popen([*urgent, "--priority", "1"], cwd=workspace, stderr=PIPE, text=True)
+        ) as child:
+            until(lambda: rows(waiting) == [(2,)])
+            (workspace / "hold").unlink()
+            assert child.wait(LONGEST) == 0
+        until(lambda: not rows("SELECT 1 FROM llmdo.item WHERE state IN ('queued', 'running')"))
+    assert (workspace / "effects.log").read_text().split() == ["urgent", "usual"]
+
+
+@pytest.mark.long
+def test_a_batch_stops_once_as_much_has_failed_as_may(fleet: str, workspace: Path, rows: Rows) -> None:
+    inputs(workspace, "wrong a", "effect b", "effect c")
+    with working(workspace, fleet, jobs=1):
+        code, told = batch(workspace, fleet, "--max-failures", "1")
+        assert (code, "1 items failed, as many as `--max-failures` says" in told) == (1, True), told
+        assert rows(STATES) == [("1", "failed"), ("2", "queued"), ("3", "queued")]
+        assert effects(workspace) == []
+        resumed = llmdo(workspace, "batch", "resume", "last", "--fleet", fleet)
+        assert "1 failed, 2 completed" in resumed.stderr, resumed
+    assert effects(workspace) == ["b", "c"]
+
+
+@pytest.mark.long
 def test_a_worker_whose_network_hangs_ends_itself_and_another_goes_on(
     fleet: str, workspace: Path, rows: Rows
 ) -> None:
