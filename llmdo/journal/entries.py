@@ -48,6 +48,10 @@ class DamagedError(JournalError):
     """What a journal holds is not what was written."""
 
 
+class StoreError(JournalError):
+    """The store failed, whatever run it was about: the same may work later."""
+
+
 class ClaimedError(JournalError):
     """Another process works on the run."""
 

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.journal.entries import JournalError
+from llmdo.journal.entries import JournalError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ _SETTINGS: dict[str, str | int] = {
 """What an address may say otherwise: no statement waits for ever on a network that is gone."""
 
 
-class BrokenError(JournalError):
+class BrokenError(StoreError):
     """The connection broke, so that nobody knows whether its last statement was carried out."""
 
 
@@ -128,7 +128,7 @@ class Database:
                 try:
                     self._connection = psycopg.connect(self._address, autocommit=True)
                 except psycopg.Error as error:
-                    raise JournalError(
+                    raise StoreError(
                         f"the store {self.name} cannot be reached: {_why(error)}",
                         hint="`--no-journal` runs without a journal",
                     ) from error
@@ -140,7 +140,7 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            kind = BrokenError if connection.closed else JournalError
+            kind = BrokenError if connection.closed else StoreError
             raise kind(f"the store {self.name} failed: {_why(error)}") from error
         except (UnicodeEncodeError, ValueError) as error:
             raise JournalError(f"the store {self.name} cannot keep this: {error}") from error

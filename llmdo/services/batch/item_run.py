@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import ClaimedError, JournalError, NotOpenError
 from llmdo.journal.binding import binding_of, differences
-from llmdo.journal.entries import DamagedError
+from llmdo.journal.entries import DamagedError, StoreError
 from llmdo.journal.items import Result
 from llmdo.journal.location import ElsewhereError
 from llmdo.journal.naming import later_run
@@ -193,6 +193,7 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
     Raises:
         ClaimedError: Another process works on it.
         StuckRunError: It cannot go on.
+        StoreError: Nobody knows now how it stands.
     """
     held, journal = ExitStack(), None
     try:
@@ -212,7 +213,7 @@ async def _continued(basis: BatchBasis, item: BatchItem, runs: RunIndex) -> RunO
         raise ClaimedError(f"another process has changed run `{item.run}`") from None
     except (DriftError, DamagedError) as error:
         raise StuckRunError(error, None if journal is None else effects_of(journal)) from error
-    except (ClaimedError, StuckRunError):
+    except (ClaimedError, StuckRunError, StoreError):
         raise
     except ElsewhereError as error:
         return elsewhere(error)

@@ -106,6 +106,23 @@ def test_what_was_killed_within_an_effect_is_for_a_person_to_say(llmdo: Llmdo, r
     assert effects(root) == ["a", "b"]
 
 
+def test_an_item_has_not_failed_where_the_store_does(llmdo: Llmdo, root: Path, kept: str) -> None:
+    import psycopg
+
+    inputs(root, "careful a")
+    assert llmdo(*START, cwd=root).code == 3
+    (run,) = runs_of(root, {"LLMDO_STORE": kept}).names()
+    assert llmdo("approve", run, "--yes", "main/careful#1", cwd=root).code == 0
+    with psycopg.connect(kept, autocommit=True) as connection:
+        connection.execute("ALTER TABLE llmdo.entry RENAME TO away")
+        resumed = llmdo("batch", "resume", "last", cwd=root)
+        connection.execute("ALTER TABLE llmdo.away RENAME TO entry")
+    assert (resumed.code, "the store" in resumed.err) == (2, True), resumed
+    assert standing(llmdo, root) == {"1": "running"}
+    assert llmdo("batch", "resume", "last", cwd=root).code == 0
+    assert effects(root) == ["a"]
+
+
 @pytest.mark.long
 def test_machines_share_a_batch(llmdo: Llmdo, root: Path, kept: str) -> None:
     inputs(root, *(f"effect {number}" for number in range(16)))
