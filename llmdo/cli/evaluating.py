@@ -10,6 +10,7 @@ from llmdo.cli.batching import BatchTerminal
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put, say, screen
 from llmdo.render import evaluation as render
 from llmdo.render import evaluation_junit, evaluation_pages
+from llmdo.render.amounts import counted
 from llmdo.services.batch import commands as batches
 from llmdo.services.evaluation.commands import EvalTerms, EvalWorking
 
@@ -64,7 +65,8 @@ def report(evaluated: Evaluated, form: str) -> int:
     show(evaluated, form)
     if evaluated.reason:
         say(
-            f"{evaluated.unfinished} runs left: {evaluated.reason}; `llmdo eval resume {evaluated.id}` goes on"
+            f"{counted(evaluated.unfinished, 'run')} left: {evaluated.reason}; "
+            f"`llmdo eval resume {evaluated.id}` goes on"
         )
     if evaluated.interrupted:
         return INTERRUPTED

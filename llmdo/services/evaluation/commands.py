@@ -274,7 +274,8 @@ def _record(
 ) -> None:
     """Writes the recording of an evaluation, once all of it was run."""
     if evaluated.unfinished:
-        host.tell(f"nothing is recorded yet: {evaluated.unfinished} runs are left")
+        left = "1 run is" if evaluated.unfinished == 1 else f"{evaluated.unfinished} runs are"
+        host.tell(f"nothing is recorded yet: {left} left")
         return
     written = recordings.write(root, suite, evaluated.variants[0], environ)
     for line in written.lacking:

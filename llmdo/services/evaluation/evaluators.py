@@ -211,11 +211,15 @@ _COUNTS: Mapping[str, Callable[[RunDeeds], tuple[float, str]]] = {
     "requests_at_most": lambda deeds: (deeds.requests, ""),
     "cost_at_most": lambda deeds: (
         float(deeds.cost_usd + deeds.recorded_usd),
-        f"{unknown} requests have no known price"
-        if (unknown := deeds.unpriced + deeds.recorded_unpriced)
-        else "",
+        _without_price(deeds.unpriced + deeds.recorded_unpriced),
     ),
 }
+
+
+def _without_price(number: int) -> str:
+    """That so many requests have no known price; nothing where all have one."""
+    counted = "1 request has" if number == 1 else f"{number} requests have"
+    return f"{counted} no known price" if number else ""
 
 
 def _at_most(

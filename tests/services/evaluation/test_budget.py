@@ -84,6 +84,6 @@ def test_a_run_is_of_unknown_price_where_only_one_of_its_models_is(llmdo: Llmdo,
     done = llmdo("eval", "--model", "helper=python:models.py:unpriced", "--format", "json", cwd=paid)
     (trial,) = json.loads(done.out)["variants"][0]["trials"]
     assert (trial["cost_usd"], trial["passed"]) == (None, False)
-    assert trial["judgements"][1]["reason"] == "1 requests have no known price"
+    assert trial["judgements"][1]["reason"] == "1 request has no known price"
     batch = json.loads(llmdo("batch", "show", "last", "--format", "json", cwd=paid).out)
     assert (batch["cost_usd"], batch["unpriced"]) == (None, 1)

@@ -66,6 +66,43 @@ def test_a_comparison_says_in_a_sentence_what_is_shown() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("up", "same", "mean", "low", "high"),
+    [
+        (1, 1, 0.5, 0.0, 1.0),  # of two cases that are drawn again, both are the same one every fourth time
+        (50, 50, 0.5, 0.4, 0.6),  # 1.96 standard errors of sqrt(0.25 / 100) on each side
+        (20, 380, 0.05, 0.03, 0.07),
+        (6, 0, 1.0, 1.0, 1.0),
+    ],
+)
+def test_the_bootstrap_is_what_the_textbook_says(
+    up: int, same: int, mean: float, low: float, high: float
+) -> None:
+    number = up + same
+    before = variant("A", [[False]] * number)
+    compared = compare(before, variant("B", [[True]] * up + [[False]] * same))
+    assert compared
+    assert (compared.better, compared.worse, compared.same) == (up, 0, same)
+    assert compared.mean == pytest.approx(mean)
+    assert [compared.low, compared.high] == pytest.approx([low, high], abs=0.011)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "p"),
+    [
+        (0, 0, 1.0),
+        (1, 0, 1.0),
+        (3, 0, 0.25),
+        (0, 5, 0.0625),
+        (6, 0, 0.03125),
+        (7, 2, 92 / 512),
+        (9, 1, 22 / 1024),
+    ],
+)
+def test_the_sign_test_by_hand(better: int, worse: int, p: float) -> None:
+    assert sign_test(better, worse) == sign_test(worse, better) == p
+
+
 def test_a_change_of_the_rules_that_fails_three_decks_misses_the_baseline(
     llmdo: Llmdo, tmp_path: Path
 ) -> None:

@@ -184,6 +184,34 @@ def test_what_was_not_answered_is_not_recorded_and_without_a_key_a_recording_is_
     assert "request 1 is not in" in data["variants"][0]["trials"][1]["error"]
 
 
+PRICED = """
+
+from decimal import Decimal
+from pydantic_ai.usage import RequestUsage
+
+
+async def charge(messages, info):
+    return ModelResponse(parts=[TextPart("a")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.4")))
+
+
+priced = FunctionModel(charge, model_name="priced")
+"""
+
+
+def test_a_recording_is_written_once_all_is_run_also_by_who_goes_on(llmdo: Llmdo, root: Path) -> None:
+    with (root / "models.py").open("a", encoding="utf-8") as file:
+        file.write(PRICED)
+    write(root, [{"name": n, "input": n} for n in "ab"], evaluators={"contains": "a"})
+    words = ("--jobs", "1", "--budget-usd", "0.3", "--model", "python:models.py:priced")
+    done = llmdo("eval", "--record", *words, cwd=root)
+    assert (done.code, "nothing is recorded yet: 1 run is left" in done.err) == (1, True), done.err
+    assert not (root / FILE).exists()
+    assert llmdo("eval", "resume", "last", cwd=root).code == 0
+    assert [run["case"] for run in json.loads((root / FILE).read_text())["runs"]] == ["a", "b"]
+    again = evaluated(llmdo, root, "--recorded")["variants"][0]
+    assert (again["passed"], again["cost_usd"], again["recorded_usd"]) == (1, 0, pytest.approx(0.8))
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
