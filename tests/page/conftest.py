@@ -19,14 +19,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from llmdo.page import server
 from llmdo.page.subject import Subject
 
 CHROMIUM = "/usr/bin/chromium"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PATIENCE = 10_000  # ms that a browser may take to show something
+PATIENCE = 30_000  # ms that a browser may take to show something on a busy machine
+
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass

@@ -63,6 +63,25 @@ def test_without_the_token_there_are_no_data(served: Served, given: str | None) 
     assert ask(served, authorization=given).status == 401
 
 
+@pytest.mark.parametrize("name", ["Authorization", "Origin", "Host"])
+def test_a_header_that_is_there_twice_is_refused_whichever_is_right(served: Served, name: str) -> None:
+    """Whoever stands between a browser and the server may read the other of the two."""
+    right = {
+        "Authorization": f"Bearer {served.token}",
+        "Host": f"127.0.0.1:{served.port}",
+        "Origin": f"http://127.0.0.1:{served.port}",
+    }
+    for values in ((right[name], "evil.example"), ("evil.example", right[name]), (right[name], right[name])):
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+        connection.putrequest("GET", "/api/project", skip_host=True, skip_accept_encoding=True)
+        for each, value in right.items():
+            for sent in values if each == name else (value,):
+                connection.putheader(each, sent)
+        connection.endheaders()
+        assert connection.getresponse().status == 400, values
+        connection.close()
+
+
 def test_the_token_counts_nowhere_but_in_its_header(served: Served) -> None:
     by_query = ask(served, f"/api/project?token={served.token}", authorization=None)
     by_cookie = ask(served, authorization=None, cookie=f"token={served.token}")
