@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import postgres
-from tests.fleet.conftest import Rows, fleet, quick, rows, workspace
+from tests.fleet.conftest import Rows, fleet, migrated, quick, rows, workspace
 from tests.page.conftest import EXAMPLES, Served, go
 from tests.page.test_access import axe, check_in_both_themes
 from tests.page.test_runs import SLOW, api, llmdo_elsewhere
@@ -27,7 +27,7 @@ from llmdo.services.fleet.queue import Queue
 from tests.fleet.test_queue import taken_by
 from tests.fleet.working import working
 
-__all__ = ["axe", "fleet", "quick", "rows", "workspace"]
+__all__ = ["axe", "fleet", "migrated", "quick", "rows", "workspace"]
 
 pytestmark = [pytest.mark.fleet, pytest.mark.timeout(240)]
 

@@ -227,6 +227,28 @@ def test_what_is_no_answer_to_what_waits_is_refused(
     assert files(root) == {}
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "/api/run/events?run=last&after=x",
+        "/api/run/events?run=last&after=-1",
+        f"/api/run/watch?run=last&after={'9' * 40}",
+        "/api/totals?by=colour",
+        "/api/run/call?run=last",
+        "/api/runs?state=waiting",
+    ],
+)
+def test_a_place_or_a_choice_that_is_none_is_refused(serve: Serve, tmp_path: Path, asked: str) -> None:
+    served = serve(workspace(tmp_path, number=1))
+    commands.llmdo(tmp_path, "run", "main", "--approvals", "later")
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    connection.request("GET", asked, headers={"Authorization": f"Bearer {served.token}"})
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    assert b"no place in a journal" in content or response.status == 400, content
+
+
 def test_an_answer_to_a_run_that_goes_on_is_423_and_not_kept(serve: Serve, tmp_path: Path) -> None:
     root = workspace(tmp_path, number=1)
     asked(root)

@@ -82,15 +82,15 @@ function totals(name, values) {
 
 /** Every case that failed with every reason, its run and the runs of its judges. */
 function failing(data, cases) {
-  const lines = cases.flatMap((one) =>
-    one.cells.flatMap((cell, place) =>
+  const lines = cases.flatMap((each) =>
+    each.cells.flatMap((cell, place) =>
       cell.trials
         .filter((trial) => !trial.passed && trial.why.length)
         .map((trial) =>
           h(
             "li",
             {},
-            h("span", { class: "strong" }, one.name),
+            h("span", { class: "strong" }, each.name),
             data.variants.length > 1 && h("span", { class: "dim" }, ` · ${data.variants[place].label}`),
             trial.why.map((why) => h("span", { class: "why" }, why)),
             h("span", { class: "below" }, trial.run && h("a", { href: href("run", trial.run) }, trial.run), trial.judges.map((run) => [", judged by ", h("a", { href: href("run", run) }, run)])),
@@ -113,7 +113,7 @@ export const evaluation = {
   render(data, context) {
     context.title = `eval ${data.name}`;
     const only = Boolean(context.query.differs);
-    const cases = data.cases.filter((one) => !only || one.differs);
+    const cases = data.cases.filter((each) => !only || each.differs);
     const toggle = () => context.go("eval", data.evaluation, only ? {} : { differs: "1" });
     const several = data.variants.length > 1;
     if (several) context.addKeys([{ group: "Eval", keys: "d", words: "only what differs, or all", run: toggle }]);
@@ -136,7 +136,7 @@ export const evaluation = {
           h(
             "tbody",
             {},
-            cases.map((one) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, one.name), several && one.differs && h("span", { class: "badge differs" }, "differs")), one.cells.map((cell) => tableCell(cell, data.repeat)))),
+            cases.map((each) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), several && each.differs && h("span", { class: "badge differs" }, "differs")), each.cells.map((cell) => tableCell(cell, data.repeat)))),
             totals("Passed", column("passed")),
             totals("Requests", column("requests")),
             totals("Cost", column("cost")),
