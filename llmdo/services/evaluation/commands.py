@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.opening import runs_of
 from llmdo.services.batch import commands as batches
 from llmdo.services.batch.scheduling import BatchBounds
 from llmdo.services.diff import WORKTREE
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from llmdo.services.batch.commands import BatchHost
     from llmdo.services.evaluation.gate import OpenedEvalGate
-    from llmdo.services.evaluation.outcome import Trial
     from llmdo.services.evaluation.suite import Suite
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.project import Project
@@ -262,9 +262,7 @@ def _worked(
     kept.keep(evaluated)
     if evaluated.records:
         _record(evaluated, suite, root, working.environ, host)
-    elif any(
-        _asked_nobody(trial) for variant in variants for trial in variant.trials
-    ) and recordings.is_there(root, suite.name):
+    elif recordings.is_there(root, suite.name) and _could_not_begin(variants, root):
         host.tell(f"`llmdo eval {suite.name} --recorded` gives the answers of its recording, without a key")
     return evaluated
 
@@ -285,9 +283,11 @@ def _record(
     )
 
 
-def _asked_nobody(trial: Trial) -> bool:
-    """Whether a run ended before a model was asked, as for lack of a key."""
-    return trial.state == "failed" and not trial.requests
+def _could_not_begin(variants: tuple[Variant, ...], root: Path) -> bool:
+    """Whether a run never began that models were to answer, as for lack of a key: it left no journal."""
+    runs = runs_of(root)
+    failed = (trial for variant in variants if not variant.recording for trial in variant.trials)
+    return any(trial.state == "failed" and not runs.has(trial.run) for trial in failed)
 
 
 def _prepared(

@@ -61,7 +61,7 @@ def models_of(root: Path, name: str, entry: str, graph: Graph) -> tuple[str, ...
     file, hint = file_of(name), f"`llmdo eval {name} --record` writes it, with the models that the files name"
     source, problems = discovery.read_source(root, file, limit=recorded.LARGEST)
     if problems:
-        raise LlmdoError(f"`{file}`: {problems[0].message}", hint=hint)
+        raise LlmdoError(problems[0].message, hint=hint)
     recording = recorded.parse(source.text, file)
     if (recording.eval, recording.entry) != (name, entry):
         raise LlmdoError(

@@ -179,6 +179,8 @@ def test_what_was_not_answered_is_not_recorded_and_without_a_key_a_recording_is_
     done = llmdo("eval", cwd=asking)
     assert "needs the environment variable `OPENAI_API_KEY`" in done.out
     assert "`llmdo eval e --recorded` gives the answers of its recording, without a key" in done.err
+    again = llmdo("eval", "--recorded", cwd=asking)
+    assert "without a key" not in again.err
     data = evaluated(llmdo, asking, "--recorded")
     assert [t["output"] for t in data["variants"][0]["trials"]] == ["x", None]
     assert "request 1 is not in" in data["variants"][0]["trials"][1]["error"]
