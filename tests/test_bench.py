@@ -37,6 +37,13 @@ def test_the_same_shape_is_the_same_files_and_another_seed_is_not() -> None:
     assert len(headers(Shape(workers=40))) == 40
 
 
+def test_a_recursive_shape_has_recursive_workers_whatever_its_seed() -> None:
+    for seed in range(40):
+        shape = Shape(workers=120, seed=seed, recursive=True)
+        recursive = [header["name"] for header in headers(shape) if header.get("recursive")]
+        assert recursive == ["worker_00000", "worker_00097"], seed
+
+
 @pytest.mark.long
 def test_four_times_the_workers_are_at_most_four_times_the_work(tmp_path: Path) -> None:
     counts = []
