@@ -227,6 +227,17 @@ def test_where_trust_is_required_it_is_given_in_three_ways(
     assert llmdo(team, *words).returncode == 0
 
 
+def test_the_environment_may_require_an_answer_as_the_policy_does(
+    team: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLMDO_TRUST", "required")
+    refused = llmdo(team, "lock")
+    assert (refused.returncode, canary.exists()) == (2, False)
+    assert "nobody has answered for 1 Python file of this workspace: nothing of it was run" in refused.stderr
+    llmdo(team, "trust")
+    assert llmdo(team, "lock").returncode == 0
+
+
 def test_a_variable_that_says_neither_yes_nor_no_is_an_error(
     team: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
