@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
 
 from tests import zygote
@@ -59,6 +60,8 @@ class _Start:
 
 
 _zygotes: dict[_Start, socket.socket] = {}
+_starting = Lock()
+"""Held while a program starts: who adopts orphans is said of the whole process, and a zygote's answers have no name."""
 
 
 def _zygote(start: _Start) -> socket.socket:
@@ -146,7 +149,7 @@ class Popen(subprocess.Popen[Any]):
 
 def _started(channel: socket.socket, program: Mapping[str, object], descriptors: list[int]) -> int:
     """The id of the new process, once it has all of its own."""
-    with _adopting():
+    with _starting, _adopting():
         socket.send_fds(channel, [json.dumps(program).encode("utf-8", "surrogateescape")], descriptors)
         answer: dict[str, Any] = {}
         for _ in ("the zygote", "the program"):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,14 @@ if os.fork() == 0:
     assert waited_for((tmp_path / "adopted").exists)
     assert waited_for((tmp_path / "adopted").read_text)
     assert (tmp_path / "adopted").read_text() != str(os.getpid())
+
+
+def test_threads_start_programs_at_the_same_time_and_each_has_its_own_end() -> None:
+    def ended(code: int) -> int:
+        return forking.run([sys.executable, "-c", f"raise SystemExit({code})"]).returncode
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ended, range(64))) == [*range(64)]
 
 
 def test_a_terminal_is_the_programs_own(tmp_path: Path) -> None:
