@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from pydantic_ai.usage import RunUsage
@@ -48,6 +49,14 @@ class Ledger:
     """Ends the run early."""
     starts: dict[str, asyncio.Task[object]] = field(default_factory=dict)
     """The decisions on starting MCP servers, by call path."""
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What all answers cost whose price is known: pydantic-ai knows of no price of a scripted stream."""
+        if self.usage.cost is not None:
+            return self.usage.cost
+        known = [used.cost for used in self.by_worker.values() if used.cost is not None]
+        return sum(known, Decimal(0)) if known else None
 
     def of_worker(self, name: str) -> RunUsage:
         """What the calls of one worker have used, without its delegates."""

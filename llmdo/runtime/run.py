@@ -277,7 +277,9 @@ def _ended(
         is_typed=output is not None and not isinstance(output.value, str),
         frames=frames_of(failure) if failure else (),
         reached=None if status == "completed" else ledger.last_text,
-        usage=replace(usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered),
+        usage=replace(
+            usage_of(ledger.usage), requests=ledger.requests + ledger.unanswered, cost_usd=ledger.cost
+        ),
         usage_by_worker={name: usage_of(used) for name, used in sorted(ledger.by_worker.items())},
         unpriced=ledger.unpriced,
         denied=tuple(ledger.denied),
