@@ -98,6 +98,7 @@ raise SystemExit(main())
 """
 ENTRIES = "SELECT * FROM llmdo.entry ORDER BY run, seq"
 ITEMS = "SELECT * FROM llmdo.item ORDER BY run"
+AT_WORK = "SELECT executor_id, workflow_uuid FROM llmdo_queue.workflow_status WHERE status = 'PENDING'"
 OVER = "SELECT count(*) FROM llmdo.item WHERE state IN ('queued', 'running')"
 
 
@@ -196,22 +197,23 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
         fleet.ready(3)
         followed = fleet.put_in([f"effect {number}" for number in range(items)])
         held: set[str] = set()
-        killed = 0
+        killed = cut = 0
         while killed < times and not fleet.is_over(3, 4):
             time.sleep(random.uniform(0.2, 1.0))
             known = {row[1]: row[0] for row in fleet.rows("SELECT id, pid FROM llmdo.worker")}
-            alive = [process for process in fleet.workers if process.poll() is None and process.pid in known]
+            busy = {row[0] for row in fleet.rows(AT_WORK)}
+            alive = [
+                process
+                for process in fleet.workers
+                if process.poll() is None and known.get(process.pid) in busy
+            ]
             if not alive:
                 continue
             process = random.choice(alive)
             process.send_signal(signal.SIGSTOP)  # so that what it has is known
-            held |= {
-                row[0].partition("@")[0]
-                for row in fleet.rows(
-                    "SELECT workflow_uuid FROM llmdo_queue.workflow_status "
-                    f"WHERE status = 'PENDING' AND executor_id = '{known[process.pid]}'"
-                )
-            }
+            had = [name for owner, name in fleet.rows(AT_WORK) if owner == known[process.pid]]
+            held |= {name.partition("@")[0] for name in had}
+            cut += len(had)
             process.kill()
             process.wait()
             killed += 1
@@ -230,6 +232,7 @@ def kills(server: postgres.Cluster, seconds: float, items: int, times: int) -> N
             "GROUP BY run HAVING count(*) > 1) AS a"
         )
         print(f"{killed} kills -9 over {items} runs with effects, leases of {seconds:g} s: {dict(states)}")
+        print(f"  runs that a worker had which was killed: {cut}")
         print(f"  workers that ended themselves beside: {fleet.ended_themselves}")
         print(f"  lost: {items - states['completed'] - states['unsure']}")
         print(f"  ended twice: {twice[0][0]}")
