@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmdo.base.source import Source
+from llmdo.base.values import replace
+from llmdo.graph.resolved import Graph
 from llmdo.workspace import lock
 from llmdo.workspace.lock.layout import layout
 from llmdo.workspace.lock.reading import read
@@ -111,6 +114,86 @@ def test_a_lock_says_what_it_was_written_of_and_nothing_else(text: str) -> None:
     for other in (text + "\n", text[:-1], text.replace("sha256:", "sha256:0", 1), ""):
         assert not lock.says(lock.sketch(Source("llmdo.lock", other)), graph)
     assert not lock.says(None, graph)
+
+
+GRAPHS = [graph for text in LOCKS if (graph := lock.read(Source("llmdo.lock", text)).graph)]
+HOSTILE = [
+    "[worker]", '[worker."{name}"]', "[worker.{name}]", "[worker.{name}.filesystem]", "x = \"\"\"", "<<<<<<< HEAD",
+    "version = 2", "revision = 99", "[[worker.{name}]]", "[worker.{name}] # again",
+]  # fmt: skip
+
+
+@st.composite
+def beside(draw: st.DrawFn) -> tuple[str, Graph]:
+    """The text of a lock, whole or damaged, and a graph that it may be stale for."""
+    graph = draw(st.sampled_from(GRAPHS))
+    text = draw(damaged() | st.sampled_from(LOCKS) | st.just(lock.dump(graph)))
+    names = sorted(graph.workers)
+    dropped = draw(st.sets(st.sampled_from(names), max_size=2))
+    changed = draw(st.sets(st.sampled_from(names), max_size=2))
+    workers = {
+        name: replace(worker, description="It does something else.") if name in changed else worker
+        for name, worker in graph.workers.items()
+        if name not in dropped
+    }
+    if draw(st.booleans()):
+        lines = text.split("\n")
+        odd = draw(st.sampled_from(HOSTILE)).format(name=draw(st.sampled_from(names)))
+        lines.insert(draw(st.integers(0, len(lines))), odd)
+        text = "\n".join(lines)
+    return text, replace(graph, workers=workers)
+
+
+@pytest.mark.law
+@tried(150)
+@given(beside())
+def test_a_lock_read_beside_a_graph_says_what_it_says_alone(stale: tuple[str, Graph]) -> None:
+    text, graph = stale
+    source = Source("llmdo.lock", text)
+    alone, together = lock.read(source), lock.read_beside(source, graph)
+    assert together == alone
+    if alone.graph and together.graph:
+        for name, worker in alone.graph.workers.items():
+            if together.graph.workers[name] is not graph.workers.get(name):
+                assert together.graph.workers[name].at.location == worker.at.location
+
+
+def doubled(text: str, name: str) -> str:
+    start = text.index(f"\n[worker.{name}]\n")
+    end = text.find("\n[", start + 2)
+    return text[:end] + text[start:end] + text[end:]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        doubled,
+        lambda text, name: f'{text}\n[worker.{name}.filesystem]\nread = [\n    "**",\n]\n',
+        lambda text, name: f'{text}\n[worker."{name}".configure]\nother = "{{}}"\n',
+        lambda text, name: text.replace("\n[worker.", '\nx = """\n[worker.', 1) + '"""\n',
+        lambda text, name: text.replace(f"\n[worker.{name}]\n", f"\n[worker.{name}]\nnew = 1\n"),
+        lambda text, name: text.replace("revision = 1", "revision = 99\nnew = 1"),
+        lambda text, name: text.replace("version = 1", "version = 99"),
+        lambda text, name: f"<<<<<<< HEAD\n{text}",
+    ],
+)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_what_is_odd_about_a_stale_lock_is_noticed_beside_a_graph(
+    graph: Graph, damage: Callable[[str, str], str]
+) -> None:
+    source = Source("llmdo.lock", damage(lock.dump(graph), max(graph.workers)))
+    assert lock.read_beside(source, graph) == lock.read(source)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_of_a_stale_lock_only_the_workers_that_differ_are_read(graph: Graph) -> None:
+    name = min(graph.workers)
+    edited = replace(graph.workers[name], description="It does something else.")
+    current = replace(graph, workers={**graph.workers, name: edited})
+    locked = lock.read_beside(Source("llmdo.lock", lock.dump(graph)), current).graph
+    assert locked is not None
+    read = [other for other, worker in locked.workers.items() if worker is not current.workers[other]]
+    assert read == [name]
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 131_072, 300_000])

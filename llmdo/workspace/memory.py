@@ -17,8 +17,6 @@ from llmdo.workspace.remembered import Remembered
 
 if TYPE_CHECKING:
     from llmdo.graph.worker import Worker
-    from llmdo.workspace.lock import Locked
-    from llmdo.workspace.lock.sketch import Sketch
     from llmdo.workspace.modules import Module
     from llmdo.workspace.worker_file import WorkerFile
 
@@ -38,8 +36,6 @@ class Memory:
     """By path, made of a `WorkerFile`."""
     pieces: Remembered[str] = field(default_factory=Remembered)
     """The tables of the lock that say what workers are: by name, made of a `Worker` and of what its lines name."""
-    sketches: Remembered[Sketch] = field(default_factory=Remembered)
-    locked: Remembered[Locked] = field(default_factory=Remembered)
 
     def state(self, path: str, facts: bytes | None) -> State | None:
         """What tells whether the file at `path` is the same; None where it changed too recently to tell.

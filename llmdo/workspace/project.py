@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.workspace.lock import Locked
-    from llmdo.workspace.lock.sketch import Sketch
     from llmdo.workspace.memory import Memory
     from llmdo.workspace.workspace import Workspace
 
@@ -73,7 +72,8 @@ def read(
     if lock.says(sketch, graph, memory.pieces if memory else None):
         locked = lock.Locked("read", graph)
     else:
-        locked = _locked(root, sketch, seen, memory)
+        source = read_lock(root, seen)[0] if sketch else None
+        locked = lock.read_beside(source, graph, memory.pieces if memory else None)
         known = lock.facts(locked.graph, outlined)
         graph = with_facts(outlined, workspace, known) if known else outlined
     return Project(
@@ -83,16 +83,6 @@ def read(
         analysis=Analysis(graph),
         gaps=_gaps(workspace, graph, locked),
     )
-
-
-def _locked(root: Path, sketch: Sketch | None, seen: Seen | None, memory: Memory | None) -> lock.Locked:
-    """The lock, read to its end."""
-    known = memory.locked.of(LOCK, sketch) if memory else None
-    if known is None:
-        known = lock.read(read_lock(root, seen)[0] if sketch else None)
-        if memory:
-            memory.locked.keep(LOCK, sketch, known)
-    return known
 
 
 def _gaps(workspace: Workspace, graph: Graph, locked: Locked) -> Gaps:

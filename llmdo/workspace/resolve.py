@@ -258,10 +258,17 @@ def _entries(
     sources: Mapping[str, str],
 ) -> dict[str, Entry]:
     entries = {name: _entry(document, name, table, sources) for name, table in tables.items()}
-    for name, worker in workers.items():
-        if worker.entry and name not in entries:
-            entries[name] = Entry(name=name, at=worker.at, declared=False, worker=Reference(name, worker.at))
-    return dict(sorted(entries.items()))
+    return with_implied(entries, workers)
+
+
+def with_implied(entries: Mapping[str, Entry], workers: Mapping[str, Worker]) -> dict[str, Entry]:
+    """The declared `entries`, and one for each worker that says it is an entry and has none, sorted."""
+    implied = {
+        name: Entry(name=name, at=worker.at, declared=False, worker=Reference(name, worker.at))
+        for name, worker in workers.items()
+        if worker.entry and name not in entries
+    }
+    return dict(sorted({**entries, **implied}.items()))
 
 
 def _entry(document: Document, name: str, table: Mapping[str, Json], sources: Mapping[str, str]) -> Entry:

@@ -11,12 +11,13 @@ History of the format, newest first:
     many of their runs a fleet has at a time; the policies that the manifest extends.
 """
 
+from llmdo.workspace.lock.differing import read_beside
 from llmdo.workspace.lock.drift import Drift, drift
 from llmdo.workspace.lock.encoding import encode
 from llmdo.workspace.lock.sketch import sketch
 from llmdo.workspace.lock.state import Locked, dump, facts, read, says, supposed_facts, write
 
 __all__ = [
-    "Drift", "Locked", "drift", "dump", "encode", "facts", "read", "says", "sketch",
-    "supposed_facts", "write",
+    "Drift", "Locked", "drift", "dump", "encode", "facts", "read", "read_beside", "says",
+    "sketch", "supposed_facts", "write",
 ]  # fmt: skip

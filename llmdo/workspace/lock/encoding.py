@@ -9,7 +9,7 @@ from llmdo.base import digest
 from llmdo.base.parts import items, table, tables, text, texts
 from llmdo.base.values import fields, replace
 from llmdo.graph.builtin import PROVIDER_SIDE
-from llmdo.graph.keys import Reference, ValueOrigin, decoded, encoded, encoded_rules, rules
+from llmdo.graph.keys import ValueOrigin, decoded, encoded, encoded_rules, rules
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.shared_policy import SharedPolicy
@@ -132,9 +132,6 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
     """The graph that a lock describes, its places pointing into the lock. `lock` was judged."""
     workers = {name: _decode_worker(document, name, stated) for name, stated in _sorted(lock, "worker")}
     entries = {name: _decode_entry(document, name, stated) for name, stated in _sorted(lock, "entry")}
-    for name, worker in workers.items():
-        if worker.entry and name not in entries:
-            entries[name] = Entry(name=name, at=worker.at, declared=False, worker=Reference(name, worker.at))
     return Graph(
         settings=decoded(Settings, "lock", table(lock, "settings"), ValueOrigin(document, ("settings",))),
         rules=rules(table(lock, "rules"), ValueOrigin(document, ("rules",), "llmdo.toml")),
@@ -144,7 +141,7 @@ def decode(document: Document, lock: Mapping[str, Json]) -> Graph:
         schema_sources=_sources(lock, "schema-source"),
         modules=_sources(lock, "module"),
         paths={alias: text(target) for alias, target in sorted(table(lock, "paths").items())},
-        entries=dict(sorted(entries.items())),
+        entries=resolve.with_implied(entries, workers),
         workers=workers,
         toolsets=decode_toolsets(document, table(lock, "toolset")),
         schedules=resolve.schedules(document, tables(lock, "schedule"), "schedule", "lock"),

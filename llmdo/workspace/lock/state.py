@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from llmdo.graph.facts import Facts
     from llmdo.graph.resolved import Graph
     from llmdo.graph.toolset import Tool, Toolset
+    from llmdo.graph.worker import Worker
     from llmdo.workspace.lock.sketch import Sketch
     from llmdo.workspace.remembered import Remembered
 
@@ -63,13 +64,17 @@ class Locked:
         return any(problem.code in ("LDO404", "LDO406") for problem in self.problems)
 
 
-def read(source: Source | None) -> Locked:
-    """The lock in `source`. Merge markers and a newer version are known states, each with its finding."""
+def read(source: Source | None, part: str | None = None) -> Locked:
+    """The lock in `source`. Merge markers and a newer version are known states, each with its finding.
+
+    With `part`, of its text, the lock that this alone would be; what it names has its places in the whole.
+    """
     if source is None:
         return Locked("missing", None)
-    if refused := _refused(source):
+    text = source.text if part is None else part
+    if refused := _refused(Source(source.path, text)):
         return refused
-    data = read_lines(source.text)
+    data = read_lines(text)
     is_large = len(source.text) > MAX_SOUGHT
     if data is None and is_large:
         problem = finding(
@@ -145,11 +150,18 @@ def says(sketch: Sketch | None, graph: Graph, kept: Remembered[str] | None = Non
 def _pieces(graph: Graph, kept: Remembered[str]) -> Iterator[str]:
     """The text of the lock piece by piece; what was written of workers that are the same is not written again."""
     yield from pieces([before_workers(graph)])
-    edges, lines = graph.edges, graph.lines
-    for name, worker in graph.workers.items():
-        source = (worker, edges[name], lines[name])
-        yield kept.of(name, source) or kept.keep(name, source, part_text(part_of_worker(graph, worker)))
+    for worker in graph.workers.values():
+        yield text_of_worker(graph, worker, kept)
     yield part_text(behind_workers(graph))
+
+
+def text_of_worker(graph: Graph, worker: Worker, kept: Remembered[str] | None = None) -> str:
+    """The text that the lock of `graph` has of one of its workers; `kept` holds those that were written before."""
+    if kept is None:
+        return part_text(part_of_worker(graph, worker))
+    name = worker.name
+    source = (worker, graph.edges[name], graph.lines[name])
+    return kept.of(name, source) or kept.keep(name, source, part_text(part_of_worker(graph, worker)))
 
 
 def supposed_facts(sketch: Sketch | None, current: Graph) -> Facts:
