@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
+
+import pytest
 
 from llmdo.__main__ import main
 from tests import forking
@@ -42,3 +45,14 @@ def process(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
         text=True,
         stdin=subprocess.DEVNULL,
     )
+
+
+def unprivileged(words: Sequence[str]) -> list[str]:
+    """A command that file modes hold for as for anybody: root passes them by, unless it lacks two capabilities."""
+    if os.geteuid():
+        return [*words]
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("root may read and write everywhere, and there is no `setpriv` to start a command without that")
+    lacks = "-dac_override,-dac_read_search"
+    return [setpriv, f"--inh-caps={lacks}", f"--bounding-set={lacks}", *words]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,15 @@ def test_the_command_works_outside_of_a_workspace(tmp_path: Path, environ: dict[
 def test_nothing_that_it_says_moves_a_terminal() -> None:
     item = Item(section="models", name="\x1b[2J", state="\u202e", problem="a\x1b\nb\u202e", hint="\r")
     assert all(line.isprintable() for line in render.lines([item]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", [0o000, 0o500])
+def test_a_folder_for_journals_that_is_somebody_elses_is_a_problem(root: Path, mode: int) -> None:
+    (root / ".llmdo").mkdir()
+    (root / ".llmdo").chmod(mode)
+    words = commands.unprivileged([sys.executable, "-m", "llmdo", "doctor"])
+    done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    (root / ".llmdo").chmod(0o700)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert f"`{root / '.llmdo'}` cannot be written" in done.stdout

@@ -189,7 +189,8 @@ def _store(root: Path, environ: Mapping[str, str]) -> Iterator[Item]:
         yield Item(section="workspace", name="runs", state="cannot be kept", problem=_told(error))
         return
     runs = runs_of(root, {})
-    above = next((folder for folder in (runs.folder, runs.folder.parent, root) if folder.is_dir()), root)
+    # Another user's `.llmdo` may not even be looked into, which `Path.is_dir` raises an error about.
+    above = next((each for each in (runs.folder, runs.folder.parent) if os.path.isdir(each)), root)  # noqa: PTH112
     writable = os.access(above, os.W_OK | os.X_OK)
     yield Item(
         section="workspace",
