@@ -8,8 +8,11 @@ RUN apt-get update \
     && git config --system safe.directory /work
 
 COPY dist/*.whl /tmp/dist/
-RUN python -m pip install --no-cache-dir --disable-pip-version-check /tmp/dist/*.whl && rm -r /tmp/dist
+RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action ignore /tmp/dist/*.whl \
+    && rm -r /tmp/dist
 
+# Else the home of `--user NUMBER` may be /work: git and llmdo would take files of the workspace for that person's own.
+ENV HOME=/home/llmdo
 USER 10001
 WORKDIR /work
 ENTRYPOINT ["llmdo"]

@@ -53,6 +53,8 @@ def unprivileged(words: Sequence[str]) -> list[str]:
         return [*words]
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        pytest.skip("root may read and write everywhere, and there is no `setpriv` to start a command without that")
+        pytest.skip(
+            "root may read and write everywhere, and there is no `setpriv` to start a command without that"
+        )
     lacks = "-dac_override,-dac_read_search"
     return [setpriv, f"--inh-caps={lacks}", f"--bounding-set={lacks}", *words]
